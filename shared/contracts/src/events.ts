@@ -1,0 +1,73 @@
+// What is announced: the kinds of events, and the body that webhooks deliver and internal services read.
+import { Type, type Static, type TSchema } from 'typebox';
+import { DdsEntry } from './batches.ts';
+import { entityTypes } from './pushes.ts';
+
+const Created = Type.Object({ externalId: Type.String(), internalId: Type.String() });
+const Updated = Type.Object({
+  externalId: Type.String(),
+  internalId: Type.String(),
+  changedFields: Type.Array(Type.String(), {
+    minItems: 1,
+    description: 'Names of the fields that really changed',
+  }),
+});
+const SyncCompleted = Type.Object({
+  syncId: Type.String(),
+  entityType: Type.Unsafe<(typeof entityTypes)[number]>({ type: 'string', enum: [...entityTypes] }),
+  created: Type.Integer({ minimum: 0 }),
+  updated: Type.Integer({ minimum: 0 }),
+  failed: Type.Integer({ minimum: 0 }),
+  startedAt: Type.String({ format: 'date-time' }),
+  completedAt: Type.String({ format: 'date-time' }),
+});
+const WebhookDisabled = Type.Object({
+  webhookId: Type.String(),
+  url: Type.String(),
+  reason: Type.Unsafe<'failures' | 'gone' | 'manual'>({
+    type: 'string',
+    enum: ['failures', 'gone', 'manual'],
+  }),
+  consecutiveFailures: Type.Integer({ minimum: 0 }),
+});
+
+/** The schema of `data`, by kind. Its keys are the kinds that can be subscribed to. */
+export const eventData = {
+  'supplier.created': Created,
+  'supplier.updated': Updated,
+  'product.created': Created,
+  'product.updated': Updated,
+  'batch.created': Created,
+  'batch.updated': Updated,
+  'dds.created': DdsEntry,
+  'sync.completed': SyncCompleted,
+  'webhook.disabled': WebhookDisabled,
+} as const;
+
+export type EventKind = keyof typeof eventData;
+export type EventData<Kind extends EventKind> = Static<(typeof eventData)[Kind]>;
+
+export const eventKinds = Object.freeze(Object.keys(eventData).filter(isEventKind));
+
+export function isEventKind(text: string): text is EventKind {
+  return Object.hasOwn(eventData, text);
+}
+
+/** The bytes of one event, as they stand on the stream and in a delivery. */
+export interface EventBody<Kind extends EventKind = EventKind> {
+  event: Kind;
+  timestamp: string;
+  integrationId: string;
+  data: EventData<Kind>;
+}
+
+export const eventBodyOf = (kind: string, data: TSchema) =>
+  Type.Object(
+    {
+      event: Type.Literal(kind),
+      timestamp: Type.String({ format: 'date-time' }),
+      integrationId: Type.String(),
+      data,
+    },
+    { title: `Event ${kind}` },
+  );

@@ -1,0 +1,31 @@
+// The one error that crosses a wire: thrown by whoever finds that a request cannot be answered, carried as
+// data over NATS, and turned into an RFC 9457 problem at the gateway. Its words are for the caller to read.
+import type { ErrorCode } from './codes.ts';
+
+export interface FailureEntry {
+  /** JSON Pointer into the body, or the name of a query parameter. */
+  pointer: string;
+  detail: string;
+}
+
+export interface FailureExtras {
+  errors?: FailureEntry[];
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly errors: FailureEntry[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, detail: string, extras: FailureExtras = {}) {
+    super(`${code}: ${detail}`, 'cause' in extras ? { cause: extras.cause } : undefined);
+    this.code = code;
+    this.detail = detail;
+    this.errors = extras.errors;
+    this.retryAfterSeconds = extras.retryAfterSeconds;
+  }
+}

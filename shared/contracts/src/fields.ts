@@ -1,0 +1,118 @@
+// The fields that records are made of, as JSON Schema. Each says in `x-expected` what a right value is, in the
+// words that an integrator reads when theirs is wrong; `x-required` is the message for a missing one.
+// An optional field may be null, which clears it, and so may every optional text by being empty.
+import { Type } from 'typebox';
+import { alpha2Codes, alpha3Codes } from './countries.ts';
+import { parseInstant } from './time.ts';
+
+const noControls = '[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]';
+const noNul = '[^\\u0000\\ud800-\\udfff]';
+
+const identifier = {
+  minLength: 1,
+  maxLength: 255,
+  pattern: `^(?=[\\s\\S]*\\S)${noControls}*$`,
+  'x-expected': 'a string of 1 to 255 characters that is not blank and has no control characters',
+};
+
+export const requiredIdentifier = (description: string, message: string) =>
+  Type.String({ ...identifier, description, 'x-required': message });
+
+export const requiredText = (description: string, message: string) =>
+  Type.String({
+    maxLength: 500,
+    pattern: `^(?=[\\s\\S]*\\S)${noNul}*$`,
+    description,
+    'x-required': message,
+    'x-expected': 'a string of at most 500 characters, without NUL or lone surrogates',
+  });
+
+const optionalString = (options: Record<string, unknown>) =>
+  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], ...options }));
+
+export const optionalText = (description: string, maxLength = 500) =>
+  optionalString({
+    maxLength,
+    pattern: `^${noNul}*$`,
+    description,
+    'x-expected': `a string of at most ${maxLength} characters, without NUL or lone surrogates`,
+  });
+
+export const optionalIdentifier = (description: string) =>
+  optionalString({
+    ...identifier,
+    minLength: 0,
+    pattern: `^$|${identifier.pattern}`,
+    description,
+  });
+
+export const optionalCountry = (description: string) =>
+  optionalString({
+    format: 'country',
+    description,
+    'x-expected': 'an assigned ISO 3166-1 alpha-2 country code, such as "DE"',
+  });
+
+export const optionalOrigin = (description: string) =>
+  optionalString({
+    format: 'origin',
+    description,
+    'x-expected': 'an assigned ISO 3166-1 country code of two or three letters, such as "DE" or "DEU"',
+  });
+
+export const optionalHsCode = (description: string) =>
+  optionalString({
+    format: 'hs-code',
+    description,
+    'x-expected': '2 to 12 digits, which dots, spaces and hyphens may separate',
+  });
+
+export const optionalEmail = (description: string) =>
+  optionalString({
+    maxLength: 500,
+    format: 'address',
+    description,
+    'x-expected': 'an e-mail address of at most 500 characters, such as "anna@example.com"',
+  });
+
+export const optionalDate = (description: string) =>
+  optionalString({
+    format: 'day-or-instant',
+    description,
+    'x-expected': 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset',
+  });
+
+export const optionalTexts = (description: string) =>
+  Type.Optional(
+    Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string', maxLength: 500, pattern: `^${noNul}*$` },
+      description,
+      'x-expected': 'an array of strings of at most 500 characters each, without NUL or lone surrogates',
+    }),
+  );
+
+export const optionalFlag = (description: string) =>
+  Type.Optional(
+    Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], description, 'x-expected': 'true or false' }),
+  );
+
+export const optionalAmount = (description: string) =>
+  Type.Optional(
+    Type.Unsafe<number | null>({
+      type: ['number', 'null'],
+      minimum: 0,
+      description,
+      'x-expected': 'a finite number of 0 or more',
+    }),
+  );
+
+/** The formats above that JSON Schema does not bring. An empty text is for clearing, and so always passes. */
+export const formats: Readonly<Record<string, (text: string) => boolean>> = {
+  country: (text) => text === '' || alpha2Codes.has(text.toUpperCase()),
+  origin: (text) => text === '' || alpha2Codes.has(text.toUpperCase()) || alpha3Codes.has(text.toUpperCase()),
+  'hs-code': (text) => text === '' || /^\d{2,12}$/.test(text.replaceAll(/[.\s-]/g, '')),
+  address: (text) =>
+    text === '' || /^[^\s@<>\p{Cc}\p{Cs}]+@[^\s@.<>\p{Cc}\p{Cs}]+(?:\.[^\s@.<>\p{Cc}\p{Cs}]+)+$/u.test(text),
+  'day-or-instant': (text) => text === '' || parseInstant(text) !== undefined,
+};

@@ -1,0 +1,18 @@
+// The numbers of the contract, units last.
+
+export const limits = {
+  itemsPerPushMax: 500,
+  pageDefault: 1,
+  pageSizeDefault: 50,
+  pageSizeMax: 100,
+  bodyBytesDefault: 5 * 1024 * 1024,
+  deliveryDeadlineMs: 10_000,
+  failuresBeforeDisabling: 10,
+  runsKeptDays: 7,
+  eventsKeptDays: 7,
+  gracePeriodSecondsMax: 7 * 24 * 60 * 60,
+  gracePeriodSecondsDefault: 24 * 60 * 60,
+} as const;
+
+/** The wait before each attempt of a delivery, counted from the failure of the one before. */
+export const attemptDelaysMs = [0, 1_000, 5_000, 30_000] as const;

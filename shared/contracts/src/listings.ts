@@ -1,0 +1,104 @@
+// What a listing is asked with and answered with. Every listing of the service speaks this shape.
+import { Type, type Static, type TSchema } from 'typebox';
+import { Failure, type FailureEntry } from './failure.ts';
+import { limits } from './limits.ts';
+import { parseInstant } from './time.ts';
+
+export const ListingEntity = Type.Object(
+  {
+    externalId: Type.String({ description: "Caller's identifier" }),
+    internalId: Type.String({ description: 'Service identifier' }),
+    name: Type.String({ description: 'Record name; of a batch, its batch number' }),
+    syncStatus: Type.String({ description: 'SYNCED; other values may be added' }),
+    lastSyncedAt: Type.String({
+      format: 'date-time',
+      description: 'Time of the last sync, UTC, to the millisecond',
+    }),
+  },
+  { title: 'ListingEntity' },
+);
+export type ListingEntity = Static<typeof ListingEntity>;
+
+export interface Listing<Entity> {
+  entities: Entity[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export const listingOf = <T extends TSchema>(entity: T, title: string) =>
+  Type.Object(
+    {
+      entities: Type.Array(entity),
+      total: Type.Integer({ minimum: 0 }),
+      page: Type.Integer({ minimum: 1 }),
+      limit: Type.Integer({ minimum: 1, maximum: limits.pageSizeMax }),
+    },
+    { title },
+  );
+
+export interface ListingQuery {
+  page: number;
+  limit: number;
+  since: Date | undefined;
+  /** As it came; only the listing that issued it can tell whether it is one. */
+  cursor: string | undefined;
+}
+
+/** The part of URLSearchParams that is needed here; this room knows no platform. */
+export interface QueryParameters {
+  getAll(name: string): string[];
+}
+
+/** Reads `page`, `limit`, `since` and `cursor` by the rules of listings; other parameters are left alone. */
+export function parseListingQuery(query: QueryParameters): ListingQuery {
+  const errors: FailureEntry[] = [];
+  const page = readNumber(query, 'page', limits.pageDefault, errors);
+  const limit = Math.min(readNumber(query, 'limit', limits.pageSizeDefault, errors), limits.pageSizeMax);
+  const since = readInstant(query, 'since', errors);
+  const cursor = readOnce(query, 'cursor', errors);
+  refuseIfAny(errors);
+  return { page, limit, since, cursor };
+}
+
+export function refuseIfAny(errors: FailureEntry[]): void {
+  const [first] = errors;
+  if (first === undefined) return;
+  throw new Failure('invalid_request', errors.map((entry) => entry.detail).join('; '), { errors });
+}
+
+export function readOnce(query: QueryParameters, name: string, errors: FailureEntry[]): string | undefined {
+  const values = query.getAll(name);
+  if (values.length > 1) {
+    errors.push({ pointer: name, detail: `${name}: expected at most one value, got ${values.length}` });
+  }
+  return values[0];
+}
+
+function readNumber(query: QueryParameters, name: string, fallback: number, errors: FailureEntry[]): number {
+  const text = readOnce(query, name, errors);
+  if (text === undefined) return fallback;
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (number >= 1) return number;
+  errors.push({ pointer: name, detail: `${name}: expected a whole number of 1 or more, got ${quote(text)}` });
+  return fallback;
+}
+
+/** A `+` that was not percent-encoded arrives as a space, and only an offset can have one. */
+export function readInstant(query: QueryParameters, name: string, errors: FailureEntry[]): Date | undefined {
+  const text = readOnce(query, name, errors);
+  if (text === undefined) return undefined;
+  const instant = parseInstant(text.replace(/ (?=\d\d:\d\d$)/, '+'));
+  if (instant !== undefined) return instant;
+  errors.push({
+    pointer: name,
+    detail: `${name}: expected a day such as 2026-03-31 or a date-time with Z or an offset, got ${quote(text)}`,
+  });
+  return undefined;
+}
+
+/** What a caller sent, fit for a message: quoted, escaped, and cut after 40 characters. */
+export function quote(text: string): string {
+  const points = Array.from(text.slice(0, 82));
+  return JSON.stringify(points.length > 40 ? `${points.slice(0, 40).join('')}…` : points.join(''));
+}

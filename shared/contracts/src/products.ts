@@ -1,0 +1,50 @@
+// A product, as an external system pushes it, and what batches asks catalog about products.
+import { Type, type Static } from 'typebox';
+import {
+  optionalHsCode,
+  optionalIdentifier,
+  optionalOrigin,
+  optionalText,
+  requiredIdentifier,
+  requiredText,
+} from './fields.ts';
+
+export const Product = Type.Object(
+  {
+    externalId: requiredIdentifier(
+      "Unique identifier in the caller's system; the upsert key",
+      'externalId is required',
+    ),
+    name: requiredText('Product name', 'Product name is required'),
+    category: optionalText('Product category'),
+    country: optionalOrigin('Country of origin, ISO 3166-1 alpha-2 or alpha-3 code'),
+    hsCode: optionalHsCode('HS/tariff code used for classification'),
+    unit: optionalText('Unit of measure (for example kg, pcs)', 32),
+    code: optionalText('Product number or SKU'),
+    supplierExternalId: optionalIdentifier(
+      'Links the product to an already synced supplier by its externalId',
+    ),
+  },
+  { title: 'Product' },
+);
+export type Product = Static<typeof Product>;
+
+/** What batches sends: the distinct parents of one push. */
+export const ResolveProducts = Type.Object({
+  externalIds: Type.Array(Type.String()),
+  /** Whether the answer carries what a due-diligence draft needs; mere existence is cheaper. */
+  withOrigin: Type.Boolean(),
+});
+export type ResolveProducts = Static<typeof ResolveProducts>;
+
+/** What catalog answers: those that exist, with the two fields that a draft takes from its product. */
+export const ResolvedProducts = Type.Object({
+  products: Type.Array(
+    Type.Object({
+      externalId: Type.String(),
+      hsCode: Type.Union([Type.String(), Type.Null()]),
+      country: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+});
+export type ResolvedProducts = Static<typeof ResolvedProducts>;

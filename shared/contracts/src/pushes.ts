@@ -1,0 +1,60 @@
+// What a push is answered with, and the history that it leaves.
+import { Type, type Static } from 'typebox';
+import { DdsEntry } from './batches.ts';
+
+export const entityTypes = ['supplier', 'product', 'batch'] as const;
+export type EntityType = (typeof entityTypes)[number];
+
+export const PushRecord = Type.Object(
+  {
+    externalId: Type.String({ description: "Echo of the pushed item's externalId" }),
+    internalId: Type.String({
+      description: 'Identifier assigned by the service; empty when status is ERROR',
+    }),
+    status: Type.Unsafe<'CREATED' | 'UPDATED' | 'ERROR'>({
+      type: 'string',
+      enum: ['CREATED', 'UPDATED', 'ERROR'],
+    }),
+  },
+  { title: 'PushRecord' },
+);
+export type PushRecord = Static<typeof PushRecord>;
+
+export const PushError = Type.Object(
+  { externalId: Type.String(), error: Type.String({ description: 'What was wrong, for a person to read' }) },
+  { title: 'PushError' },
+);
+export type PushError = Static<typeof PushError>;
+
+const answer = {
+  success: Type.Boolean({ description: 'True when no item failed' }),
+  created: Type.Integer({ minimum: 0 }),
+  updated: Type.Integer({ minimum: 0 }),
+  errors: Type.Array(PushError),
+  records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
+};
+
+export const PushAnswer = Type.Object(answer, { title: 'PushAnswer' });
+export type PushAnswer = Static<typeof PushAnswer>;
+
+export const BatchPushAnswer = Type.Object(
+  { ...answer, ddsCreated: Type.Array(DdsEntry) },
+  { title: 'BatchPushAnswer' },
+);
+export type BatchPushAnswer = Static<typeof BatchPushAnswer>;
+
+export const SyncRun = Type.Object(
+  {
+    syncId: Type.String(),
+    entityType: Type.Unsafe<EntityType>({ type: 'string', enum: [...entityTypes] }),
+    state: Type.Unsafe<'running' | 'completed'>({ type: 'string', enum: ['running', 'completed'] }),
+    created: Type.Integer({ minimum: 0 }),
+    updated: Type.Integer({ minimum: 0 }),
+    unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changed nothing' }),
+    failed: Type.Integer({ minimum: 0 }),
+    startedAt: Type.String({ format: 'date-time' }),
+    completedAt: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  },
+  { title: 'SyncRun' },
+);
+export type SyncRun = Static<typeof SyncRun>;

@@ -1,0 +1,17 @@
+// What a token may be allowed to do. Compared as whole words; none includes another.
+
+export const scopes = {
+  suppliersWrite: 'integration:suppliers:write',
+  suppliersRead: 'integration:suppliers:read',
+  productsWrite: 'integration:products:write',
+  productsRead: 'integration:products:read',
+  batchesWrite: 'integration:batches:write',
+  batchesRead: 'integration:batches:read',
+  syncsRead: 'integration:syncs:read',
+  webhooksWrite: 'integration:webhooks:write',
+  webhooksRead: 'integration:webhooks:read',
+} as const;
+
+export type Scope = (typeof scopes)[keyof typeof scopes];
+
+export const allScopes: readonly Scope[] = Object.values(scopes);

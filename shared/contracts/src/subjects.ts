@@ -1,0 +1,42 @@
+// Every subject and stream that crosses a service's border. Requests are `svc.<service>.<noun>.<verb>`,
+// facts are `events.<integration>.<entity>.<action>`.
+
+export const services = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
+export type ServiceName = (typeof services)[number];
+
+export const subjects = {
+  suppliersPush: 'svc.catalog.suppliers.push',
+  suppliersList: 'svc.catalog.suppliers.list',
+  productsPush: 'svc.catalog.products.push',
+  productsList: 'svc.catalog.products.list',
+  /** Batches asks which products exist, and what a due-diligence draft needs of them. */
+  productsResolve: 'svc.catalog.products.resolve',
+  catalogRunsList: 'svc.catalog.runs.list',
+  batchesPush: 'svc.batches.batches.push',
+  batchesList: 'svc.batches.batches.list',
+  ddsList: 'svc.batches.dds.list',
+  batchesRunsList: 'svc.batches.runs.list',
+  endpointsRegister: 'svc.webhooks.endpoints.register',
+  endpointsList: 'svc.webhooks.endpoints.list',
+  endpointsGet: 'svc.webhooks.endpoints.get',
+  endpointsChange: 'svc.webhooks.endpoints.change',
+  endpointsRemove: 'svc.webhooks.endpoints.remove',
+  endpointsRotate: 'svc.webhooks.endpoints.rotate',
+  endpointsTest: 'svc.webhooks.endpoints.test',
+  endpointsReplay: 'svc.webhooks.endpoints.replay',
+  deliveriesList: 'svc.webhooks.deliveries.list',
+} as const;
+
+export type RequestSubject = (typeof subjects)[keyof typeof subjects];
+
+/** Readiness: every service with engines behind it answers here. */
+export const healthSubject = (service: ServiceName): string => `svc.${service}.health.check`;
+
+export const eventsStream = 'EVENTS';
+export const eventsFilter = 'events.>';
+
+/** `supplier.created` of acme is announced on `events.acme.supplier.created`. */
+export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;
+
+/** A single token of a subject, whatever `integration` may hold: its pattern has no dot, space or wildcard. */
+export const integrationPattern = '^[A-Za-z0-9_-]{1,64}$';

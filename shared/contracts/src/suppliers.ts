@@ -1,0 +1,31 @@
+// A supplier, as an external system pushes it.
+import { Type, type Static } from 'typebox';
+import {
+  optionalCountry,
+  optionalEmail,
+  optionalFlag,
+  optionalText,
+  optionalTexts,
+  requiredIdentifier,
+  requiredText,
+} from './fields.ts';
+
+export const Supplier = Type.Object(
+  {
+    externalId: requiredIdentifier(
+      "Unique identifier in the caller's system; the upsert key",
+      'externalId is required',
+    ),
+    name: requiredText('Supplier or vendor name', 'Supplier name is required'),
+    code: optionalText('Vendor number or code'),
+    country: optionalCountry('ISO 3166-1 alpha-2 country code'),
+    address: optionalText('Full address', 1000),
+    contactPerson: optionalText('Primary contact name'),
+    email: optionalEmail('Contact email'),
+    phone: optionalText('Contact phone'),
+    certifications: optionalTexts('List of certifications'),
+    isEuOrigin: optionalFlag('Whether the supplier is EU-based'),
+  },
+  { title: 'Supplier' },
+);
+export type Supplier = Static<typeof Supplier>;

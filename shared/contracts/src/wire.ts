@@ -1,0 +1,25 @@
+// The names of the headers that requests and replies carry between the services.
+
+/** Of a request: who asks, under which request, until when, and what stood in the URL. */
+export const requestHeaders = {
+  integration: 'integration',
+  requestId: 'request-id',
+  traceparent: 'traceparent',
+  /** Epoch milliseconds after which nobody waits for the reply any more. */
+  deadline: 'deadline',
+  /** The raw query string, without its question mark. */
+  query: 'query',
+  /** The value of `{id}` in the path. */
+  id: 'id',
+} as const;
+
+/** Of a reply: how it went, what the caller's answer carries, and what belongs in the gateway's log line. */
+export const replyHeaders = {
+  status: 'status',
+  /** An error code. With it, the body is a serialised `Failure`. */
+  failure: 'failure',
+  /** `http-link` becomes the HTTP header `Link`. */
+  httpPrefix: 'http-',
+  /** `log-created` becomes the field `created` of the gateway's log line. */
+  logPrefix: 'log-',
+} as const;
