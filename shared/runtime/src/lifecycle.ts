@@ -1,0 +1,94 @@
+// How a process lives and dies. This is the only place that listens to signals or sets an exit code.
+//
+//   what happens                    while starting                   while running
+//   SIGINT, SIGTERM                 wait 2 s for the start, exit 0   release, exit 0
+//   a second one                    exit 1 at once                   exit 1 at once
+//   a wrong setting                 its words on stderr, exit 1
+//   the start fails otherwise       fatal line, exit 1
+//   an error that nobody caught     fatal line, exit 1               fatal line, release, exit 1
+//   release fails, or takes 15 s                                     fatal line, exit 1
+//
+// A start that fails half-way has released what it had by the time it rejects: whoever starts things keeps
+// them in an AsyncDisposableStack, which releases last-in-first-out then and here.
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Type } from 'typebox';
+import { baseSettings, ConfigError, readConfig } from './config.ts';
+import { openLog, type Log } from './log.ts';
+
+/** Starts one thing and hands it over; `stopping` fires when the process is told to stop meanwhile. */
+export type Start = (stopping: AbortSignal) => Promise<AsyncDisposable>;
+
+export interface Deadlines {
+  /** How long the release may take. */
+  stopMs?: number;
+  /** How long the start may go on once the process is told to stop. Nobody is served yet, so nothing is lost. */
+  startMs?: number;
+}
+
+/** Runs until the process is told to stop, then ends it. */
+export async function runProcess(name: string, start: Start, deadlines: Deadlines = {}): Promise<never> {
+  const { stopMs = 15_000, startMs = 2_000 } = deadlines;
+  const log = openLog({ service: name, level: logLevel() });
+  const end = listenForTheEnd(log);
+  try {
+    const running = await Promise.race([start(end.signal), graceAfter(end.signal, startMs)]);
+    if (!end.signal.aborted) await once(end.signal, 'abort');
+    if (running !== undefined) await within(stopMs, running[Symbol.asyncDispose]());
+    log.info('stopped');
+  } catch (error) {
+    end.exitCode = 1;
+    if (error instanceof ConfigError) process.stderr.write(explain(name, error));
+    else log.fatal({ err: error }, end.signal.aborted ? 'not stopped cleanly' : 'cannot start');
+  }
+  process.exit(end.exitCode);
+}
+
+interface End {
+  signal: AbortSignal;
+  exitCode: number;
+}
+
+function listenForTheEnd(log: Log): End {
+  const stopping = new AbortController();
+  const end = { signal: stopping.signal, exitCode: 0 };
+  const stop = (reason: string): void => {
+    if (end.signal.aborted) return;
+    log.info({ reason }, 'stopping');
+    stopping.abort();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => (end.signal.aborted ? process.exit(1) : stop(signal)));
+  }
+  // Node hands over rejections that nobody handled here as well.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'an error that nobody caught');
+    end.exitCode = 1;
+    stop('uncaught error');
+  });
+  return end;
+}
+
+async function graceAfter(signal: AbortSignal, graceMs: number): Promise<undefined> {
+  await once(signal, 'abort');
+  await wait(graceMs);
+}
+
+async function within(limitMs: number, release: PromiseLike<void>): Promise<void> {
+  const overrun = wait(limitMs).then(() => {
+    throw new Error(`not released within ${limitMs / 1_000} s`);
+  });
+  await Promise.race([release, overrun]);
+}
+
+const explain = (name: string, error: ConfigError): string =>
+  `${name} cannot start:\n${error.message.replaceAll(/^/gm, '  ')}\n`;
+
+/** A wrong level is the service's to complain about, together with its other settings. */
+function logLevel(): string {
+  try {
+    return readConfig(Type.Object({ LOG_LEVEL: baseSettings.LOG_LEVEL }), process.env).LOG_LEVEL;
+  } catch {
+    return 'info';
+  }
+}

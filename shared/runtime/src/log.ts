@@ -1,0 +1,77 @@
+// Every process logs to stdout: JSON, one object a line, or text for people when stdout is a terminal.
+// Nothing secret leaves through here, whoever logs it: keys that hold secrets are blanked, credentials in
+// addresses are cut from the finished line, and of an error only its own words are printed.
+import { pino } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+
+export type Log = pino.Logger;
+
+export interface LogOptions {
+  service: string;
+  level: string;
+  /** Text for people instead of JSON. Unless said otherwise: when stdout is a terminal. */
+  pretty?: boolean;
+  /** Where the lines go; stdout unless said otherwise. */
+  destination?: pino.DestinationStream;
+}
+
+export function openLog({ service, level, pretty = process.stdout.isTTY, destination }: LogOptions): Log {
+  const inWords = prettyFactory({
+    ignore: 'service',
+    messageFormat: '{service}: {msg}',
+    translateTime: 'HH:MM:ss.l',
+  });
+  return pino(
+    {
+      level,
+      base: { service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: secretPaths, censor: '[secret]' },
+      serializers: { err: (error) => describeError(error) },
+      hooks: { streamWrite: (line) => (pretty ? inWords(redactUrl(line)) : redactUrl(line)) },
+    },
+    // Written at once, so that the last words of a dying process are not lost.
+    destination ?? pino.destination({ dest: 1, sync: true }),
+  );
+}
+
+/** Cuts user and password out of every address in a text: `mongodb://***@host`. */
+export function redactUrl(text: string): string {
+  return text.includes('@') ? text.replaceAll(/(?<=:\/\/)[^\s"'/?#]+(?=@)/g, '***') : text;
+}
+
+const secretKeys = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'secret',
+  'previousSecret',
+  'token',
+  'accessToken',
+  'AUTH_JWT_SECRET',
+];
+
+// Three levels deep is as deep as a log line goes here; every further level costs each line some time.
+const secretPaths = secretKeys.flatMap((key) =>
+  ['', '*.', '*.*.'].map((prefix) => `${prefix}["${key}"]`.replace('.[', '[')),
+);
+
+interface ErrorWords {
+  type: string;
+  message: string;
+  code?: unknown;
+  stack?: string;
+  cause?: ErrorWords;
+}
+
+/** An error's own words and those of its causes. Other properties stay out: drivers put whole records there. */
+export function describeError(error: unknown, depth = 0): ErrorWords {
+  if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
+  const words: ErrorWords = { type: error.name, message: error.message };
+  if ('code' in error) words.code = error.code;
+  if (error.stack !== undefined) words.stack = error.stack;
+  if (error.cause !== undefined && depth < 5) words.cause = describeError(error.cause, depth + 1);
+  return words;
+}

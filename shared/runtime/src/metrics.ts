@@ -1,0 +1,114 @@
+// What Prometheus reads: one registry for the process, served on a port of its own so that it never stands
+// on a public one. Every label takes few values, all of them known from the code.
+import { createServer, type Server } from 'node:http';
+import { codes, type ErrorCode } from '@integration-sync/contracts';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { ConfigError } from './config.ts';
+
+export interface MetricsOptions {
+  service: string;
+  /** 0 takes any free port. */
+  port: number;
+  host?: string;
+}
+
+export interface RequestSeen {
+  /** The NATS subject that was asked, or the gateway's name of the route. */
+  subject: string;
+  outcome: 'ok' | ErrorCode;
+  seconds: number;
+}
+
+export interface Metrics extends AsyncDisposable {
+  /** For a service's own counters and gauges. */
+  readonly registry: Registry;
+  readonly url: string;
+  observeRequest(seen: RequestSeen): void;
+}
+
+export async function openMetrics({ service, port, host = '127.0.0.1' }: MetricsOptions): Promise<Metrics> {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: registry });
+  const observeRequest = requestObserver(registry);
+  const server = serverOf(registry);
+  const address = await listen(server, host, port);
+  return {
+    registry,
+    url: `http://${address}/metrics`,
+    observeRequest,
+    async [Symbol.asyncDispose]() {
+      registry.clear();
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+function requestObserver(registry: Registry): (seen: RequestSeen) => void {
+  const labelNames = ['subject', 'outcome'] as const;
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'sync_requests_total',
+    help: 'Requests answered, by outcome.',
+    labelNames,
+    registers,
+  });
+  const errors = new Counter({
+    name: 'sync_request_errors_total',
+    help: 'Requests that failed through no fault of the caller (5xx).',
+    labelNames,
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'sync_request_seconds',
+    help: 'Time from a request to its answer.',
+    labelNames: ['subject'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  });
+  return ({ subject, outcome, seconds: taken }) => {
+    requests.inc({ subject, outcome });
+    if (outcome !== 'ok' && codes[outcome].status >= 500) errors.inc({ subject, outcome });
+    seconds.observe({ subject }, taken);
+  };
+}
+
+function serverOf(registry: Registry): Server {
+  return createServer((request, response) => {
+    if (request.url?.split('?')[0] !== '/metrics') {
+      response.writeHead(404).end();
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end();
+    } else {
+      registry.metrics().then(
+        (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+        (error: unknown) => response.writeHead(500).end(String(error)),
+      );
+    }
+  });
+}
+
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw new ConfigError(
+      [`METRICS_PORT, METRICS_HOST: cannot listen on ${host}:${port} (${reasonOf(error)})`],
+      { cause: error },
+    );
+  }
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the metrics server has no port');
+  return address.family === 'IPv6'
+    ? `[${address.address}]:${address.port}`
+    : `${address.address}:${address.port}`;
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return 'the port is taken; choose another, or 0 for any free one';
+  return error instanceof Error ? error.message : String(error);
+}
