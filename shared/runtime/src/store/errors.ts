@@ -1,0 +1,101 @@
+// What went wrong with the database, in the three words that a caller can act on: it is away (try again),
+// somebody was first (a fact to work with), or we made a mistake (nothing to do but to say so).
+import { Failure } from '@integration-sync/contracts';
+import {
+  MongoBulkWriteError,
+  MongoClientClosedError,
+  MongoError,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+} from 'mongodb';
+
+export type StoreErrorKind = 'unavailable' | 'duplicate' | 'bug';
+
+export function sortStoreError(error: unknown): StoreErrorKind {
+  if (error instanceof MongoBulkWriteError) return sortBulkError(error);
+  if (error instanceof MongoServerError) return sortServerError(error.code, error.message);
+  return isAway(error) ? 'unavailable' : 'bug';
+}
+
+/** The failure to answer with when the database is away. Any other error is thrown as it is: it is a bug. */
+export function storeFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (sortStoreError(error) !== 'unavailable') throw error;
+  return new Failure('unavailable', 'The database is not available at the moment.', {
+    retryAfterSeconds: 2,
+    cause: error,
+  });
+}
+
+/**
+ * Which operations of an unordered write lost to a document that is already there, by their index.
+ * Throws the error again if anything else failed as well.
+ */
+export function duplicateIndexes(error: unknown): number[] {
+  if (!(error instanceof MongoBulkWriteError) || sortBulkError(error) !== 'duplicate') throw error;
+  return writeErrorsOf(error).map((failed) => failed.index);
+}
+
+function sortBulkError(error: MongoBulkWriteError): StoreErrorKind {
+  // The driver wraps whatever stopped a bulk write as a whole, and keeps the original here.
+  const whole: unknown = error.errorResponse;
+  if (whole instanceof Error) return sortStoreError(whole);
+  const kinds = new Set(writeErrorsOf(error).map(({ code, errmsg }) => sortServerError(code, errmsg ?? '')));
+  const undurable = error.result.getWriteConcernError();
+  if (undurable !== undefined) kinds.add('unavailable');
+  if (kinds.size === 0) return sortServerError(error.code, error.message);
+  if (kinds.has('bug')) return 'bug';
+  return kinds.has('unavailable') ? 'unavailable' : 'duplicate';
+}
+
+const writeErrorsOf = ({ writeErrors }: MongoBulkWriteError) =>
+  Array.isArray(writeErrors) ? writeErrors : [writeErrors];
+
+function sortServerError(code: unknown, message: string): StoreErrorKind {
+  if (code === 11_000) return 'duplicate';
+  if (typeof code === 'number' && awayCodes.has(code)) return 'unavailable';
+  return code === 1 && postgresAway.test(message) ? 'unavailable' : 'bug';
+}
+
+// What a server says that is alive but cannot serve: it stops, it is no longer the primary, it took too long,
+// or it could not make a write durable (which the caller must not take for done).
+const awayCodes = new Set([
+  6, // HostUnreachable
+  7, // HostNotFound
+  50, // MaxTimeMSExpired
+  64, // WriteConcernTimeout
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  100, // UnsatisfiableWriteConcern
+  133, // FailedToSatisfyReadPreference
+  189, // PrimarySteppedDown
+  262, // ExceededTimeLimit
+  9_001, // SocketException
+  10_058, // LegacyNotPrimary
+  10_107, // NotWritablePrimary
+  11_600, // InterruptedAtShutdown
+  11_602, // InterruptedDueToReplStateChange
+  13_435, // NotPrimaryNoSecondaryOk
+  13_436, // NotPrimaryOrSecondary
+]);
+
+// FerretDB is alive while the PostgreSQL behind it is not: server error 1, told apart by its words.
+const postgresAway =
+  /failed to connect|connection refused|connection reset|broken pipe|unexpected EOF|terminating connection|conn closed|closed pool|database system is|too many clients|deadline exceeded/i;
+
+function isAway(error: unknown): boolean {
+  return (
+    error instanceof MongoNetworkError ||
+    error instanceof MongoServerSelectionError ||
+    error instanceof MongoNotConnectedError ||
+    error instanceof MongoTopologyClosedError ||
+    error instanceof MongoClientClosedError ||
+    // Three errors of the connection pool that the driver does not export.
+    (error instanceof MongoError && poolErrors.has(error.name))
+  );
+}
+
+const poolErrors = new Set(['MongoPoolClosedError', 'MongoWaitQueueTimeoutError', 'MongoServerClosedError']);

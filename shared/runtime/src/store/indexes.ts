@@ -1,0 +1,40 @@
+// Indexes are part of the code: ensured at start, by every replica, and never changed behind anybody's back.
+import type { Collection, Document, IndexDescription } from 'mongodb';
+
+/** Every index has a name, so that a changed one is noticed instead of built beside the old one. */
+export type NamedIndex = IndexDescription & { name: string };
+
+export async function ensureIndexes<T extends Document>(
+  collection: Collection<T>,
+  indexes: readonly NamedIndex[],
+): Promise<void> {
+  const present = new Map((await listIndexes(collection)).map((index) => [index.name, index]));
+  for (const index of indexes) {
+    const stored = present.get(index.name);
+    if (stored !== undefined && identity(stored) !== identity(index)) {
+      throw new Error(
+        `The index ${index.name} of ${collection.namespace} is ${identity(stored)} in the database, but ` +
+          `${identity(index)} in this release. Drop it there, or give the new one another name.`,
+      );
+    }
+  }
+  const missing = indexes.filter((index) => !present.has(index.name));
+  if (missing.length > 0) await collection.createIndexes(missing);
+}
+
+async function listIndexes<T extends Document>(collection: Collection<T>): Promise<Document[]> {
+  return await collection.listIndexes().toArray();
+}
+
+/** Everything that makes two indexes of one name the same, in the order that matters for the key. */
+function identity(index: Document): string {
+  const key = index['key'] instanceof Map ? Object.fromEntries(index['key']) : index['key'];
+  const { unique, sparse, expireAfterSeconds, partialFilterExpression } = index;
+  return JSON.stringify({
+    key,
+    ...(unique ? { unique } : {}),
+    ...(sparse ? { sparse } : {}),
+    ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
+    ...(partialFilterExpression === undefined ? {} : { partialFilterExpression }),
+  });
+}
