@@ -1,0 +1,106 @@
+// Looking things up in a stream without a consumer: by subject, from a time or a sequence on.
+import { JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
+import type { Connection } from './connection.ts';
+import { readHeaders, type Headers } from './message.ts';
+
+export interface StoredMessage {
+  subject: string;
+  id: string;
+  headers: Headers;
+  body: Uint8Array;
+  sequence: number;
+  storedAt: Date;
+}
+
+export interface ReadOptions {
+  /** May hold wildcards. */
+  subject: string;
+  from: { sequence: number } | { time: Date };
+}
+
+export interface StreamFacts {
+  messages: number;
+  firstSequence: number;
+  lastSequence: number;
+}
+
+const chunkMessages = 500;
+
+/** Every stored message of the subject from there on, oldest first, up to what was stored when it began. */
+export async function* readStream(
+  connection: Connection,
+  stream: string,
+  options: ReadOptions,
+): AsyncGenerator<StoredMessage> {
+  let from: DirectBatchOptions =
+    'time' in options.from ? { start_time: options.from.time } : { seq: Math.max(options.from.sequence, 1) };
+  for (;;) {
+    const chunk = await readChunk(connection, stream, {
+      ...from,
+      batch: chunkMessages,
+      next_by_subj: options.subject,
+    });
+    yield* chunk;
+    const last = chunk.at(-1);
+    if (last === undefined || chunk.length < chunkMessages) return;
+    from = { seq: last.sequence + 1 };
+  }
+}
+
+async function readChunk(
+  connection: Connection,
+  stream: string,
+  options: DirectBatchOptions,
+): Promise<StoredMessage[]> {
+  return connection.whileConnected(async () => {
+    const chunk: StoredMessage[] = [];
+    try {
+      for await (const message of await connection.manager.direct.getBatch(stream, options))
+        chunk.push(wrap(message));
+    } catch (error) {
+      // Nothing there is an answer, not a fault.
+      if (!isMessageNotFound(error)) throw error;
+    }
+    return chunk;
+  });
+}
+
+/** The newest message of the subject, which holds no wildcard. */
+export async function lastMessage(
+  connection: Connection,
+  stream: string,
+  subject: string,
+): Promise<StoredMessage | undefined> {
+  const found = await connection.whileConnected(() =>
+    connection.manager.direct.getMessage(stream, { last_by_subj: subject }),
+  );
+  return found === null ? undefined : wrap(found);
+}
+
+export async function streamFacts(connection: Connection, stream: string): Promise<StreamFacts> {
+  const { state } = await connection.whileConnected(() => connection.manager.streams.info(stream));
+  return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };
+}
+
+/** Removes every message of the subject and says how many there were. */
+export async function purge(connection: Connection, stream: string, subject: string): Promise<number> {
+  const answer = await connection.whileConnected(() =>
+    connection.manager.streams.purge(stream, { filter: subject }),
+  );
+  return answer.purged;
+}
+
+const isMessageNotFound = (error: unknown): boolean =>
+  error instanceof JetStreamError && 'code' in error && error.code === 404;
+
+function wrap(message: StoredMsg): StoredMessage {
+  const headers = readHeaders(message.header);
+  return {
+    subject: message.subject,
+    id: headers.get('Nats-Msg-Id') ?? '',
+    headers,
+    body: message.data,
+    sequence: message.seq,
+    storedAt: message.time,
+  };
+}

@@ -1,0 +1,95 @@
+// One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up:
+// whatever is waiting for an answer when the line drops is told so at once instead of timing out.
+import { Failure } from '@integration-sync/contracts';
+import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { Log } from '../log.ts';
+
+const retryMs = 250;
+const pingIntervalMs = 10_000;
+const waitingLineMs = 5_000;
+
+export interface Connection extends AsyncDisposable {
+  readonly nats: NatsConnection;
+  readonly stream: JetStreamClient;
+  readonly manager: JetStreamManager;
+  readonly log: Log;
+  readonly connected: boolean;
+  /** Settles as `work` does, or fails as unavailable the moment the line drops. */
+  whileConnected<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export async function openConnection(options: { url: string; name: string; log: Log }): Promise<Connection> {
+  const nats = await connectPatiently(options);
+  const manager = await jetstreamManager(nats, { checkAPI: false });
+  const interrupts = new Set<() => void>();
+  let connected = true;
+
+  const watch = async (): Promise<void> => {
+    for await (const status of nats.status()) {
+      if (status.type === 'disconnect') {
+        connected = false;
+        options.log.warn({ server: status.server }, 'nats connection lost');
+        for (const interrupt of interrupts) interrupt();
+      } else if (status.type === 'reconnect') {
+        connected = true;
+        options.log.info({ server: status.server }, 'nats connection is back');
+      } else if (status.type === 'error') {
+        options.log.warn({ err: status.error }, 'nats server reported an error');
+      }
+    }
+  };
+  watch().catch((error: unknown) => options.log.error({ err: error }, 'nats status watch ended'));
+
+  const isConnected = (): boolean => connected && !nats.isClosed();
+
+  return {
+    nats,
+    stream: jetstream(nats),
+    manager,
+    log: options.log,
+    get connected() {
+      return isConnected();
+    },
+    async whileConnected(work) {
+      if (!isConnected()) throw disconnected();
+      const lost = Promise.withResolvers<never>();
+      const interrupt = (): void => lost.reject(disconnected());
+      interrupts.add(interrupt);
+      try {
+        return await Promise.race([work(), lost.promise]);
+      } finally {
+        interrupts.delete(interrupt);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      if (nats.isClosed()) return;
+      // Draining needs the server; without one there is nobody left to tell.
+      if (connected) await nats.drain();
+      else await nats.close();
+    },
+  };
+}
+
+async function connectPatiently(options: { url: string; name: string; log: Log }): Promise<NatsConnection> {
+  const servers = options.url.split(',');
+  const waiting = setInterval(() => options.log.warn({ servers }, 'waiting for nats'), waitingLineMs);
+  try {
+    return await connect({
+      servers,
+      name: options.name,
+      waitOnFirstConnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: retryMs,
+      reconnectJitter: retryMs,
+      pingInterval: pingIntervalMs,
+      maxPingOut: 2,
+      noAsyncTraces: true,
+    });
+  } finally {
+    clearInterval(waiting);
+  }
+}
+
+export const disconnected = (): Failure =>
+  new Failure('unavailable', 'The message bus is away; try again shortly.', { retryAfterSeconds: 1 });

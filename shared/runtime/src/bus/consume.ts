@@ -1,0 +1,146 @@
+// Reading a durable consumer: messages come in bounded numbers, and whoever takes one settles it.
+import { JetStreamApiError, type Consumer, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
+import type { Connection } from './connection.ts';
+import { readHeaders, type Headers } from './message.ts';
+
+export interface StreamMessage {
+  readonly subject: string;
+  readonly id: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+  readonly sequence: number;
+  /** How often it has been handed out, this time included. */
+  readonly deliveries: number;
+  readonly storedAt: Date;
+  /** How many more the consumer has waiting. */
+  readonly pending: number;
+  ack(): void;
+  /** Resolves once the server has noted it. */
+  ackAndWait(): Promise<boolean>;
+  nak(delayMs?: number): void;
+  working(): void;
+  term(reason: string): void;
+}
+
+export interface ConsumeOptions {
+  /** How many messages are asked for ahead of being taken. */
+  ahead: number;
+  /** While the promise that it returns is open, no further message is taken. */
+  onMessage(message: StreamMessage): void | Promise<void>;
+  /** Makes stream and consumer again, should the server have lost them. */
+  ensure(): Promise<void>;
+}
+
+const openRetryMs = 500;
+const heartbeatMs = 2_500;
+const expiresMs = 30_000;
+
+/** Reads until disposed, through whatever happens to the server. */
+export function consume(
+  connection: Connection,
+  stream: string,
+  consumer: string,
+  options: ConsumeOptions,
+): AsyncDisposable {
+  const stop = new AbortController();
+  let messages: ConsumerMessages | undefined;
+
+  const readOn = async (): Promise<void> => {
+    const source = await connection.stream.consumers.get(stream, consumer);
+    messages = await source.consume({
+      max_messages: options.ahead,
+      expires: expiresMs,
+      idle_heartbeat: heartbeatMs,
+      abort_on_missing_resource: true,
+    });
+    if (stop.signal.aborted) messages.stop();
+    for await (const message of messages) await options.onMessage(wrap(message));
+  };
+
+  const readForEver = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await readOn();
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        connection.log.warn({ err: error, stream, consumer }, 'reading a consumer failed, trying again');
+        if (isMissing(error)) await options.ensure();
+      }
+      if (!stop.signal.aborted) await new Promise((resolve) => setTimeout(resolve, openRetryMs));
+    }
+  };
+  const reading = readForEver().catch((error: unknown) =>
+    connection.log.error({ err: error, stream, consumer }, 'a consumer is no longer read'),
+  );
+
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await messages?.close();
+      await reading;
+    },
+  };
+}
+
+export interface FetchOptions {
+  max: number;
+  /** How long to wait for the first message. */
+  expiresMs: number;
+}
+
+/** One pull: what is there, up to `max`; nothing when nothing came in time. */
+export async function fetchMessages(
+  connection: Connection,
+  stream: string,
+  consumer: string,
+  options: FetchOptions,
+): Promise<StreamMessage[]> {
+  return connection.whileConnected(async () => {
+    const source = await consumerOf(connection, stream, consumer);
+    const fetched = await source.fetch({
+      max_messages: options.max,
+      expires: Math.max(options.expiresMs, 1_000),
+    });
+    const taken: StreamMessage[] = [];
+    for await (const message of fetched) {
+      taken.push(wrap(message));
+      // Asking further would wait for messages that are not there yet.
+      if (message.info.pending === 0) break;
+    }
+    return taken;
+  });
+}
+
+const consumers = new WeakMap<Connection, Map<string, Consumer>>();
+
+async function consumerOf(connection: Connection, stream: string, consumer: string): Promise<Consumer> {
+  const known = consumers.get(connection) ?? new Map<string, Consumer>();
+  consumers.set(connection, known);
+  const key = `${stream} ${consumer}`;
+  const found = known.get(key) ?? (await connection.stream.consumers.get(stream, consumer));
+  known.set(key, found);
+  return found;
+}
+
+const isMissing = (error: unknown): boolean =>
+  (error instanceof JetStreamApiError && error.status === 404) ||
+  (error instanceof Error && /not found|deleted/i.test(error.message));
+
+function wrap(message: JsMsg): StreamMessage {
+  const headers = readHeaders(message.headers);
+  return {
+    subject: message.subject,
+    id: headers.get('Nats-Msg-Id') ?? '',
+    headers,
+    body: message.data,
+    sequence: message.seq,
+    deliveries: message.info.deliveryCount,
+    storedAt: message.time,
+    pending: message.info.pending,
+    ack: () => message.ack(),
+    ackAndWait: () => message.ackAck(),
+    nak: (delayMs) => message.nak(delayMs),
+    working: () => message.working(),
+    term: (reason) => message.term(reason),
+  };
+}

@@ -1,0 +1,57 @@
+// Failures as data: how an error is written into a reply, read out of one, and what the NATS client's own
+// errors mean to a caller.
+import { Failure, isErrorCode, replyHeaders, type FailureEntry } from '@integration-sync/contracts';
+import { RequestError, TimeoutError } from '@nats-io/nats-core';
+import type { Headers } from './message.ts';
+
+interface WrittenFailure {
+  detail: string;
+  errors?: FailureEntry[];
+  retryAfterSeconds?: number;
+}
+
+export function writeFailure(failure: Failure): { headers: Record<string, string>; body: string } {
+  const written: WrittenFailure = {
+    detail: failure.detail,
+    ...(failure.errors === undefined ? {} : { errors: failure.errors }),
+    ...(failure.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: failure.retryAfterSeconds }),
+  };
+  return { headers: { [replyHeaders.failure]: failure.code }, body: JSON.stringify(written) };
+}
+
+/** The failure that a reply carries, or undefined when it carries an answer. */
+export function readFailure(headers: Headers, body: Uint8Array): Failure | undefined {
+  const code = headers.get(replyHeaders.failure);
+  if (code === undefined) return undefined;
+  const written: WrittenFailure = JSON.parse(new TextDecoder().decode(body));
+  const { detail, errors, retryAfterSeconds } = written;
+  // A newer peer may know codes that we do not.
+  return new Failure(isErrorCode(code) ? code : 'internal', detail, {
+    ...(errors === undefined ? {} : { errors }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}
+
+/** What a failed request means: nobody there, nobody in time, or something nobody foresaw. */
+export function failureOfRequest(error: unknown, subject: string): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof RequestError && error.isNoResponders()) {
+    const service = subject.split('.')[1] ?? subject;
+    return new Failure('unavailable', `The ${service} service is away; try again shortly.`, {
+      retryAfterSeconds: 1,
+      cause: error,
+    });
+  }
+  if (
+    error instanceof TimeoutError ||
+    (error instanceof RequestError && error.cause instanceof TimeoutError)
+  ) {
+    return new Failure('timeout', 'The service did not answer in time; the request may still take effect.', {
+      cause: error,
+    });
+  }
+  return new Failure('unavailable', 'The message bus did not take the request; try again shortly.', {
+    retryAfterSeconds: 1,
+    cause: error,
+  });
+}

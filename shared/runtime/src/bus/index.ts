@@ -1,0 +1,120 @@
+// The bus: everything that this system does with NATS goes through this door, and nobody else imports a NATS
+// package. Requests and replies for questions, JetStream for facts.
+import type { Log } from '../log.ts';
+import {
+  lastMessage,
+  purge,
+  readStream,
+  streamFacts,
+  type ReadOptions,
+  type StoredMessage,
+  type StreamFacts,
+} from './archive.ts';
+import { openConnection } from './connection.ts';
+import {
+  consume,
+  fetchMessages,
+  type ConsumeOptions,
+  type FetchOptions,
+  type StreamMessage,
+} from './consume.ts';
+import { readHeaders, writeHeaders, type Headers } from './message.ts';
+import { openBatchPublisher, publish, type OutgoingMessage, type Published } from './publish.ts';
+import { sendRequest, type Reply, type RequestOptions } from './request.ts';
+import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
+import { ensureConsumer, ensureStream, type ConsumerSpec, type StreamSpec } from './streams.ts';
+
+export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
+export type { ConsumeOptions, FetchOptions, StreamMessage } from './consume.ts';
+export type { Headers } from './message.ts';
+export type { OutgoingMessage, Published } from './publish.ts';
+export type { Reply, RequestOptions } from './request.ts';
+export type { BusHandler, BusReply, BusRequest, ObserveRequest, ServiceOptions } from './serve.ts';
+export type { ConsumerSpec, StreamSpec } from './streams.ts';
+
+export interface BusOptions {
+  /** One or more `nats://host:port`, separated by commas. */
+  url: string;
+  /** Shown in the server's list of connections. */
+  name: string;
+  log: Log;
+  observe?: ObserveRequest;
+}
+
+export interface Broadcast {
+  subject: string;
+  headers: Headers;
+  body: Uint8Array;
+}
+
+export interface Bus extends AsyncDisposable {
+  readonly connected: boolean;
+  /** What the server takes in one message, headers included. */
+  readonly maxPayloadBytes: number;
+  readonly serverVersion: string;
+
+  request(subject: string, options: RequestOptions): Promise<Reply>;
+  serve(options: ServiceOptions): Promise<AsyncDisposable>;
+
+  /** To every listener of every replica, once, without any promise. */
+  broadcast(subject: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): void;
+  listen(subject: string, onMessage: (message: Broadcast) => void): Disposable;
+
+  ensureStream(spec: StreamSpec): Promise<void>;
+  ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
+  publish(message: OutgoingMessage): Promise<Published>;
+  publishBatch(messages: readonly OutgoingMessage[]): Promise<void>;
+  consume(stream: string, consumer: string, options: ConsumeOptions): AsyncDisposable;
+  fetch(stream: string, consumer: string, options: FetchOptions): Promise<StreamMessage[]>;
+
+  readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
+  lastMessage(stream: string, subject: string): Promise<StoredMessage | undefined>;
+  streamFacts(stream: string): Promise<StreamFacts>;
+  purge(stream: string, subject: string): Promise<number>;
+}
+
+const defaultPayloadBytes = 1_048_576;
+
+/** Waits until NATS is there. */
+export async function openBus(options: BusOptions): Promise<Bus> {
+  const connection = await openConnection(options);
+  const publisher = openBatchPublisher(connection);
+  const observe = options.observe ?? (() => undefined);
+
+  return {
+    get connected() {
+      return connection.connected;
+    },
+    get maxPayloadBytes() {
+      return connection.nats.info?.max_payload ?? defaultPayloadBytes;
+    },
+    get serverVersion() {
+      return connection.nats.info?.version ?? 'unknown';
+    },
+    request: (subject, request) => sendRequest(connection, subject, request),
+    serve: (service) => serve(connection, service, observe),
+    broadcast(subject, body, headers = {}) {
+      connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
+    },
+    listen(subject, onMessage) {
+      const subscription = connection.nats.subscribe(subject, {
+        callback: (error, message) => {
+          if (error !== null) return;
+          onMessage({ subject: message.subject, headers: readHeaders(message.headers), body: message.data });
+        },
+      });
+      return { [Symbol.dispose]: () => subscription.unsubscribe() };
+    },
+    ensureStream: (spec) => ensureStream(connection, spec),
+    ensureConsumer: (stream, spec) => ensureConsumer(connection, stream, spec),
+    publish: (message) => publish(connection, message),
+    publishBatch: (messages) => publisher.publishBatch(messages),
+    consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
+    fetch: (stream, consumer, fetching) => fetchMessages(connection, stream, consumer, fetching),
+    readStream: (stream, reading) => readStream(connection, stream, reading),
+    lastMessage: (stream, subject) => lastMessage(connection, stream, subject),
+    streamFacts: (stream) => streamFacts(connection, stream),
+    purge: (stream, subject) => purge(connection, stream, subject),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,16 @@
+// Headers as plain maps: what the rest of the system sees of a NATS message.
+import { headers as natsHeaders, type MsgHdrs } from '@nats-io/nats-core';
+
+export type Headers = ReadonlyMap<string, string>;
+
+export function readHeaders(from: MsgHdrs | undefined): Headers {
+  const map = new Map<string, string>();
+  if (from !== undefined) for (const [name, values] of from) map.set(name, values[0] ?? '');
+  return map;
+}
+
+export function writeHeaders(from: Readonly<Record<string, string | undefined>>): MsgHdrs {
+  const written = natsHeaders();
+  for (const [name, value] of Object.entries(from)) if (value !== undefined) written.set(name, value);
+  return written;
+}

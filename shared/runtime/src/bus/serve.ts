@@ -1,0 +1,204 @@
+// Answering requests: every replica of a service joins its queue group, takes a bounded number at a time,
+// says "busy" beyond that, and never lets a request go without an answer.
+import { Failure, replyHeaders, requestHeaders } from '@integration-sync/contracts';
+import type { Msg, Subscription } from '@nats-io/nats-core';
+import type { Log } from '../log.ts';
+import type { Connection } from './connection.ts';
+import { announceService, type EndpointTally } from './discovery.ts';
+import { writeFailure } from './failures.ts';
+import { readHeaders, writeHeaders, type Headers } from './message.ts';
+
+export interface BusRequest {
+  subject: string;
+  headers: Headers;
+  body: Uint8Array;
+  /** Epoch milliseconds. */
+  deadline: number;
+  integration: string;
+  requestId: string;
+  log: Log;
+}
+
+export interface BusReply {
+  /** HTTP status of the answer; 200 unless given. */
+  status?: number;
+  /** HTTP headers of the answer, lower-case. */
+  headers?: Readonly<Record<string, string>>;
+  body?: Uint8Array | string;
+  /** For the log lines of this request, here and at the gateway. */
+  logFields?: Readonly<Record<string, string | number | boolean>>;
+}
+
+export type BusHandler = (request: BusRequest) => Promise<BusReply>;
+
+export interface ServiceOptions {
+  service: string;
+  version: string;
+  description: string;
+  /** How many requests this replica works on at once. */
+  inFlightMax: number;
+  handlers: Readonly<Record<string, BusHandler>>;
+  /** Subjects that are asked often and say little; their log lines are at level debug. */
+  quiet?: readonly string[];
+}
+
+export type ObserveRequest = (observation: { subject: string; outcome: string; seconds: number }) => void;
+
+/** Room for headers beside a reply's body, inside the server's `max_payload`. */
+const headerBytesMax = 64 * 1024;
+const defaultDeadlineMs = 30_000;
+
+export async function serve(
+  connection: Connection,
+  options: ServiceOptions,
+  observe: ObserveRequest,
+): Promise<AsyncDisposable> {
+  const inHand = new Set<Promise<void>>();
+  const tallies: EndpointTally[] = [];
+  const subscriptions: Subscription[] = [];
+
+  for (const [subject, handler] of Object.entries(options.handlers)) {
+    const tally: EndpointTally = {
+      subject,
+      queue: options.service,
+      requests: 0,
+      errors: 0,
+      lastError: '',
+      nanos: 0,
+    };
+    tallies.push(tally);
+    const take = (message: Msg): void => {
+      const work = answer(connection, options, handler, message, inHand.size >= options.inFlightMax).then(
+        (outcome) => {
+          inHand.delete(work);
+          tally.requests += 1;
+          tally.nanos += Math.round(outcome.seconds * 1e9);
+          if (outcome.code !== 'ok') {
+            tally.errors += 1;
+            tally.lastError = outcome.code;
+          }
+          observe({ subject, outcome: outcome.code, seconds: outcome.seconds });
+        },
+      );
+      inHand.add(work);
+    };
+    subscriptions.push(
+      connection.nats.subscribe(subject, {
+        queue: options.service,
+        callback: (error, message) => {
+          if (error === null) take(message);
+          else connection.log.error({ err: error, subject }, 'subscription failed');
+        },
+      }),
+    );
+  }
+  const discovery = announceService(connection, options, tallies);
+  // The server has seen the subscriptions once this returns, so whoever is told "ready" can be asked.
+  await connection.nats.flush();
+
+  return {
+    async [Symbol.asyncDispose]() {
+      discovery[Symbol.dispose]();
+      if (connection.connected) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
+      while (inHand.size > 0) await Promise.all(inHand);
+      // A reply counts as sent only when the server has it.
+      if (connection.connected) await connection.nats.flush();
+    },
+  };
+}
+
+interface Outcome {
+  code: string;
+  seconds: number;
+}
+
+async function answer(
+  connection: Connection,
+  options: ServiceOptions,
+  handler: BusHandler,
+  message: Msg,
+  busy: boolean,
+): Promise<Outcome> {
+  const startedAt = performance.now();
+  const request = readRequest(connection, message);
+  let code = 'ok';
+  let reply: BusReply = {};
+  try {
+    if (busy)
+      throw new Failure('unavailable', 'The service is busy; try again shortly.', { retryAfterSeconds: 1 });
+    // Whoever asked has stopped waiting, so the work would be for nobody.
+    if (Date.now() > request.deadline)
+      throw new Failure('timeout', 'The request reached the service too late.');
+    reply = await handler(request);
+    respond(connection, message, replyParts(connection, reply));
+  } catch (error) {
+    const failure = asFailure(error, request);
+    code = failure.code;
+    respond(connection, message, writeFailure(failure));
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const level =
+    code === 'internal' ? 'error' : options.quiet?.includes(message.subject) === true ? 'debug' : 'info';
+  request.log[level](
+    {
+      subject: message.subject,
+      outcome: code,
+      durationMs: Math.round(seconds * 1e6) / 1000,
+      ...reply.logFields,
+    },
+    'request',
+  );
+  return { code, seconds };
+}
+
+function readRequest(connection: Connection, message: Msg): BusRequest {
+  const headers = readHeaders(message.headers);
+  const integration = headers.get(requestHeaders.integration) ?? '';
+  const requestId = headers.get(requestHeaders.requestId) ?? '';
+  return {
+    subject: message.subject,
+    headers,
+    body: message.data,
+    deadline: Number(headers.get(requestHeaders.deadline) ?? Date.now() + defaultDeadlineMs),
+    integration,
+    requestId,
+    log: connection.log.child({ requestId, integration }),
+  };
+}
+
+function replyParts(
+  connection: Connection,
+  reply: BusReply,
+): { headers: Record<string, string>; body: Uint8Array } {
+  const body =
+    typeof reply.body === 'string' ? new TextEncoder().encode(reply.body) : (reply.body ?? new Uint8Array());
+  const bodyBytesMax = (connection.nats.info?.max_payload ?? 1_048_576) - headerBytesMax;
+  // NATS would throw here and the caller would wait for nothing.
+  if (body.length > bodyBytesMax) throw new Error(`reply of ${body.length} bytes is over ${bodyBytesMax}`);
+  const headers: Record<string, string> = { [replyHeaders.status]: String(reply.status ?? 200) };
+  for (const [name, value] of Object.entries(reply.headers ?? {}))
+    headers[replyHeaders.httpPrefix + name] = value;
+  for (const [name, value] of Object.entries(reply.logFields ?? {})) {
+    headers[replyHeaders.logPrefix + name] = String(value);
+  }
+  return { headers, body };
+}
+
+function asFailure(error: unknown, request: BusRequest): Failure {
+  if (error instanceof Failure) {
+    if (error.cause !== undefined)
+      request.log.warn({ err: error, subject: request.subject }, 'request failed');
+    return error;
+  }
+  request.log.error({ err: error, subject: request.subject }, 'request failed unexpectedly');
+  return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');
+}
+
+function respond(
+  connection: Connection,
+  message: Msg,
+  parts: { headers: Record<string, string>; body: Uint8Array | string },
+): void {
+  const sent = message.respond(parts.body, { headers: writeHeaders(parts.headers) });
+  if (!sent) connection.log.warn({ subject: message.subject }, 'reply could not be sent');
+}
