@@ -1,6 +1,6 @@
 // Answering requests: every replica of a service joins its queue group, takes a bounded number at a time,
 // says "busy" beyond that, and never lets a request go without an answer.
-import { Failure, replyHeaders, requestHeaders } from '@integration-sync/contracts';
+import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Log } from '../log.ts';
 import type { Connection } from './connection.ts';
@@ -42,7 +42,7 @@ export interface ServiceOptions {
   quiet?: readonly string[];
 }
 
-export type ObserveRequest = (observation: { subject: string; outcome: string; seconds: number }) => void;
+export type ObserveRequest = (seen: { subject: string; outcome: 'ok' | ErrorCode; seconds: number }) => void;
 
 /** Room for headers beside a reply's body, inside the server's `max_payload`. */
 const headerBytesMax = 64 * 1024;
@@ -108,7 +108,7 @@ export async function serve(
 }
 
 interface Outcome {
-  code: string;
+  code: 'ok' | ErrorCode;
   seconds: number;
 }
 
@@ -121,7 +121,7 @@ async function answer(
 ): Promise<Outcome> {
   const startedAt = performance.now();
   const request = readRequest(connection, message);
-  let code = 'ok';
+  let code: Outcome['code'] = 'ok';
   let reply: BusReply = {};
   try {
     if (busy)
