@@ -11,6 +11,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
+import { DatabaseAway } from './pulse.ts';
 
 export type StoreErrorKind = 'unavailable' | 'duplicate' | 'bug';
 
@@ -88,6 +89,7 @@ const postgresAway =
 
 function isAway(error: unknown): boolean {
   return (
+    error instanceof DatabaseAway ||
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
     error instanceof MongoNotConnectedError ||

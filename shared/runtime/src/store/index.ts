@@ -1,10 +1,13 @@
-// The door to MongoDB, and the only room that knows its driver. Writes through it are durable, its indexes
-// are ensured, and its errors come sorted. What is stored is its callers' business.
+// The door to MongoDB, and the only room that knows its driver. Writes through it are durable, operations end
+// when the database goes away, indexes are ensured, and errors come sorted. What is stored is the callers'.
 import { setTimeout as wait } from 'node:timers/promises';
-import { MongoClient, MongoParseError, type Collection, type Db, type Document } from 'mongodb';
+import { MongoClient, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../config.ts';
 import { redactUrl, type Log } from '../log.ts';
+import { sortStoreError } from './errors.ts';
+import { guarded } from './guard.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
+import { startPulse, type Pulse } from './pulse.ts';
 
 export { duplicateIndexes, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
 export type { NamedIndex } from './indexes.ts';
@@ -25,7 +28,7 @@ export interface StoreOptions {
   url: string;
   database: string;
   log: Log;
-  /** Connections of this process at most. */
+  /** Connections for operations; one more serves to notice that the database is away. */
   poolSize?: number;
   /** Ends the wait for a database that does not come. */
   signal?: AbortSignal;
@@ -33,68 +36,92 @@ export interface StoreOptions {
 
 export interface Store extends AsyncDisposable {
   readonly database: Db;
-  /** Whether the database answered when it was last asked. */
+  /** Whether the database answers: known at any moment, and at most 2 s old. */
   readonly connected: boolean;
   collection<T extends Document>(name: string): Collection<T>;
+  /** Creates what is missing. An index that is there under the same name must be the same. */
   ensureIndexes(name: string, indexes: readonly NamedIndex[]): Promise<void>;
   /** Asks the database itself; rejects while it is away. */
   ping(): Promise<void>;
 }
 
 /** Resolves once the database answers, however long that takes. */
-export async function openStore(options: StoreOptions): Promise<Store> {
-  const { url, database: name, log, poolSize = 32, signal } = options;
-  const client = clientOf(url, poolSize);
-  await connected(client, log, redactUrl(url), signal);
-  let up = true;
-  client.on('topologyDescriptionChanged', ({ newDescription }) => {
-    up = [...newDescription.servers.values()].some((server) => server.isWritable);
-  });
-  const database = client.db(name);
+export async function openStore({
+  url,
+  database: name,
+  log,
+  poolSize = 32,
+  signal,
+}: StoreOptions): Promise<Store> {
+  await using opening = new AsyncDisposableStack();
+  const client = opening.adopt(clientOf(url, { maxPoolSize: poolSize }), close);
+  const watcher = opening.adopt(clientOf(url, { maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
+  const pulse = opening.use(
+    startPulse({
+      async ask() {
+        // A no-op once connected; after a failed attempt the driver wants to be told again.
+        await Promise.all([client.connect(), watcher.connect()]);
+        await watcher.db(name).command({ ping: 1 });
+      },
+      passing: (error) => sortStoreError(error) === 'unavailable',
+      log: log.child({ mongodb: redactUrl(url) }),
+    }),
+  );
+  await answered(pulse, signal);
+
+  const database = guarded(client.db(name), pulse);
+  const open = opening.move();
   return {
     database,
     get connected() {
-      return up;
+      return pulse.connected;
     },
     collection: (collection) => database.collection(collection),
     ensureIndexes: (collection, indexes) => ensureIndexes(database.collection(collection), indexes),
     async ping() {
       await database.command({ ping: 1 });
     },
-    async [Symbol.asyncDispose]() {
-      await client.close();
-    },
+    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };
 }
 
-function clientOf(url: string, maxPoolSize: number): MongoClient {
+function clientOf(url: string, options: MongoClientOptions): MongoClient {
   try {
     return new MongoClient(url, {
       appName: 'integration-sync',
-      maxPoolSize,
       writeConcern: { w: 'majority', journal: true },
       serverSelectionTimeoutMS: 2_000,
       connectTimeoutMS: 2_000,
-      socketTimeoutMS: 30_000,
       heartbeatFrequencyMS: 1_000,
+      // The last resort, for an operation that a living server does not finish.
+      socketTimeoutMS: 120_000,
+      waitQueueTimeoutMS: 10_000,
+      ...options,
     });
   } catch (error) {
-    if (error instanceof MongoParseError) throw new ConfigError([`MONGODB_URL: ${redactUrl(error.message)}`]);
-    throw error;
+    throw wrongUrl(error);
   }
 }
 
-async function connected(client: MongoClient, log: Log, url: string, signal?: AbortSignal): Promise<void> {
-  for (let attempt = 1, saidAt = -Infinity; ; attempt += 1) {
-    try {
-      await client.connect();
-      return;
-    } catch (error) {
-      if (performance.now() - saidAt >= 5_000) {
-        saidAt = performance.now();
-        log.warn({ url, reason: String(error) }, 'waiting for MongoDB');
-      }
-    }
-    await wait(Math.min(100 * attempt, 1_000), undefined, signal ? { signal } : {});
+/** Waits for the first answer; what waiting cannot mend, such as a refused password, is a wrong setting. */
+async function answered({ firstAnswer }: Pulse, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    await Promise.race([firstAnswer.catch((error: unknown) => Promise.reject(wrongUrl(error))), aborted]);
+  } finally {
+    signal?.removeEventListener('abort', abort);
   }
+}
+
+function wrongUrl(error: unknown): ConfigError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new ConfigError([`MONGODB_URL: ${redactUrl(reason)}`], { cause: error });
+}
+
+/** The driver says goodbye to the server, which takes long where the server stands still. */
+async function close(client: MongoClient): Promise<void> {
+  await Promise.race([client.close(), wait(2_000, undefined, { ref: false })]);
 }

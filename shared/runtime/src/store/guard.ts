@@ -1,0 +1,28 @@
+// Puts the pulse under everything that is done with a collection, so that no caller has to think of it.
+import { AbstractCursor, Collection } from 'mongodb';
+import type { Pulse } from './pulse.ts';
+
+/**
+ * The same driver object, whose operations end when the database goes away. The driver's rule makes this
+ * short: what reaches the server is an async method, and what is not async only builds something that will.
+ */
+export function guarded<T extends object>(target: T, pulse: Pulse): T {
+  const proxy: T = new Proxy(target, {
+    get(_target, key) {
+      const member: unknown = Reflect.get(target, key);
+      if (typeof member !== 'function') return member;
+      if (member instanceof AsyncFunction) {
+        return (...input: unknown[]) =>
+          pulse.during(() => Promise.resolve(Reflect.apply(member, target, input)));
+      }
+      return (...input: unknown[]) => {
+        const built: unknown = Reflect.apply(member, proxy, input);
+        const reaches = built instanceof AbstractCursor || built instanceof Collection;
+        return reaches && built !== proxy ? guarded(built, pulse) : built;
+      };
+    },
+  });
+  return proxy;
+}
+
+const AsyncFunction = (async () => {}).constructor;

@@ -1,0 +1,103 @@
+// Whether the database answers.
+//
+// The driver notices a server that was killed. It does not notice one that stands still, or whose own storage
+// does: connections stay open, and an operation waits until some long time-out, which cannot be a short one,
+// since a large write on a busy server takes seconds too. So the two are told apart by a small question that
+// any living server answers at once, asked on a connection of its own where it never queues.
+//
+//   asked every 0.5 s ── no answer for 2 s ──▶ away: what is under way fails, and so does what comes
+//                     ◀── the next answer ────
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Log } from '../log.ts';
+
+/** The database fell silent. Whether the operation that was under way took effect is not known. */
+export class DatabaseAway extends Error {
+  override readonly name = 'DatabaseAway';
+}
+
+export interface Pulse extends Disposable {
+  readonly connected: boolean;
+  /** Resolves with the first answer; rejects with an error that waiting will not mend. */
+  readonly firstAnswer: Promise<void>;
+  /** The operation's own outcome, or DatabaseAway as soon as the database is. */
+  during<T>(operation: () => Promise<T>): Promise<T>;
+}
+
+export interface PulseOptions {
+  ask: () => Promise<unknown>;
+  /** Whether waiting may mend it. */
+  passing: (error: unknown) => boolean;
+  log: Log;
+}
+
+const askEveryMs = 500;
+const tickMs = 100;
+const silentTicksMax = 20;
+const sayEveryTicks = 50;
+
+export function startPulse({ ask, passing, log }: PulseOptions): Pulse {
+  const first = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const underWay = new Set<(error: DatabaseAway) => void>();
+  let connected = false;
+  let silentTicks = 0;
+  let reason: unknown;
+
+  const answered = (): void => {
+    if (!connected) log.info('MongoDB answers');
+    connected = true;
+    silentTicks = 0;
+    reason = undefined;
+    first.resolve();
+  };
+
+  const unanswered = (error: unknown): void => {
+    reason = error;
+    if (!passing(error)) first.reject(error);
+  };
+
+  const keepAsking = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await ask().then(answered, unanswered);
+      await wait(askEveryMs, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  };
+
+  // Silence is counted in ticks, not read from a clock: a time in which this process itself stood still, and
+  // could not have heard an answer, counts as one tick.
+  const ticks = setInterval(() => {
+    silentTicks += 1;
+    if (silentTicks >= silentTicksMax && connected) {
+      connected = false;
+      for (const fail of underWay) fail(new DatabaseAway('MongoDB stopped answering', { cause: reason }));
+    }
+    if (!connected && silentTicks % sayEveryTicks === silentTicksMax) {
+      log.warn({ silentMs: silentTicks * tickMs, reason: wordsOf(reason) }, 'waiting for MongoDB');
+    }
+  }, tickMs);
+
+  first.promise.catch(() => {}); // nobody may be waiting for it any more
+  void keepAsking();
+  return {
+    get connected() {
+      return connected;
+    },
+    firstAnswer: first.promise,
+    during<T>(operation: () => Promise<T>) {
+      if (!connected)
+        return Promise.reject<T>(new DatabaseAway('MongoDB does not answer', { cause: reason }));
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      underWay.add(reject);
+      operation()
+        .then(resolve, reject)
+        .finally(() => underWay.delete(reject));
+      return promise;
+    },
+    [Symbol.dispose]() {
+      stop.abort();
+      clearInterval(ticks);
+    },
+  };
+}
+
+const wordsOf = (reason: unknown): string => (reason instanceof Error ? reason.message : 'no answer');
