@@ -65,6 +65,14 @@ export const baseSettings = {
     pattern: '^(nats|tls|ws|wss)://[^\\s,]+(,(nats|tls|ws|wss)://[^\\s,]+)*$',
     expected: 'an address such as nats://127.0.0.1:4222, or several separated by commas',
   }),
+  NATS_MONITOR_URL: Type.Optional(
+    Type.String({
+      description:
+        'Where the monitoring of nats-server answers. With it, readiness refuses a server that acknowledges ' +
+        'what it has not written to its disk.',
+      format: 'uri',
+    }),
+  ),
   STREAM_REPLICAS: Type.Integer({
     description: 'How many NATS servers keep a copy of each stream: 1 on a single server, 3 on a cluster.',
     default: 1,

@@ -1,0 +1,70 @@
+// Readiness of one service: whether the engines behind it answer and keep what they are given. Asked over the
+// bus by the gateway, so a service that answers has its NATS; what is checked here is the rest.
+import { Failure, healthSubject, type ServiceName } from '@integration-sync/contracts';
+import type { BusHandler } from './bus/index.ts';
+import type { Store } from './store/index.ts';
+
+export interface HealthOptions {
+  service: ServiceName;
+  store: Store;
+  /** Where nats-server's monitoring answers, when it is to be asked how it keeps messages. */
+  natsMonitorUrl?: string | undefined;
+}
+
+const patienceMs = 1_000;
+/** A server does not change its settings while it runs, so it is asked again only after a while. */
+const durabilityKeptMs = 30_000;
+
+/** Handlers to serve beside a service's own. */
+export function healthHandlers({
+  service,
+  store,
+  natsMonitorUrl,
+}: HealthOptions): Record<string, BusHandler> {
+  const durability = openDurability(natsMonitorUrl);
+  return {
+    [healthSubject(service)]: async () => {
+      await Promise.all([within(store.ping(), 'MongoDB is away.'), durability()]);
+      return { body: JSON.stringify({ status: 'ok' }) };
+    },
+  };
+}
+
+async function within(work: Promise<void>, detail: string): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
+  try {
+    await Promise.race([work, late.promise]);
+  } catch (error) {
+    throw new Failure('unavailable', detail, { retryAfterSeconds: 2, cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A nats-server acknowledges what it has not yet written to the disk unless it runs with `sync_interval: always`,
+ * and then a power cut loses acknowledged pushes' events. A service behind such a server is not ready.
+ */
+function openDurability(monitorUrl: string | undefined): () => Promise<void> {
+  let checkedAt = -Infinity;
+  return async () => {
+    if (monitorUrl === undefined || performance.now() - checkedAt < durabilityKeptMs) return;
+    const answer = await fetch(new URL('/jsz?config=1', monitorUrl), {
+      signal: AbortSignal.timeout(patienceMs),
+    }).catch((error: unknown) => {
+      throw new Failure('unavailable', `The monitoring of NATS does not answer at ${monitorUrl}.`, {
+        cause: error,
+      });
+    });
+    const facts: { config?: { sync_always?: boolean } } = await answer.json();
+    if (facts.config?.sync_always !== true) {
+      throw new Failure(
+        'unavailable',
+        'NATS runs without "sync_interval: always" in its jetstream settings, so that what it acknowledges can be lost. ' +
+          'Set it there, or leave NATS_MONITOR_URL out to accept that.',
+      );
+    }
+    checkedAt = performance.now();
+  };
+}
