@@ -57,7 +57,7 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
         cause: error,
       });
     });
-    const facts: { config?: { sync_always?: boolean } } = await answer.json();
+    const facts: { config?: { sync_always?: boolean } } = JSON.parse(await answer.text());
     if (facts.config?.sync_always !== true) {
       throw new Failure(
         'unavailable',
