@@ -1,0 +1,53 @@
+import { allScopes, codes, eventKinds, routes } from '@integration-sync/contracts';
+import { expect, it } from 'vitest';
+
+it('gives every operation its own id, and every method of a path one route', () => {
+  const ids = routes.map((route) => route.operationId);
+  const keys = routes.map((route) => `${route.method} ${route.path}`);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+it('asks for a scope that tokens can have, on every route', () => {
+  for (const route of routes) expect(allScopes).toContain(route.scope);
+});
+
+it('asks for a read scope to read and a write scope for everything else', () => {
+  for (const route of routes) {
+    const verb = route.scope.split(':')[2];
+    expect(`${route.method} ${verb}`).toBe(`${route.method} ${route.method === 'GET' ? 'read' : 'write'}`);
+  }
+});
+
+it('names the nine kinds of events', () => {
+  expect(eventKinds).toEqual([
+    'supplier.created',
+    'supplier.updated',
+    'product.created',
+    'product.updated',
+    'batch.created',
+    'batch.updated',
+    'dds.created',
+    'sync.completed',
+    'webhook.disabled',
+  ]);
+});
+
+it('has one status for each code', () => {
+  expect(Object.fromEntries(Object.entries(codes).map(([code, { status }]) => [code, status]))).toEqual({
+    invalid_json: 400,
+    invalid_request: 400,
+    unauthorized: 401,
+    insufficient_scope: 403,
+    not_found: 404,
+    method_not_allowed: 405,
+    conflict: 409,
+    too_many_items: 413,
+    body_too_large: 413,
+    unsupported_media_type: 415,
+    rate_limited: 429,
+    internal: 500,
+    unavailable: 503,
+    timeout: 504,
+  });
+});
