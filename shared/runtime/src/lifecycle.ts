@@ -13,7 +13,7 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Type } from 'typebox';
-import { baseSettings, ConfigError, readConfig } from './config.ts';
+import { baseSettings, ConfigError, readConfig } from './config/index.ts';
 import { openLog, type Log } from './log.ts';
 
 /** Starts one thing and hands it over; `stopping` fires when the process is told to stop meanwhile. */

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import { codes, type ErrorCode } from '@integration-sync/contracts';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config/index.ts';
 
 export interface MetricsOptions {
   service: string;

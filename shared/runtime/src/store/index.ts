@@ -2,7 +2,7 @@
 // when the database goes away, indexes are ensured, and errors come sorted. What is stored is the callers'.
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoClient, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
 import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';

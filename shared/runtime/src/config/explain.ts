@@ -1,0 +1,104 @@
+// Puts into words what a setting should be, what came instead, and never a secret.
+import type { ErrorObject } from 'ajv';
+import type { TObject, TSchema } from 'typebox';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The words of a property's schema that matter here. */
+export interface Rule {
+  type?: string;
+  enum?: readonly unknown[];
+  anyOf?: readonly { const?: unknown; required?: readonly string[] }[];
+  oneOf?: readonly { required?: readonly string[] }[];
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  minimum?: number;
+  maximum?: number;
+  default?: string | number | boolean;
+  description?: string;
+  expected?: string;
+  secret?: boolean;
+}
+
+/** One row of a table of settings. */
+export interface Setting {
+  name: string;
+  description: string;
+  expected: string;
+  default: string | undefined;
+  required: boolean;
+  secret: boolean;
+}
+
+export function listSettings(schema: TObject): Setting[] {
+  return Object.entries<TSchema>(schema.properties).map(([name, property]) => {
+    const rule: Rule = property;
+    return {
+      name,
+      description: rule.description ?? '',
+      expected: expectation(rule),
+      default: rule.default === undefined ? undefined : String(rule.default),
+      required: rule.default === undefined && (schema.required ?? []).includes(name),
+      secret: rule.secret ?? false,
+    };
+  });
+}
+
+/** An empty variable counts as absent: that is how a compose file leaves one out. */
+export const isSet = (text: string | undefined): text is string => text !== undefined && text !== '';
+
+export function problemsOf(
+  schema: TObject,
+  environment: Environment,
+  errors: readonly ErrorObject[],
+): string[] {
+  const wrong = new Set(errors.map(settingOf));
+  const problems = Object.entries<TSchema>(schema.properties)
+    .filter(([name]) => wrong.has(name))
+    .map(([name, rule]) => problemOf(name, rule, environment[name]));
+  return wrong.has(undefined) ? [...problems, problemBetween(schema, environment)] : problems;
+}
+
+/** The one setting that an error is about; none when it is about several of them together. */
+function settingOf(error: ErrorObject): string | undefined {
+  if (error.schemaPath === '#/required') return String(error.params['missingProperty']);
+  return error.instancePath === '' ? undefined : error.instancePath.split('/')[1];
+}
+
+function problemOf(name: string, rule: Rule, text: string | undefined): string {
+  return `${name}: expected ${expectation(rule)}, ${isSet(text) ? `got ${printable(rule, text)}` : 'but it is not set'}`;
+}
+
+/** A rule between settings stands on the schema itself, as `oneOf` or `anyOf` with what each way requires. */
+function problemBetween(schema: TObject & Rule, environment: Environment): string {
+  const concerned = [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])].flatMap((way) => way.required ?? []);
+  const given = [...new Set(concerned)].filter((name) => isSet(environment[name]));
+  return `expected ${schema.expected ?? 'settings that go together'}, got ${given.join(' and ') || 'none of them'}`;
+}
+
+/** An address with an @ may carry a password, whether or not somebody thought of marking it. */
+function printable(rule: Rule, text: string): string {
+  if (rule.secret || text.includes('@')) return `${text.length} characters that are not shown`;
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+}
+
+function expectation(rule: Rule): string {
+  if (rule.expected !== undefined) return rule.expected;
+  const options = rule.enum ?? rule.anyOf?.map((option) => option.const);
+  if (options !== undefined) return `one of ${options.join(', ')}`;
+  if (rule.type === 'boolean') return 'true or false';
+  if (rule.type === 'integer' || rule.type === 'number') return `${numberWords[rule.type]}${bounds(rule)}`;
+  if (rule.format !== undefined)
+    return rule.format === 'uri' ? 'an absolute URL' : `text in the form of ${rule.format}`;
+  if (rule.pattern !== undefined) return `text that matches ${rule.pattern}`;
+  return rule.minLength === undefined ? 'text' : `at least ${rule.minLength} characters`;
+}
+
+const numberWords = { integer: 'an integer', number: 'a number' };
+
+function bounds({ minimum, maximum }: Rule): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? '' : ` of at most ${maximum}`;
+}

@@ -1,0 +1,59 @@
+// Settings come from the environment, are read once, and are checked as a whole: a process that starts has
+// settings that make sense, and one that does not says everything that is wrong at once.
+//
+// A schema's property names are the variables' names. Beside JSON Schema's own words a property may carry
+// `secret: true` (its value is never printed) and `expected` (words for a rule that the schema states tersely).
+import { Ajv } from 'ajv';
+import formats from 'ajv-formats';
+import type { Static, TObject, TSchema } from 'typebox';
+import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
+
+export { listSettings, type Environment, type Setting } from './explain.ts';
+export { baseSettings, storeSettings } from './settings.ts';
+
+/** Says what is wrong in words meant for the person who starts the process: one line per problem. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(problems.join('\n'), options);
+  }
+}
+
+export function readConfig<T extends TObject>(schema: T, environment: Environment): Readonly<Static<T>> {
+  const values = valuesOf(schema, environment);
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: true,
+    strictRequired: false,
+    useDefaults: true,
+    formats: formatsOf(),
+  });
+  ajv.addVocabulary(['secret', 'expected']);
+  const valid = ajv.compile<Static<T>>(schema);
+  if (!valid(values)) throw new ConfigError(problemsOf(schema, environment, valid.errors ?? []));
+  return Object.freeze(values);
+}
+
+function valuesOf(schema: TObject, environment: Environment): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries<TSchema>(schema.properties)) {
+    const text = environment[name];
+    if (isSet(text)) values[name] = valueOf(property, text);
+  }
+  return values;
+}
+
+/** Text that is not exactly a value of the declared type stays text, so that the schema refuses it. */
+function valueOf({ type }: Rule, text: string): unknown {
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  if (type === 'number' && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) return Number(text);
+  if (type === 'integer' && /^-?(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text)))
+    return Number(text);
+  return text;
+}
+
+// Ajv's formats, without handing the plugin an instance: its types predate ECMAScript modules.
+function formatsOf() {
+  return { uri: formats.default.get('uri'), email: formats.default.get('email') };
+}

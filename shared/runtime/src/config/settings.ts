@@ -1,0 +1,62 @@
+// The settings that several services share. A service's own ones stand in its `config.ts`.
+import { Type } from 'typebox';
+
+/** What every service needs. */
+export const baseSettings = {
+  NATS_URL: Type.String({
+    description: 'Address of NATS. Several servers of one cluster are separated by commas.',
+    default: 'nats://127.0.0.1:4222',
+    pattern: '^(nats|tls|ws|wss)://[^\\s,]+(,(nats|tls|ws|wss)://[^\\s,]+)*$',
+    expected: 'an address such as nats://127.0.0.1:4222, or several separated by commas',
+  }),
+  NATS_MONITOR_URL: Type.Optional(
+    Type.String({
+      description:
+        'Where the monitoring of nats-server answers. With it, readiness refuses a server that acknowledges ' +
+        'what it has not written to its disk.',
+      format: 'uri',
+    }),
+  ),
+  STREAM_REPLICAS: Type.Integer({
+    description: 'How many NATS servers keep a copy of each stream: 1 on a single server, 3 on a cluster.',
+    default: 1,
+    minimum: 1,
+    maximum: 5,
+  }),
+  LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    description: 'The least serious kind of line that is logged.',
+    default: 'info',
+  }),
+  METRICS_HOST: Type.String({
+    description: 'Address on which the Prometheus metrics are served. In a container: 0.0.0.0.',
+    default: '127.0.0.1',
+  }),
+  METRICS_PORT: Type.Integer({
+    description: 'Port of the Prometheus metrics, `GET /metrics`. 0 takes any free port.',
+    default: 0,
+    minimum: 0,
+    maximum: 65_535,
+  }),
+};
+
+/** What a service with records of its own needs beside them. */
+export const storeSettings = {
+  MONGODB_URL: Type.String({
+    description: 'Address of MongoDB. Options in it are kept, except that writes are always durable.',
+    default: 'mongodb://127.0.0.1:27017',
+    pattern: '^mongodb(\\+srv)?://\\S+$',
+    expected: 'an address such as mongodb://127.0.0.1:27017',
+  }),
+  MONGODB_DATABASE: Type.String({
+    description: 'Name of the database. Each service keeps to its own collections in it.',
+    default: 'integration_sync',
+    pattern: '^[A-Za-z0-9_-]{1,63}$',
+    expected: 'a name of 1 to 63 letters, digits, _ or -',
+  }),
+  MONGODB_POOL_SIZE: Type.Integer({
+    description: 'How many connections to MongoDB one process opens at most.',
+    default: 32,
+    minimum: 1,
+    maximum: 1_000,
+  }),
+};
