@@ -1,0 +1,58 @@
+// What a token must say to be let in, once its signature is known to be good. Pure: no keys, no clock.
+//
+//   exp             a number, and not yet reached; no leeway, so that a token is never good for longer than it says
+//   iat, nbf        absent, or a number that is at most 60 s ahead of our clock
+//   exp − iat       at most 24 h; without iat, exp is at most 24 h from now
+//   integration_id  1 to 64 letters, digits, _ or -
+//   scope           absent, words separated by spaces, or an array of words
+import { integrationPattern } from '@integration-sync/contracts';
+
+/** Whom a request comes from. */
+export interface Caller {
+  integration: string;
+  scopes: ReadonlySet<string>;
+}
+
+/** Why a token is not good. The words are for the log; the caller is not told which check failed. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused';
+}
+
+const lifetimeSecondsMax = 24 * 60 * 60;
+const leewaySeconds = 60;
+const integrationId = new RegExp(integrationPattern);
+
+export function readCaller(claims: Readonly<Record<string, unknown>>): Caller {
+  const { integration_id: integration, scope } = claims;
+  if (typeof integration !== 'string' || !integrationId.test(integration)) {
+    throw new TokenRefused('integration_id is missing or malformed');
+  }
+  return { integration, scopes: new Set(readScopes(scope)) };
+}
+
+function readScopes(scope: unknown): string[] {
+  if (scope === undefined) return [];
+  if (typeof scope === 'string') return scope.split(' ').filter((word) => word !== '');
+  if (Array.isArray(scope) && scope.every((word) => typeof word === 'string')) return scope;
+  throw new TokenRefused('scope is neither text nor an array of texts');
+}
+
+/** Holds for every request, also where the signature of the same token was checked before. */
+export function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: number): void {
+  const now = nowMs / 1_000;
+  const exp = readTime(claims, 'exp');
+  const iat = readTime(claims, 'iat');
+  const nbf = readTime(claims, 'nbf');
+  if (exp === undefined) throw new TokenRefused('exp is missing');
+  if (exp <= now) throw new TokenRefused('expired');
+  if (iat !== undefined && iat > now + leewaySeconds) throw new TokenRefused('issued in the future');
+  if (nbf !== undefined && nbf > now + leewaySeconds) throw new TokenRefused('not valid yet');
+  if (exp - (iat ?? now) > lifetimeSecondsMax) throw new TokenRefused('lives for more than 24 h');
+}
+
+function readTime(claims: Readonly<Record<string, unknown>>, name: string): number | undefined {
+  const value = claims[name];
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw new TokenRefused(`${name} is not a number`);
+}

@@ -1,0 +1,105 @@
+// What is known about one request while it is being answered, and the one line that is logged about it at the
+// end. No token, no body and no secret ever stands here, and of the URL only the route.
+import type { IncomingMessage } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { ErrorCode } from '@integration-sync/contracts';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Metrics } from '@integration-sync/runtime/metrics';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from './claims.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    exchange: Exchange;
+  }
+}
+
+export type Stage = 'token' | 'body' | 'upstream';
+
+export interface Exchange {
+  requestId: string;
+  startedAt: number;
+  /** When the answer was handed over; never, for a caller that had hung up. */
+  answeredAt: number | undefined;
+  caller: Caller | undefined;
+  /** Why it was not answered with success. */
+  code: ErrorCode | undefined;
+  /** Which check a token failed: for us, not for the caller. */
+  refusal: string | undefined;
+  /** The subject that was asked. */
+  upstream: string | undefined;
+  bytesIn: number;
+  bytesOut: number;
+  stages: Partial<Record<Stage, number>>;
+  /** Counts and other facts that the service sent along. */
+  facts: Record<string, string | number | boolean>;
+}
+
+export const openExchange = (requestId: string): Exchange => ({
+  requestId,
+  startedAt: performance.now(),
+  answeredAt: undefined,
+  caller: undefined,
+  code: undefined,
+  refusal: undefined,
+  upstream: undefined,
+  bytesIn: 0,
+  bytesOut: 0,
+  stages: {},
+  facts: {},
+});
+
+/** The caller's own id is kept if it is short and plain enough to be repeated anywhere; else replaced whole. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+/** Runs one stage of the work and notes how long it took. */
+export async function timed<T>(exchange: Exchange, stage: Stage, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  try {
+    return await work();
+  } finally {
+    exchange.stages[stage] = milliseconds(performance.now() - startedAt);
+  }
+}
+
+/** The canonical line: one per request, whatever became of it. */
+export function closeExchange(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { log, metrics }: { log: Log; metrics: Metrics },
+): void {
+  const { exchange } = request;
+  const route = request.is404 ? undefined : request.routeOptions.url;
+  const aborted = exchange.answeredAt === undefined;
+  const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;
+  const status = aborted ? 0 : reply.statusCode;
+  log[status >= 500 ? 'warn' : 'info'](
+    {
+      ...exchange.facts,
+      requestId: exchange.requestId,
+      integration: exchange.caller?.integration,
+      method: request.method,
+      route,
+      status,
+      code: exchange.code,
+      refusal: exchange.refusal,
+      aborted: aborted || undefined,
+      bytesIn: exchange.bytesIn,
+      bytesOut: exchange.bytesOut,
+      durationMs: milliseconds(durationMs),
+      stages: exchange.stages,
+      upstream: exchange.upstream,
+    },
+    'request',
+  );
+  metrics.observeRequest({
+    subject: route === undefined ? 'unknown' : `${request.method} ${route}`,
+    outcome: exchange.code ?? 'ok',
+    seconds: durationMs / 1_000,
+  });
+}
+
+const milliseconds = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,0 +1,53 @@
+// Whether this process lives, and whether the whole system can serve.
+import { Failure, healthSubject, type FailureEntry, type ServiceName } from '@integration-sync/contracts';
+import type { Upstream } from './upstream.ts';
+
+const asked: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
+const answerWithinMs = 2_000;
+/** Probes come from many places at once; the services are asked once a second. */
+const rememberedMs = 1_000;
+
+export interface Readiness {
+  status: 'ready';
+  services: Record<string, 'ok'>;
+}
+
+/** Throws `Failure` unavailable with one entry for everything that is away. */
+export type CheckReadiness = () => Promise<Readiness>;
+
+export function openReadiness(upstream: Upstream, isStopping: () => boolean): CheckReadiness {
+  let latest: { startedAt: number; verdict: Promise<Readiness> } | undefined;
+
+  return () => {
+    if (isStopping()) throw notReady([{ pointer: 'gateway', detail: 'The gateway is stopping.' }]);
+    if (!upstream.connected) throw notReady([{ pointer: 'nats', detail: 'The message bus is away.' }]);
+    const now = performance.now();
+    if (latest === undefined || now - latest.startedAt > rememberedMs) {
+      latest = { startedAt: now, verdict: askAll(upstream) };
+    }
+    return latest.verdict;
+  };
+}
+
+async function askAll(upstream: Upstream): Promise<Readiness> {
+  const away = await Promise.all(asked.map((service) => findFault(service, upstream)));
+  const faults = away.filter((fault) => fault !== undefined);
+  if (faults.length > 0) throw notReady(faults);
+  return { status: 'ready', services: Object.fromEntries(asked.map((service) => [service, 'ok'])) };
+}
+
+async function findFault(service: ServiceName, upstream: Upstream): Promise<FailureEntry | undefined> {
+  try {
+    await upstream.request(healthSubject(service), { timeoutMs: answerWithinMs });
+    return undefined;
+  } catch (error) {
+    // A service that is there itself names what it misses; nothing else of an error is shown.
+    const detail = error instanceof Failure ? error.detail : 'It cannot be asked.';
+    return { pointer: service, detail };
+  }
+}
+
+function notReady(errors: FailureEntry[]): Failure {
+  const away = errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join(' ');
+  return new Failure('unavailable', `Not ready. ${away}`, { errors, retryAfterSeconds: 1 });
+}

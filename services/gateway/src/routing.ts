@@ -1,0 +1,81 @@
+// From the table of routes to the server: one Fastify route per row, and 405 for every other method of a path.
+import { METHODS } from 'node:http';
+import { Failure, routes, type Route } from '@integration-sync/contracts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { admit } from './admission.ts';
+import { checkDeclaration, type CollectBody } from './body.ts';
+import { timed } from './exchange.ts';
+import { forward, rawQuery } from './forward.ts';
+import { methodNotAllowed } from './problems.ts';
+import type { VerifyToken } from './tokens.ts';
+import type { Upstream } from './upstream.ts';
+
+export interface RoutingOptions {
+  verify: VerifyToken;
+  collect: CollectBody;
+  upstream: Upstream;
+  bodyBytesMax: number;
+}
+
+/** The order of checks: (route, method,) token, scope, URL, content type, size; the rest is the service's. */
+export function addRoutes(
+  app: FastifyInstance,
+  { verify, collect, upstream, bodyBytesMax }: RoutingOptions,
+): void {
+  const bytesMax = (): number => Math.min(bodyBytesMax, upstream.bodyBytesMax);
+
+  for (const route of routes) {
+    const takesBody = route.body !== undefined;
+    app.route({
+      method: route.method,
+      url: pathOf(route),
+      async onRequest(request, reply) {
+        const { exchange } = request;
+        exchange.caller = await timed(exchange, 'token', () => admit(request, reply, verify, route.scope));
+        checkQuery(request);
+        if (takesBody) checkDeclaration(request, reply, bytesMax());
+        // Nobody looks at a body here, so its type is not looked at either.
+        else delete request.raw.headers['content-type'];
+      },
+      async preValidation(request, reply) {
+        if (!takesBody) return;
+        request.body = await timed(request.exchange, 'body', () => collect(request, reply, bytesMax()));
+      },
+      handler: (request, reply) => forward(route, request, reply, upstream),
+    });
+  }
+}
+
+/** `{id}` as Fastify writes it. */
+const pathOf = ({ path }: Pick<Route, 'path'>): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+function checkQuery(request: FastifyRequest): void {
+  try {
+    decodeURIComponent(rawQuery(request));
+  } catch (cause) {
+    throw new Failure('invalid_request', 'The query cannot be decoded: it must be percent-encoded UTF-8.', {
+      cause,
+    });
+  }
+}
+
+/** Every path says which methods it has, before anybody is asked for a token. */
+export function refuseOtherMethods(
+  app: FastifyInstance,
+  pages: readonly Pick<Route, 'method' | 'path'>[],
+): void {
+  for (const [path, rows] of Map.groupBy([...routes, ...pages], pathOf)) {
+    const methods = new Set<string>(rows.map(({ method }) => method));
+    if (methods.has('GET')) methods.add('HEAD');
+    const allow = [...methods].toSorted().join(', ');
+    app.route({
+      method: METHODS.filter((method) => method !== 'CONNECT' && !methods.has(method)),
+      url: path,
+      async onRequest(request: FastifyRequest, reply: FastifyReply) {
+        reply.header('allow', allow);
+        throw methodNotAllowed(request.method, allow);
+      },
+      handler: () => undefined,
+    });
+  }
+}

@@ -1,0 +1,135 @@
+// The HTTP server: its limits, what holds for every request, and how it ends. Which routes there are is said
+// elsewhere; this file would serve any.
+import { METHODS } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Failure } from '@integration-sync/contracts';
+import { ConfigError } from '@integration-sync/runtime/config';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Metrics } from '@integration-sync/runtime/metrics';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { openBrokenRequests } from './broken.ts';
+import { closeExchange, openExchange, requestIdOf } from './exchange.ts';
+import { lingering } from './lingering.ts';
+import { failureOf, notFound, writeFailure } from './problems.ts';
+
+/** URL and headers together. */
+const headerBytesMax = 16 * 1024;
+const headersTimeoutMs = 10_000;
+const keepAliveTimeoutMs = 65_000;
+/** Connections that have not ended by themselves this long after the listener closed are cut. */
+const closeWithinMs = 9_000;
+
+export interface ServerOptions {
+  host: string;
+  port: number;
+  requestTimeoutMs: number;
+  log: Log;
+  metrics: Metrics;
+  isStopping: () => boolean;
+}
+
+export function createServer({ requestTimeoutMs, log, metrics, isStopping }: ServerOptions): FastifyInstance {
+  const broken = openBrokenRequests(log);
+
+  const begin = (request: FastifyRequest, reply: FastifyReply): void => {
+    request.exchange = openExchange(requestIdOf(request.raw));
+    broken.follow(request, reply);
+    reply.raw.once('close', () => closeExchange(request, reply, { log, metrics }));
+    reply.headers({
+      'x-request-id': request.exchange.requestId,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    });
+  };
+  const finish = <T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Readable => {
+    if (isStopping()) reply.header('connection', 'close');
+    if (!request.raw.socket.destroyed) request.exchange.answeredAt = performance.now();
+    if (typeof payload === 'string' || payload instanceof Buffer) request.exchange.bytesOut = payload.length;
+    return lingering(request, reply, payload);
+  };
+
+  // A URL that cannot be decoded never reaches a route, and so none of the hooks.
+  const refuseUrl = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    begin(request, reply);
+    reply.send(finish(request, reply, writeFailure(request, reply, failureOf(error, request, log))));
+  };
+
+  const app = fastify({
+    http: {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs / 4),
+      // Node would answer a missing Host itself, without a problem in the body.
+      requireHostHeader: false,
+    },
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: (error, socket) => broken.answer(error, socket),
+    frameworkErrors: (error, request, reply) => refuseUrl(error, request, reply),
+    routerOptions: { querystringParser: () => ({}) },
+  });
+
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  }
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.addHook('onRequest', async (request, reply) => {
+    begin(request, reply);
+    if (request.is404) throw notFound();
+    checkHost(request);
+  });
+  app.addHook('onSend', async (request, reply, payload) => finish(request, reply, payload));
+  app.setErrorHandler((error, request, reply) =>
+    reply.send(writeFailure(request, reply, failureOf(error, request, log))),
+  );
+  app.setNotFoundHandler(() => {
+    throw notFound();
+  });
+  listenToExpectations(app);
+  return app;
+}
+
+function checkHost({ raw }: FastifyRequest): void {
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
+    throw new Failure('invalid_request', 'An HTTP/1.1 request needs a Host header.');
+  }
+}
+
+/**
+ * `Expect: 100-continue` is answered when the body is wanted, so that a client whose token is bad need not send
+ * it; other expectations are ignored. CONNECT is for proxies, and Node would drop the connection in silence.
+ */
+function listenToExpectations(app: FastifyInstance): void {
+  app.server.on('checkContinue', (request, response) => app.routing(request, response));
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
+}
+
+/** Answers once the port is open. */
+export async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (cause) {
+    throw new ConfigError(
+      [`GATEWAY_PORT, GATEWAY_HOST: cannot listen on ${host}:${port} (${reasonOf(cause)})`],
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return 'the port is taken; choose another, or 0 for any free one';
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Closes the listener, waits for what is in flight, and cuts what will not end. */
+export async function close(app: FastifyInstance): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), closeWithinMs);
+  await app.close();
+  clearTimeout(cut);
+}

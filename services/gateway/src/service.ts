@@ -1,0 +1,61 @@
+// The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
+import { openLog } from '@integration-sync/runtime/log';
+import { openMetrics } from '@integration-sync/runtime/metrics';
+import { openBodies } from './body.ts';
+import type { GatewayConfig } from './config.ts';
+import { openReadiness } from './health.ts';
+import { addPages, pages } from './pages.ts';
+import { limitRates } from './rates.ts';
+import { addRoutes, refuseOtherMethods } from './routing.ts';
+import { close, createServer, listen } from './server.ts';
+import { openTokens } from './tokens.ts';
+import { openUpstream } from './upstream.ts';
+
+export interface Gateway extends AsyncDisposable {
+  /** Where it is served: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly metricsUrl: string;
+}
+
+export interface GatewayDeps {
+  /** Epoch milliseconds; tokens expire by it. */
+  now?: () => number;
+}
+
+export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
+  const { now = Date.now } = deps;
+  await using starting = new AsyncDisposableStack();
+  const log = openLog({ service: 'gateway', level: config.LOG_LEVEL });
+  const metrics = starting.use(
+    await openMetrics({ service: 'gateway', port: config.METRICS_PORT, host: config.METRICS_HOST }),
+  );
+  const upstream = starting.use(openUpstream({ url: config.NATS_URL, log }));
+
+  let stopping = false;
+  const isStopping = (): boolean => stopping;
+  const options = {
+    host: config.GATEWAY_HOST,
+    port: config.GATEWAY_PORT,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    log,
+    metrics,
+    isStopping,
+  };
+  const app = starting.adopt(createServer(options), close);
+  starting.defer(() => {
+    stopping = true;
+  });
+
+  const verify = await openTokens(app, config, now);
+  await app.register(async (api) => {
+    await limitRates(api, config);
+    addRoutes(api, { verify, collect: openBodies(), upstream, bodyBytesMax: config.BODY_BYTES_MAX });
+  });
+  addPages(app, { checkReadiness: openReadiness(upstream, isStopping) });
+  refuseOtherMethods(app, pages);
+  const url = await listen(app, options);
+  log.info({ url, metrics: metrics.url }, 'serving');
+
+  const running = starting.move();
+  return { url, metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

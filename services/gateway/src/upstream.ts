@@ -1,0 +1,46 @@
+// The way to the services. The gateway serves from its first moment, also while NATS is not there yet: until
+// then every request is told so at once.
+import { Failure } from '@integration-sync/contracts';
+import { openBus, type Bus, type Reply, type RequestOptions } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+
+export interface Upstream extends AsyncDisposable {
+  readonly connected: boolean;
+  /** What fits into one message beside its headers. */
+  readonly bodyBytesMax: number;
+  request(subject: string, options: RequestOptions): Promise<Reply>;
+}
+
+/** More than the headers of an HTTP request can be. */
+const headerBytesMax = 64 * 1024;
+
+export function openUpstream(options: { url: string; log: Log }): Upstream {
+  let bus: Bus | undefined;
+  let released = false;
+  const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {
+    if (released) await opened[Symbol.asyncDispose]();
+    else bus = opened;
+  });
+  opening.catch((error: unknown) => options.log.error({ err: error }, 'the bus cannot be opened'));
+
+  return {
+    get connected() {
+      return bus?.connected ?? false;
+    },
+    get bodyBytesMax() {
+      return bus === undefined ? Infinity : bus.maxPayloadBytes - headerBytesMax;
+    },
+    async request(subject, request) {
+      if (bus === undefined) {
+        throw new Failure('unavailable', 'The message bus is away; try again shortly.', {
+          retryAfterSeconds: 1,
+        });
+      }
+      return bus.request(subject, request);
+    },
+    async [Symbol.asyncDispose]() {
+      released = true;
+      await bus?.[Symbol.asyncDispose]();
+    },
+  };
+}
