@@ -1,0 +1,167 @@
+// An engine in a container, through testcontainers: started, waited for by its log line, kept running, and
+// removed at the end. Its data lies in a named volume: files that a container writes into a folder of ours
+// belong to somebody else, and on a Mac they are slow.
+import { setTimeout as wait } from 'node:timers/promises';
+import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
+import { findPort, isListening } from '../process/port.ts';
+import { labels } from './choice.ts';
+import {
+  findDocker,
+  labelsOf,
+  pullImage,
+  removeAbandonedContainers,
+  removeContainersOf,
+  volumeOf,
+  type Client,
+} from './docker.ts';
+import { NotServed, type RunningEngine } from './engine.ts';
+import type { RowContext } from './rows.ts';
+
+export interface ContainerSpec {
+  image: string;
+  port: number;
+  /** Where the image keeps its data. */
+  data: string;
+  readyWhen: RegExp;
+  command?: string[];
+  files?: Record<string, string>;
+  url: (port: number) => string;
+}
+
+export async function startContainer(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {
+  // No helper container that ends what a dead process left: it is one more image, and we do that by label.
+  process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
+  const client = await findDocker(context);
+  await removeAbandonedContainers(client);
+  await pullImage(context, client, spec.image);
+  const port = await findPort(context.portWished);
+  try {
+    const started = await createContainer(context, client, spec, port);
+    if (!(await isListening(port)))
+      throw new Error(`nothing answers at 127.0.0.1:${port}; is Docker on another machine?`);
+    const kept = new KeptContainer(context, client, started);
+    return kept.engine(spec.url(port), `${spec.image} in Docker`);
+  } catch (error) {
+    await removeContainersOf(context, client);
+    const why = error instanceof Error ? error.message : String(error);
+    throw new NotServed(`a container of ${spec.image} does not start: ${why}`, 'see `docker logs`', error);
+  }
+}
+
+/** testcontainers binds a port on every address of the machine; an engine without login must stay at home. */
+class LoopbackContainer extends GenericContainer {
+  protected override async beforeContainerCreated(): Promise<void> {
+    const bindings: Record<string, { HostPort: string }[]> = { ...this.hostConfig.PortBindings };
+    this.hostConfig.PortBindings = Object.fromEntries(
+      Object.entries(bindings).map(([key, ports]) => [
+        key,
+        ports.map((port) => ({ ...port, HostIp: '127.0.0.1' })),
+      ]),
+    );
+  }
+}
+
+async function createContainer(
+  context: RowContext,
+  client: Client,
+  { image, command, files = {}, data, readyWhen, port: inside }: ContainerSpec,
+  port: number,
+): Promise<StartedTestContainer> {
+  const container = new LoopbackContainer(image)
+    .withAutoCleanup(false)
+    .withLabels(labelsOf(context))
+    .withExposedPorts({ container: inside, host: port })
+    .withCopyContentToContainer(Object.entries(files).map(([target, content]) => ({ target, content })))
+    .withWaitStrategy(Wait.forLogMessage(readyWhen))
+    .withStartupTimeout(60_000);
+  if (command !== undefined) container.withCommand(command);
+  if (!context.temporary)
+    container.withBindMounts([{ source: await volumeOf(context, client), target: data }]);
+  return container.start();
+}
+
+const pauseMs = 250;
+const dockerAwayMs = 1_000;
+
+/** Starts the container again when it ends, as `process/child.ts` does for a process. */
+class KeptContainer {
+  readonly #context: RowContext;
+  readonly #started: StartedTestContainer;
+  readonly #container: ReturnType<Client['container']['getById']>;
+  #state: 'kept' | 'held' | 'stopped' = 'kept';
+  #pid: number | undefined;
+  #watching: Promise<void>;
+
+  constructor(context: RowContext, client: Client, started: StartedTestContainer) {
+    this.#context = context;
+    this.#started = started;
+    this.#container = client.container.getById(started.getId());
+    this.#watching = this.#watch();
+  }
+
+  engine(url: string, description: string): RunningEngine {
+    return {
+      url,
+      description,
+      pids: () => (this.#pid === undefined ? [] : [this.#pid]),
+      kill: () => this.#kill(),
+      hold: () => void (this.#state = 'held'),
+      resume: () => this.#resume(),
+      [Symbol.asyncDispose]: () => this.#stop(),
+    };
+  }
+
+  async #watch(): Promise<void> {
+    const { cache, name } = this.#context;
+    while (this.#state === 'kept') {
+      try {
+        if (await this.#isRunning()) await this.#container.wait();
+        this.#pid = undefined;
+        if (this.#state !== 'kept') return;
+        cache.progress.say(`${labels[name]}'s container ended; starting it again`);
+        await wait(pauseMs);
+        await this.#restart();
+      } catch {
+        // Docker itself may be away for a while; it is asked again until it answers or we are stopped.
+        await wait(dockerAwayMs);
+      }
+    }
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#state === 'kept') await this.#started.restart();
+  }
+
+  async #isRunning(): Promise<boolean> {
+    const { State: state } = await this.#container.inspect();
+    // Elsewhere Docker runs in a machine of its own, whose pids mean nothing here.
+    this.#pid = state.Running && process.platform === 'linux' ? state.Pid : undefined;
+    return state.Running;
+  }
+
+  async #kill(): Promise<void> {
+    if (!(await this.#isRunning())) return;
+    const ended = this.#container.wait();
+    await this.#container.kill({ signal: 'SIGKILL' });
+    await ended;
+  }
+
+  async #resume(): Promise<void> {
+    if (this.#state !== 'held') return;
+    if (await this.#isRunning()) {
+      // The watch still waits for its end.
+      this.#state = 'kept';
+      return;
+    }
+    await this.#watching;
+    await this.#started.restart();
+    this.#state = 'kept';
+    this.#watching = this.#watch();
+  }
+
+  async #stop(): Promise<void> {
+    this.#state = 'stopped';
+    await this.#started.stop({ remove: true, removeVolumes: true, timeout: 10_000 });
+    await this.#watching;
+  }
+}

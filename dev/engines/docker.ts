@@ -1,0 +1,119 @@
+// Docker itself: whether it answers, whether it has an image, and what killed starters left in it.
+import { createHash, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { getContainerRuntimeClient } from 'testcontainers';
+import { readText, writeWhole } from '../process/files.ts';
+import { identify, runs } from '../process/identity.ts';
+import { labels } from './choice.ts';
+import { NotServed } from './engine.ts';
+import type { RowContext } from './rows.ts';
+
+export type Client = Awaited<ReturnType<typeof getContainerRuntimeClient>>;
+
+const answerMsMax = 5_000;
+const pullMsMax = 5 * 60_000;
+
+const help = 'install Docker, or start it';
+
+export async function findDocker({ cache }: RowContext): Promise<Client> {
+  const late = wait(answerMsMax, undefined, { ref: false, signal: cache.signal }).then(() => {
+    throw new NotServed(`Docker does not answer within ${answerMsMax / 1_000} s`, help);
+  });
+  try {
+    return await Promise.race([getContainerRuntimeClient(), late]);
+  } catch (error) {
+    cache.signal.throwIfAborted();
+    if (error instanceof NotServed) throw error;
+    throw new NotServed('Docker does not answer', help, error);
+  }
+}
+
+export async function pullImage({ cache, name }: RowContext, client: Client, image: string): Promise<void> {
+  const { dockerode } = client.container;
+  if (await hasImage(client, image)) return;
+  const what = `${labels[name]}: pulling ${image}`;
+  cache.progress.say(what);
+  try {
+    const abortSignal = AbortSignal.any([cache.signal, AbortSignal.timeout(pullMsMax)]);
+    const stream = await dockerode.pull(image, { abortSignal });
+    await cache.progress.during(what, (note) => {
+      const end = Promise.withResolvers<void>();
+      dockerode.modem.followProgress(
+        stream,
+        (error) => (error === null ? end.resolve() : end.reject(error)),
+        (event: { id?: string; status?: string }) => note(`${event.id ?? ''} ${event.status ?? ''}`),
+      );
+      return end.promise;
+    });
+  } catch (error) {
+    cache.signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new NotServed(`Docker cannot pull ${image}: ${why.slice(0, 200)}`, `pull ${image} yourself`, error);
+  }
+}
+
+async function hasImage({ container }: Client, image: string): Promise<boolean> {
+  try {
+    await container.dockerode.getImage(image).inspect();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Tells, years later too, who started a container and for which data. */
+export function labelsOf({ dataFolder }: RowContext): Record<string, string> {
+  const starter = { host: hostname(), ...identify(process.pid) };
+  return { [starterLabel]: JSON.stringify(starter), [dataLabel]: dataFolder };
+}
+
+const starterLabel = 'integration-sync.starter';
+const dataLabel = 'integration-sync.data-folder';
+
+/** Containers whose starter was killed. */
+export async function removeAbandonedContainers({ container: { dockerode } }: Client): Promise<void> {
+  for (const info of await dockerode.listContainers({ all: true, filters: { label: [starterLabel] } })) {
+    if (!isAbandoned(info.Labels[starterLabel])) continue;
+    // Somebody else may be removing it at the same time; then it is gone, as wished.
+    await removeContainer(dockerode, info.Id).catch(() => undefined);
+  }
+}
+
+/** Containers for this data. Nobody else works on it, so that they are what is left of a failed start. */
+export async function removeContainersOf(
+  { dataFolder }: RowContext,
+  { container: { dockerode } }: Client,
+): Promise<void> {
+  const filters = { label: [`${dataLabel}=${dataFolder}`] };
+  for (const info of await dockerode.listContainers({ all: true, filters }))
+    await removeContainer(dockerode, info.Id);
+}
+
+const removeContainer = (dockerode: Client['container']['dockerode'], id: string): Promise<void> =>
+  dockerode.getContainer(id).remove({ force: true, v: true });
+
+function isAbandoned(label: string | undefined): boolean {
+  const [, host, pid, begunAt] =
+    /^\{"host":"([^"]*)","pid":(\d+),"begunAt":"([^"]*)"\}$/.exec(label ?? '') ?? [];
+  if (host !== hostname() || begunAt === undefined) return false;
+  return !runs({ pid: Number(pid), begunAt });
+}
+
+/** The volume's name stands in the data folder: who removes the folder gets a new volume, and the old one goes. */
+export async function volumeOf(
+  { dataFolder }: RowContext,
+  { container: { dockerode } }: Client,
+): Promise<string> {
+  const note = join(dataFolder, 'volume');
+  const digest = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12);
+  const volume = readText(note)?.trim() || `integration-sync-${digest}-${randomUUID().slice(0, 8)}`;
+  const { Volumes: ours } = await dockerode.listVolumes({
+    filters: { label: [`${dataLabel}=${dataFolder}`] },
+  });
+  for (const { Name: name } of ours) if (name !== volume) await dockerode.getVolume(name).remove();
+  await dockerode.createVolume({ Name: volume, Labels: { [dataLabel]: dataFolder } });
+  writeWhole(note, `${volume}\n`);
+  return volume;
+}

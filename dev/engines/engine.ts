@@ -1,0 +1,44 @@
+// What an engine is to those who use one, wherever it came from.
+export type EngineName = 'mongodb' | 'nats';
+
+/** In the order of the table: the first that works is taken. */
+export const sources = ['environment', 'docker', 'path', 'download', 'build'] as const;
+export type Source = (typeof sources)[number];
+
+export interface Engine extends AsyncDisposable {
+  readonly name: EngineName;
+  readonly url: string;
+  readonly source: Source;
+  /** What it is and why the sources before it did not serve. */
+  readonly reason: string;
+  /** The processes of this machine that are the engine. None when it is not ours (`environment`). */
+  pids(): number[];
+  /** SIGKILL to all of it. It comes back by itself on the same port with the same data, unless it is held. */
+  kill(): Promise<void>;
+  /** From now on a death is not mended, for tests of what happens while it is away. */
+  hold(): void;
+  /** Mended again; resolves when it is up. */
+  resume(): Promise<void>;
+}
+
+/** An engine that runs, before it is known why it was chosen. */
+export interface RunningEngine extends Omit<Engine, 'name' | 'source' | 'reason'> {
+  /** For people: `FerretDB 2.7.0 on PostgreSQL 18`. */
+  readonly description: string;
+}
+
+/** A source cannot serve here: why, and what to install or mend for it to serve. */
+export class NotServed extends Error {
+  override readonly name = 'NotServed';
+  readonly help: string;
+
+  constructor(why: string, help: string, cause?: unknown) {
+    super(why, { cause });
+    this.help = help;
+  }
+}
+
+/** No source serves. The message is meant for the person at the terminal. */
+export class NoEngine extends Error {
+  override readonly name = 'NoEngine';
+}

@@ -1,0 +1,65 @@
+// MongoDB where no mongod is to be had: FerretDB, built with Go, on PostgreSQL with DocumentDB from Debian.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeOnce } from './cache.ts';
+import type { RunningEngine } from './engine.ts';
+import { checkPostgresql, makePostgresql, startPostgresql } from './postgresql.ts';
+import { engineOf, runStep, startOnPort, startProgram, type RowContext } from './rows.ts';
+import { pins } from './versions.ts';
+
+export async function startFerretdb(context: RowContext): Promise<RunningEngine> {
+  const [postgresql, ferretdb] = await prepare(context);
+  await using started = new AsyncDisposableStack();
+  const database = started.use(await startPostgresql(context, postgresql));
+  const state = join(context.dataFolder, 'ferretdb');
+  await mkdir(state, { recursive: true });
+  const engine = await startOnPort(context.portWished, async (port) => {
+    const child = await startProgram(context, {
+      name: 'ferretdb',
+      command: join(ferretdb, 'ferretdb'),
+      args: [
+        `--listen-addr=127.0.0.1:${port}`,
+        `--postgresql-url=${database.url}`,
+        '--no-auth',
+        `--state-dir=${state}`,
+        '--telemetry=disable',
+        '--debug-addr=-',
+      ],
+      readyWhen: /Listening on TCP/,
+    });
+    const description = `FerretDB ${pins.ferretdb} on PostgreSQL ${pins.postgresql}, built`;
+    return engineOf(`mongodb://127.0.0.1:${port}`, description, [database.child, child]);
+  });
+  started.move();
+  return engine;
+}
+
+/** Both at once; the first failure ends the other. */
+async function prepare(context: RowContext): Promise<[postgresql: string, ferretdb: string]> {
+  await checkPostgresql(context);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([context.cache.signal, failed.signal]);
+  const together: RowContext = { ...context, cache: { ...context.cache, signal } };
+  const work = [makePostgresql(together), makeFerretdb(together)] as const;
+  try {
+    return await Promise.all(work);
+  } catch (error) {
+    failed.abort(error);
+    await Promise.allSettled(work);
+    throw error;
+  }
+}
+
+function makeFerretdb(context: RowContext): Promise<string> {
+  const help = 'install Go 1.25 or newer, and see that it reaches its module proxy';
+  return makeOnce(context.cache, {
+    name: `ferretdb-${pins.ferretdb}`,
+    make: async (draft) => {
+      const module = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${pins.ferretdb}`;
+      await runStep(context, `building FerretDB ${pins.ferretdb} with Go`, 'go', ['install', module], {
+        environment: { ...process.env, GOBIN: draft },
+        help,
+      });
+    },
+  });
+}

@@ -1,0 +1,144 @@
+// The door of the engines: real MongoDB and real NATS on any machine, kept running while they are wanted.
+// Which ones are taken is told in `choice.ts`; where they come from, in `mongodb.ts` and `nats.ts`.
+import { readdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { endLeftovers, openLedger, type Ledger } from '../process/ledger.ts';
+import { lockOwner, takeLock } from '../process/lock.ts';
+import { cacheFolder } from './cache.ts';
+import { parseForced, type Forced } from './choice.ts';
+import { NoEngine, type Engine, type EngineName } from './engine.ts';
+import type { Environment } from './environment.ts';
+import { openMemory } from './memory.ts';
+import { mongodbRows } from './mongodb.ts';
+import { natsRows } from './nats.ts';
+import { openProgress } from './progress.ts';
+import { takeFirstThatServes, type Setting } from './table.ts';
+
+export { NoEngine, type Engine, type EngineName, type Source } from './engine.ts';
+export type { Forced } from './choice.ts';
+
+export interface EnginesOptions {
+  /** Where their data lives. Two that run side by side have two folders. */
+  dataFolder: string;
+  logFolder?: string;
+  /** Is told what is going on, one line at a time. */
+  say?: (line: string) => void;
+  /** One source alone; ENGINES in the environment says the same. */
+  force?: Forced | undefined;
+  /** MONGODB_URL, NATS_URL, ENGINES, MONGODB_IMAGE, NATS_IMAGE, XDG_CACHE_HOME. The process's own by default. */
+  environment?: Environment;
+  /** Begin with no data. */
+  fresh?: boolean;
+  /** Leave no data behind. */
+  temporary?: boolean;
+  /** Gives up a start that is under way. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Engines extends AsyncDisposable {
+  readonly mongodb: Engine;
+  readonly nats: Engine;
+}
+
+const rows = { mongodb: mongodbRows, nats: natsRows };
+
+export async function startEngines(options: EnginesOptions): Promise<Engines> {
+  await using started = new AsyncDisposableStack();
+  const [mongodb, nats] = await startSeveral(['mongodb', 'nats'], options, started);
+  if (mongodb === undefined || nats === undefined) throw new TypeError('two were asked for');
+  const release = started.move();
+  return { mongodb, nats, [Symbol.asyncDispose]: () => release.disposeAsync() };
+}
+
+/** One engine alone, for whoever needs a NATS or a MongoDB of their own. */
+export async function startEngine(name: EngineName, options: EnginesOptions): Promise<Engine> {
+  await using started = new AsyncDisposableStack();
+  const [engine] = await startSeveral([name], options, started);
+  if (engine === undefined) throw new TypeError('one was asked for');
+  const release = started.move();
+  return { ...engine, [Symbol.asyncDispose]: () => release.disposeAsync() };
+}
+
+/** All at once. When one of them is not to be had, the others are stopped again. */
+async function startSeveral(
+  names: readonly EngineName[],
+  options: EnginesOptions,
+  started: AsyncDisposableStack,
+): Promise<Engine[]> {
+  const { environment = process.env, fresh = false, temporary = false, signal } = options;
+  const folder = resolve(options.dataFolder);
+  const forced = options.force ?? parseForced(environment['ENGINES']);
+  const ledger = await openFolder(folder, { fresh, temporary, say: options.say }, started);
+  const progress = started.use(openProgress(options.say ?? (() => undefined)));
+  const failed = new AbortController();
+  const stopping = AbortSignal.any([failed.signal, ...(signal === undefined ? [] : [signal])]);
+  const shared: Omit<Setting, 'name'> = {
+    environment,
+    folder,
+    forced,
+    temporary,
+    ledger,
+    logFolder: options.logFolder ?? join(folder, 'logs'),
+    cache: { folder: cacheFolder(environment), progress, signal: stopping },
+    lastServed: openMemory(cacheFolder(environment)),
+    madeData: openMemory(folder),
+  };
+  const starts = names.map(async (name) =>
+    started.use(await takeFirstThatServes(rows[name], { ...shared, name })),
+  );
+  try {
+    return await Promise.all(starts);
+  } catch (error) {
+    failed.abort(error);
+    await Promise.allSettled(starts);
+    throw error;
+  }
+}
+
+/** The folder is ours from here on, and nothing of a former starter runs in it. */
+async function openFolder(
+  folder: string,
+  { fresh, temporary, say }: { fresh: boolean; temporary: boolean; say: EnginesOptions['say'] },
+  started: AsyncDisposableStack,
+): Promise<Ledger> {
+  const lock = takeLock(join(folder, lockName));
+  if (lock === undefined) {
+    throw new NoEngine(
+      `the engines of ${folder} are run by process ${lockOwner(join(folder, lockName)) ?? '?'} already`,
+    );
+  }
+  started.use(lock);
+  const path = join(folder, ledgerName);
+  const ended = await endLeftovers(path);
+  if (ended.length > 0) say?.(`ended what a killed start left behind: ${ended.join(', ')}`);
+  if (fresh) await clear(folder);
+  if (temporary) started.defer(() => rm(folder, { recursive: true, force: true }));
+  const ledger = openLedger(path);
+  started.defer(() => ledger.close());
+  return ledger;
+}
+
+/**
+ * Ends and removes what killed runs left in temporary folders: those in `parent` whose name begins with
+ * `prefix` and whose starter is gone.
+ */
+export async function removeAbandoned(parent: string, prefix: string): Promise<void> {
+  for (const entry of await readdir(parent, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
+    const folder = join(parent, entry.name);
+    using lock = takeLock(join(folder, lockName));
+    if (lock === undefined) continue;
+    await endLeftovers(join(folder, ledgerName));
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const lockName = 'engines.lock';
+const ledgerName = 'engines.json';
+
+/** All but the lock, which we hold. */
+async function clear(folder: string): Promise<void> {
+  for (const entry of await readdir(folder)) {
+    if (!entry.startsWith(lockName)) await rm(join(folder, entry), { recursive: true, force: true });
+  }
+}

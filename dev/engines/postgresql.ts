@@ -1,0 +1,208 @@
+// PostgreSQL with DocumentDB, in a Debian folder of its own: what FerretDB keeps its documents in.
+//
+// It runs inside a chroot of that folder, as Debian's user `postgres`. Its data lies in the stack's own
+// folder and is mounted into the chroot for this one process, in a mount namespace that ends with it: two
+// databases side by side share the programs and nothing else, and no mount is ever left behind.
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Child } from '../process/child.ts';
+import { CommandError, runCommand } from '../process/command.ts';
+import { readText } from '../process/files.ts';
+import { identify } from '../process/identity.ts';
+import { makeOnce } from './cache.ts';
+import { NotServed } from './engine.ts';
+import { runStep, startOnPort, startProgram, type RowContext } from './rows.ts';
+import { pins } from './versions.ts';
+
+/** `recipe` counts the changes to how it is made: a folder made by an older recipe is not taken. */
+const recipe = 1;
+const packages = [`postgresql-${pins.postgresql}`, `postgresql-${pins.postgresql}-documentdb`];
+const programs = `/usr/lib/postgresql/${pins.postgresql}/bin`;
+/** Where the data is seen from inside the chroot. */
+const dataInside = '/mnt';
+
+const settings: Record<string, string> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  // Durable: the defaults, written out because an acknowledged push is promised to survive the power.
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  // A load of a million records is a matter of writing; the defaults are for a machine of 1 GB.
+  shared_buffers: '512MB',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+  wal_compression: 'on',
+  jit: 'off',
+  max_worker_processes: '32',
+  shared_preload_libraries: 'pg_cron,pg_documentdb_core,pg_documentdb,pg_documentdb_extended_rum',
+  'cron.database_name': 'postgres',
+  // Expiry and index builds are cron jobs. Their connections would go to the port that was set when the
+  // extension was created, where nobody or a stranger listens; background workers need no connection.
+  'cron.use_background_workers': 'on',
+  'cron.log_run': 'off',
+  'cron.log_statement': 'off',
+  // Without it an index is never used for order.
+  'documentdb.alternate_index_handler_name': 'extended_rum',
+  'documentdb.enableSchemaValidation': 'on',
+  'documentdb.enableBypassDocumentValidation': 'on',
+  'documentdb.enableUserCrud': 'on',
+};
+
+const settingArguments = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+
+const help = 'run as root on Debian, or install Docker, or install mongod 7 or newer';
+
+/** Says at once what would make a build of minutes fail. */
+export async function checkPostgresql({ cache }: RowContext): Promise<void> {
+  if (process.platform !== 'linux') throw new NotServed('it needs Debian Linux', help);
+  if (process.getuid?.() !== 0) throw new NotServed('it needs root', help);
+  try {
+    await runCommand('unshare', ['--mount', '--pid', '--fork', 'true'], {
+      signal: cache.signal,
+      timeoutMs: 5_000,
+    });
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new NotServed(`root may not make a mount namespace here: ${error.message}`, help, error);
+  }
+}
+
+/** Resolves with the folder that holds `root`, the Debian system, and `data`, a fresh database to copy. */
+export function makePostgresql(context: RowContext): Promise<string> {
+  return makeOnce(context.cache, {
+    name: `postgresql-${pins.postgresql}-documentdb-${pins.debian}-${recipe}`,
+    make: async (draft) => {
+      await installMmdebstrap(context);
+      const root = join(draft, 'root');
+      const help = `see that apt reaches Debian's archive and that ${draft} has 1 GB of room`;
+      // Its own process namespace ends everything in it, and its own mount namespace takes the mounts along.
+      const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child'];
+      await runStep(
+        context,
+        `installing PostgreSQL ${pins.postgresql} with DocumentDB from Debian`,
+        'unshare',
+        [...alone, 'mmdebstrap', ...mmdebstrapArguments, pins.debian, root],
+        { help },
+      );
+      await initialise(context, root, join(draft, 'data'));
+    },
+  });
+}
+
+const mmdebstrapArguments = [
+  '--variant=apt',
+  `--include=${packages.join(',')}`,
+  // The archive of a release that is not out yet may be past the date that it gives itself.
+  '--aptopt=Acquire::Check-Valid-Until "false"',
+  // It is thrown away when it is not finished, so that nothing in it need be synced while it is made.
+  '--dpkgopt=force-unsafe-io',
+  '--dpkgopt=path-exclude=/usr/share/doc/*',
+  '--dpkgopt=path-exclude=/usr/share/man/*',
+];
+
+async function installMmdebstrap(context: RowContext): Promise<void> {
+  try {
+    await runCommand('mmdebstrap', ['--version'], { signal: context.cache.signal, timeoutMs: 10_000 });
+    return;
+  } catch (error) {
+    if (!(error instanceof CommandError && error.missing)) throw error;
+  }
+  const help = 'install the Debian package mmdebstrap';
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  await runStep(context, "looking at Debian's archive", 'apt-get', ['update'], { help });
+  const install = ['install', '-y', '--no-install-recommends', 'mmdebstrap'];
+  await runStep(context, 'installing mmdebstrap with apt', 'apt-get', install, { help, environment });
+}
+
+/** A fresh database with its extensions, made once: a copy of it is there in a fraction of a second. */
+async function initialise(context: RowContext, root: string, data: string): Promise<void> {
+  const run = (what: string, command: string): Promise<string> =>
+    runStep(context, what, 'unshare', inside(root, data, ['sh', '-c', command]), { help: '' });
+  await mkdir(data, { mode: 0o700 });
+  await runCommand('chown', [await ownerOf(root), data]);
+  await run(
+    'initialising PostgreSQL',
+    `${programs}/initdb -D ${dataInside} --username=postgres --auth=trust --locale=C.UTF-8 --encoding=UTF8 --no-sync`,
+  );
+  const extensions = ['documentdb cascade', 'documentdb_extended_rum'].map(
+    (name) => `create extension ${name};`,
+  );
+  const single = [
+    `${programs}/postgres`,
+    '--single',
+    '-D',
+    dataInside,
+    ...settingArguments.map(quote),
+    'postgres',
+  ];
+  await run('adding DocumentDB', `printf '%s\\n' '${extensions.join("' '")}' | ${single.join(' ')}`);
+}
+
+const quote = (text: string): string => `'${text}'`;
+
+/** `101:101` – the numbers that Debian gave its user postgres in there. */
+async function ownerOf(root: string): Promise<string> {
+  const [, owner] =
+    /^postgres:[^:]*:(\d+:\d+):/m.exec(await readFile(join(root, 'etc/passwd'), 'utf8')) ?? [];
+  if (owner === undefined) throw new Error('the Debian folder has no user postgres');
+  return owner;
+}
+
+/** Arguments of unshare: a command in the chroot, as postgres, with the data mounted. It keeps its pid. */
+function inside(root: string, data: string, command: readonly string[]): string[] {
+  const mountAndRun = `
+    mount --bind "$1" "$2${dataInside}" && mount --rbind /dev "$2/dev" || exit 1
+    root="$2"; shift 2; exec chroot --userspec=postgres "$root" "$@"`;
+  return ['--mount', '--propagation', 'private', 'sh', '-c', mountAndRun, 'inside', data, root, ...command];
+}
+
+export interface Postgresql extends AsyncDisposable {
+  url: string;
+  child: Child;
+}
+
+export async function startPostgresql(context: RowContext, made: string): Promise<Postgresql> {
+  const data = await copyData(context, join(made, 'data'));
+  return startOnPort(undefined, async (port) => {
+    const postgres = [`${programs}/postgres`, '-D', dataInside, '-p', String(port), ...settingArguments];
+    const child = await startProgram(context, {
+      name: 'postgresql',
+      command: 'unshare',
+      args: inside(join(made, 'root'), data, postgres),
+      readyWhen: /database system is ready to accept connections/,
+      // After a kill it reads its log again first.
+      readyWithinMs: 120_000,
+      // The fast shutdown: it ends sessions instead of waiting for them.
+      stopSignal: 'SIGINT',
+      beforeStart: () => forgetStranger(data),
+    });
+    const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    return { url, child, [Symbol.asyncDispose]: () => child.stop() };
+  });
+}
+
+async function copyData({ dataFolder, cache }: RowContext, fresh: string): Promise<string> {
+  const data = join(dataFolder, 'postgresql');
+  if (existsSync(data)) return data;
+  const draft = `${data}.draft`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(dataFolder, { recursive: true });
+  await runCommand('cp', ['-a', '--reflink=auto', fresh, draft], { signal: cache.signal });
+  await rename(draft, data);
+  return data;
+}
+
+/**
+ * A killed PostgreSQL leaves a file with its pid, and refuses to start while that pid is alive. PostgreSQL
+ * itself sees through a dead pid; one that some other program got since must be taken out of its way.
+ * Never while that program is a postgres: then its refusal is what saves the data.
+ */
+async function forgetStranger(data: string): Promise<void> {
+  const file = join(data, 'postmaster.pid');
+  const pid = Number.parseInt(readText(file) ?? '', 10);
+  if (Number.isNaN(pid) || identify(pid) === undefined) return;
+  if (readText(`/proc/${pid}/comm`)?.trim() !== 'postgres') await rm(file, { force: true });
+}

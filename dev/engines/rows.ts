@@ -1,0 +1,125 @@
+// The table of sources: what a row is given, and what all rows that run a program of this machine share.
+import { setTimeout as wait } from 'node:timers/promises';
+import { ChildDied, startChild, type Child, type ChildSpec } from '../process/child.ts';
+import { CommandError, runCommand } from '../process/command.ts';
+import type { Ledger } from '../process/ledger.ts';
+import { openLogFile } from '../process/logfile.ts';
+import { findPort } from '../process/port.ts';
+import type { Cache } from './cache.ts';
+import { labels, type Forced } from './choice.ts';
+import { NotServed, type EngineName, type RunningEngine } from './engine.ts';
+import type { Environment } from './environment.ts';
+import { isAtLeast, parseVersion, type Version } from './versions.ts';
+
+export interface RowContext {
+  name: EngineName;
+  environment: Environment;
+  cache: Cache;
+  ledger: Ledger;
+  /** This engine's own, and this source's own: engines do not read each other's files. */
+  dataFolder: string;
+  /** Where its programs' logs go: NAME.log. */
+  logFolder: string;
+  /** The port of the last time, which whoever noted the address would like to find again. */
+  portWished: number | undefined;
+  /** Nobody wants its data once it stops. */
+  temporary: boolean;
+}
+
+/** Starts the engine from one source, or says by NotServed why that cannot be. */
+export type Row = (context: RowContext) => Promise<RunningEngine>;
+export type Rows = Record<Forced, Row>;
+
+/** An engine that dies comes back within two seconds. */
+const backoff = { firstMs: 100, maxMs: 1_500, settledAfterMs: 10_000 };
+
+export type ProgramSpec = Omit<ChildSpec, 'backoff' | 'onLine' | 'onStart' | 'onDeath'>;
+
+export async function startProgram(context: RowContext, spec: ProgramSpec): Promise<Child> {
+  const { cache, ledger, logFolder } = context;
+  const log = openLogFile(`${logFolder}/${spec.name}.log`);
+  return startChild(
+    {
+      ...spec,
+      backoff,
+      onLine: (line) => log.write(line),
+      onStart: (pid) => ledger.enter(spec.name, pid, spec.stopSignal),
+      onDeath: ({ how, againInMs }) => {
+        if (againInMs !== undefined) cache.progress.say(`${spec.name} died (${how}); starting it again`);
+      },
+    },
+    cache.signal,
+  );
+}
+
+/** Finds a free port and starts on it; who loses the race for it takes another. */
+export async function startOnPort<T>(
+  wished: number | undefined,
+  start: (port: number) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(await findPort(attempt === 1 ? wished : undefined));
+    } catch (error) {
+      // Also said by PostgreSQL while the last process of a killed one still holds its memory.
+      const inUse = error instanceof ChildDied && error.lastLines.some((line) => /\bin use\b/i.test(line));
+      if (!inUse || attempt === 4) throw error;
+      await wait(250 * attempt);
+    }
+  }
+}
+
+/** One engine out of programs that start in this order and stop in the opposite one. */
+export function engineOf(url: string, description: string, programs: readonly Child[]): RunningEngine {
+  return {
+    url,
+    description,
+    pids: () => programs.map((program) => program.pid()).filter((pid) => pid !== undefined),
+    async kill() {
+      await Promise.all(programs.map((program) => program.kill()));
+    },
+    hold() {
+      for (const program of programs) program.hold();
+    },
+    async resume() {
+      for (const program of programs) await program.resume();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const program of programs.toReversed()) await program.stop();
+    },
+  };
+}
+
+/** Its version as it prints it, if it is on PATH and new enough. */
+export async function findOnPath(program: string, minimum: Version): Promise<string> {
+  const least = minimum.join('.').replace(/\.0$/, '');
+  const help = `install ${program} ${least} or newer`;
+  const printed = await runCommand(program, ['--version'], { timeoutMs: 10_000 }).catch((error: unknown) => {
+    const missing = error instanceof CommandError && error.missing;
+    throw new NotServed(missing ? error.message : `${program} --version fails`, help, error);
+  });
+  const version = parseVersion(printed);
+  if (version === undefined || !isAtLeast(version, minimum)) {
+    throw new NotServed(`${program} on PATH is ${version?.join('.') ?? 'of no known version'}`, help);
+  }
+  return version.join('.');
+}
+
+/** A step of fetching or building, with its progress; its failure names what helps. */
+export async function runStep(
+  { name, cache }: RowContext,
+  what: string,
+  command: string,
+  args: readonly string[],
+  options: { help: string; environment?: NodeJS.ProcessEnv; timeoutMs?: number },
+): Promise<string> {
+  cache.progress.say(`${labels[name]}: ${what}`);
+  try {
+    return await cache.progress.during(`${labels[name]}: ${what}`, (onLine) =>
+      runCommand(command, args, { ...options, signal: cache.signal, onLine }),
+    );
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new NotServed(`${what} failed: ${error.message}`, options.help, error);
+  }
+}

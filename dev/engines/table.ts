@@ -1,0 +1,79 @@
+// Goes down the table for one engine, takes the first source that works, and says which and why.
+import { join } from 'node:path';
+import { explainRefusals, labels, listRefusals, orderSources, type Forced, type Refusal } from './choice.ts';
+import { NoEngine, NotServed, type Engine, type RunningEngine, type Source } from './engine.ts';
+import { givenAddress, useGiven } from './environment.ts';
+import type { Memory } from './memory.ts';
+import type { RowContext, Rows } from './rows.ts';
+
+export interface Setting extends Omit<RowContext, 'dataFolder' | 'portWished'> {
+  /** Of all engines; each takes a folder of its own in it. */
+  folder: string;
+  forced: Forced | undefined;
+  /** What served this user, and what made this folder's data. */
+  lastServed: Memory;
+  madeData: Memory;
+}
+
+export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise<Engine> {
+  const { name, environment, forced, lastServed, madeData, cache } = setting;
+  const last = lastServed.recall(name);
+  const made = madeData.recall(name);
+  const addressSet = givenAddress(name, environment) !== undefined;
+  const order = orderSources({ forced, addressSet, remembered: [made?.source, last?.source] });
+  const refusals: Refusal[] = [];
+  for (const source of order) {
+    try {
+      const running = await startFrom(source, rows, setting);
+      const refused = refusalsBefore(source, refusals, last?.source === source ? last.refused : '');
+      const reason = reasonOf(source, { forced, refused, description: running.description });
+      if (forced === undefined && !addressSet) lastServed.note(name, { source, refused });
+      if (!addressSet) madeData.note(name, { source, refused, ...portOf(running) });
+      cache.progress.say(`${labels[name]}: ${reason}`);
+      return { ...running, name, source, reason };
+    } catch (error) {
+      cache.signal.throwIfAborted();
+      const refusal = refusalOf(source, error);
+      refusals.push(refusal);
+      if (order.length > 1) cache.progress.say(`${labels[name]}: ${source} does not serve: ${refusal.why}`);
+    }
+  }
+  throw new NoEngine(`${labels[name]} is not to be had here.\n${listRefusals(refusals)}`);
+}
+
+function startFrom(source: Source, rows: Rows, setting: Setting): Promise<RunningEngine> {
+  const { name, environment, folder, madeData } = setting;
+  const given = givenAddress(name, environment);
+  if (source === 'environment' && given !== undefined) return useGiven(name, given);
+  if (source === 'environment') throw new TypeError('no address is set');
+  const dataFolder = join(folder, `${name}-${source}`);
+  return rows[source]({ ...setting, dataFolder, portWished: madeData.recall(name)?.port });
+}
+
+/** What was tried now, or, where it was taken at once because it served before, what was found out then. */
+function refusalsBefore(source: Source, refusals: readonly Refusal[], remembered: string): string {
+  return refusals.length > 0
+    ? explainRefusals(refusals.filter((refusal) => refusal.source !== source))
+    : remembered;
+}
+
+function reasonOf(
+  source: Source,
+  { forced, refused, description }: { forced: Forced | undefined; refused: string; description: string },
+): string {
+  if (source === 'environment') return description;
+  if (forced !== undefined) return `${description}, because ENGINES=${forced}`;
+  return refused === '' ? description : `${description} (${refused})`;
+}
+
+function portOf({ url }: RunningEngine): { port?: number } {
+  const [, port] = /:(\d+)$/.exec(url) ?? [];
+  return port === undefined ? {} : { port: Number(port) };
+}
+
+/** Whatever goes wrong with a source, there may be another; but only what is expected has words of its own. */
+function refusalOf(source: Source, error: unknown): Refusal {
+  const message = error instanceof Error ? error.message : String(error);
+  const why = message.replaceAll(/\s+/g, ' ').slice(0, 500);
+  return { source, why, help: error instanceof NotServed ? error.help : '' };
+}

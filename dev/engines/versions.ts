@@ -1,0 +1,26 @@
+// What is fetched and built, pinned in one place, and the least that serves.
+export const pins = {
+  mongodbImage: 'mongo:8',
+  natsImage: 'nats:2.15',
+  mongod: '8.2.6',
+  natsServer: '2.15.1',
+  ferretdb: '2.7.0',
+  postgresql: '18',
+  /** The Debian release whose archive has PostgreSQL with DocumentDB. */
+  debian: 'forky',
+} as const;
+
+/** NATS: atomic batches. MongoDB: the driver's newest wire version. */
+export const minimums = { mongod: [7, 0], natsServer: [2, 12] } as const;
+
+export type Version = readonly [major: number, minor: number];
+
+/** The first thing in a text that looks like a version. */
+export function parseVersion(text: string): Version | undefined {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(text) ?? [];
+  return major === undefined || minor === undefined ? undefined : [Number(major), Number(minor)];
+}
+
+export function isAtLeast(version: Version, minimum: Version): boolean {
+  return version[0] > minimum[0] || (version[0] === minimum[0] && version[1] >= minimum[1]);
+}

@@ -1,0 +1,228 @@
+// A child process that is kept running: an engine or a service. It has a session of its own, so that a
+// Ctrl-C in the terminal reaches us alone and we decide in which order things stop.
+//
+//   state     meaning                                            what an exit leads to
+//   down      never started                                      –
+//   starting  spawned, its line of readiness not seen yet        waiting; the very first start fails instead
+//   up        ready                                              waiting
+//   waiting   dead, started again when its back-off is over      –
+//   held      supervision is paused: a fault test wants it dead  held
+//   stopped   stopped by us, for good                            stopped
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { sendSignal } from './identity.ts';
+
+/** The pause doubles with every death, and starts over once a life has lasted `settledAfterMs`. */
+export interface Backoff {
+  firstMs: number;
+  maxMs: number;
+  settledAfterMs: number;
+}
+
+export interface ChildSpec {
+  name: string;
+  command: string;
+  args: readonly string[];
+  environment?: NodeJS.ProcessEnv;
+  folder?: string;
+  backoff: Backoff;
+  /** Which line says that it is ready. Without it, ready is what has been spawned. */
+  readyWhen?: RegExp;
+  readyWithinMs?: number;
+  stopSignal?: NodeJS.Signals;
+  stopWithinMs?: number;
+  beforeStart?: () => Promise<void>;
+  onLine?: (line: string) => void;
+  onStart?: (pid: number) => void;
+  onDeath?: (death: Death) => void;
+}
+
+export interface Death {
+  how: string;
+  lastLines: readonly string[];
+  /** Undefined when nobody will start it again. */
+  againInMs: number | undefined;
+}
+
+/** It died before it was ever ready. */
+export class ChildDied extends Error {
+  override readonly name = 'ChildDied';
+  readonly lastLines: readonly string[];
+
+  constructor(message: string, lastLines: readonly string[]) {
+    super(message);
+    this.lastLines = lastLines;
+  }
+}
+
+export interface Child extends AsyncDisposable {
+  readonly name: string;
+  /** Undefined while it is dead. */
+  pid(): number | undefined;
+  /** SIGKILL, or another signal. It comes back by itself, unless it is held. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** From now on a death is not mended. */
+  hold(): void;
+  /** Mended again; resolves when it is up. */
+  resume(): Promise<void>;
+  /** Stops it in good order, for good. */
+  stop(): Promise<void>;
+}
+
+/** Resolves when it is up for the first time. The signal ends a start that is under way. */
+export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise<Child> {
+  signal?.throwIfAborted();
+  const child = new SupervisedChild(spec);
+  const giveUp = (): void => void child.stop();
+  signal?.addEventListener('abort', giveUp);
+  try {
+    await child.start();
+    return child;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+const linesKept = 40;
+
+class SupervisedChild implements Child {
+  readonly #spec: ChildSpec;
+  #state: 'down' | 'starting' | 'up' | 'waiting' | 'held' | 'stopped' = 'down';
+  #process: ChildProcess | undefined;
+  #exit: Promise<unknown> = Promise.resolve();
+  #upSince = 0;
+  #deathsInARow = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #lastLines: string[] = [];
+
+  constructor(spec: ChildSpec) {
+    this.#spec = spec;
+  }
+
+  get name(): string {
+    return this.#spec.name;
+  }
+
+  pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const pid = this.pid();
+    if (pid === undefined) return;
+    sendSignal(pid, signal);
+    await this.#exit;
+  }
+
+  hold(): void {
+    if (this.#state === 'stopped') return;
+    clearTimeout(this.#retry);
+    this.#state = 'held';
+  }
+
+  async resume(): Promise<void> {
+    if (this.#state !== 'held') return;
+    if (this.#process === undefined) await this.start();
+    else this.#state = 'up';
+  }
+
+  async stop(): Promise<void> {
+    const { stopSignal = 'SIGTERM', stopWithinMs = 10_000 } = this.#spec;
+    clearTimeout(this.#retry);
+    this.#state = 'stopped';
+    const pid = this.pid();
+    if (pid === undefined) return;
+    sendSignal(pid, stopSignal);
+    const overdue = setTimeout(() => sendSignal(pid, 'SIGKILL'), stopWithinMs);
+    await this.#exit;
+    clearTimeout(overdue);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async start(): Promise<void> {
+    this.#state = 'starting';
+    try {
+      await this.#spec.beforeStart?.();
+      if (this.#isWanted()) await this.#spawn();
+    } catch (error) {
+      // A first start that fails is the caller's, and whatever is half up goes. A later one that fails before
+      // there is a process is a death like any other; with a process, its exit has been counted already.
+      if (this.#upSince === 0) {
+        this.#state = 'stopped';
+        await this.kill();
+      } else if (this.#isWanted()) this.#died(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  /** Told apart because hold() and stop() may come while something is awaited. */
+  #isWanted(): boolean {
+    return this.#state === 'starting';
+  }
+
+  async #spawn(): Promise<void> {
+    const { command, args, environment, folder, readyWhen, readyWithinMs = 30_000 } = this.#spec;
+    const child = spawn(command, args, {
+      cwd: folder,
+      env: environment ?? process.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const ready = Promise.withResolvers<void>();
+    this.#lastLines = [];
+    this.#process = child;
+    this.#exit = new Promise<void>((resolve) => {
+      child.once('exit', (code, signal) => {
+        const how = signal === null ? `exit code ${code}` : signal;
+        this.#died(how);
+        ready.reject(new ChildDied(`${this.name} ended (${how}) before it was ready`, this.#lastLines));
+        resolve();
+      });
+      child.once('error', (cause) => {
+        if (child.pid !== undefined) return;
+        this.#died(cause.message);
+        ready.reject(cause);
+        resolve();
+      });
+    });
+    if (child.pid !== undefined) this.#spec.onStart?.(child.pid);
+    for (const input of [child.stdout, child.stderr]) {
+      createInterface({ input }).on('line', (line) => {
+        if (this.#lastLines.push(line) > linesKept) this.#lastLines.shift();
+        this.#spec.onLine?.(line);
+        if (readyWhen?.test(line)) ready.resolve();
+      });
+    }
+    if (readyWhen === undefined && child.pid !== undefined) ready.resolve();
+    const late = setTimeout(() => {
+      ready.reject(
+        new ChildDied(`${this.name} was not ready within ${readyWithinMs / 1_000} s`, this.#lastLines),
+      );
+      void this.kill();
+    }, readyWithinMs);
+    await ready.promise.finally(() => clearTimeout(late));
+    this.#upSince = performance.now();
+    if (this.#isWanted()) this.#state = 'up';
+  }
+
+  #died(how: string): void {
+    const { firstMs, maxMs, settledAfterMs } = this.#spec.backoff;
+    const wasUp = this.#state === 'up';
+    this.#process = undefined;
+    if (this.#state === 'stopped') return;
+    const mended = this.#state !== 'held' && this.#upSince !== 0;
+    if (wasUp && performance.now() - this.#upSince > settledAfterMs) this.#deathsInARow = 0;
+    const againInMs = mended ? Math.min(firstMs * 2 ** this.#deathsInARow, maxMs) : undefined;
+    this.#deathsInARow += 1;
+    this.#spec.onDeath?.({ how, lastLines: this.#lastLines, againInMs });
+    if (againInMs === undefined) return;
+    this.#state = 'waiting';
+    this.#retry = setTimeout(() => {
+      // A failure has been told and has set the next try by the time it arrives here.
+      this.start().catch(() => undefined);
+    }, againInMs);
+  }
+}

@@ -1,0 +1,63 @@
+// Which processes this folder's starter has running, on disk. A starter that was killed leaves them behind;
+// the next one finds them here and ends them. A pid is only ever ended together with its beginning, so that
+// a stranger who was given the same pid later is left alone.
+//
+// Whoever opens a ledger holds the folder's lock: one writer, and what stands in it is stale by then.
+import { endProcess, identify, type ProcessIdentity } from './identity.ts';
+import { readJson, writeJson } from './files.ts';
+
+export interface Entry extends ProcessIdentity {
+  name: string;
+  /** What makes it stop in good order. */
+  stopSignal: NodeJS.Signals;
+}
+
+export interface Ledger {
+  /** One entry a name: a process that is started again takes the place of the dead one. */
+  enter(name: string, pid: number, stopSignal?: NodeJS.Signals): void;
+  close(): void;
+}
+
+export function openLedger(path: string): Ledger {
+  const entries = new Map<string, Entry>();
+  const write = (): void => writeJson(path, [...entries.values()]);
+  return {
+    enter(name, pid, stopSignal = 'SIGTERM') {
+      const identity = identify(pid);
+      if (identity !== undefined) entries.set(name, { name, stopSignal, ...identity });
+      write();
+    },
+    close() {
+      entries.clear();
+      write();
+    },
+  };
+}
+
+/** Ends what a former starter left behind, the last started first. Resolves with the names. */
+export async function endLeftovers(path: string): Promise<string[]> {
+  const ended: string[] = [];
+  for (const entry of readEntries(path).toReversed()) {
+    if (await endProcess(entry, { signal: entry.stopSignal })) ended.push(entry.name);
+  }
+  return ended;
+}
+
+function readEntries(path: string): Entry[] {
+  const value = readJson(path);
+  return Array.isArray(value) ? value.filter(isEntry) : [];
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'pid' in value &&
+    typeof value.pid === 'number' &&
+    'begunAt' in value &&
+    typeof value.begunAt === 'string' &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'stopSignal' in value &&
+    typeof value.stopSignal === 'string'
+  );
+}

@@ -1,0 +1,61 @@
+// One at a time, across processes. The lock is the operating system's own, taken through SQLite on an empty
+// database file: whatever way its owner dies, the system lets go of it, so that no stale lock exists and
+// nobody ever has to judge whether one is stale.
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
+import { readJson, writeJson } from './files.ts';
+
+/** Held until it is disposed of, or until the process ends. */
+export type Lock = Disposable;
+
+/** Undefined when another holds it: another process, or another part of this one. */
+export function takeLock(path: string): Lock | undefined {
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+  writeJson(ownerPath(path), { pid: process.pid });
+  return {
+    [Symbol.dispose]() {
+      rmSync(ownerPath(path), { force: true });
+      database.close();
+    },
+  };
+}
+
+/** For messages only: who held it when we looked. */
+export function lockOwner(path: string): number | undefined {
+  const owner = readJson(ownerPath(path));
+  return typeof owner === 'object' && owner !== null && 'pid' in owner && typeof owner.pid === 'number'
+    ? owner.pid
+    : undefined;
+}
+
+export interface WaitOptions {
+  signal?: AbortSignal | undefined;
+  onWait?: (owner: number | undefined) => void;
+}
+
+export async function waitForLock(path: string, { signal, onWait }: WaitOptions = {}): Promise<Lock> {
+  for (let first = true; ; first = false) {
+    const lock = takeLock(path);
+    if (lock !== undefined) return lock;
+    if (first) onWait?.(lockOwner(path));
+    await wait(100, undefined, { signal });
+  }
+}
+
+const ownerPath = (path: string): string => `${path}.owner`;
+
+const SQLITE_BUSY = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
+}

@@ -1,0 +1,43 @@
+// Ports on this machine. Everything here looks at 127.0.0.1 only.
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+
+const loopback = '127.0.0.1';
+
+export async function isPortFree(port: number, host = loopback): Promise<boolean> {
+  const server = createServer();
+  server.listen({ host, port, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}
+
+/** The wished one where it is free, else any. */
+export async function findPort(wished?: number): Promise<number> {
+  if (wished !== undefined && (await isPortFree(wished))) return wished;
+  const server = createServer();
+  server.listen({ host: loopback, port: 0 });
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  return address.port;
+}
+
+export async function isListening(port: number, host = loopback, withinMs = 2_000): Promise<boolean> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(withinMs) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
