@@ -12,6 +12,7 @@ export * from './products.ts';
 export * from './pushes.ts';
 export * from './routes.ts';
 export * from './scopes.ts';
+export * from './streams.ts';
 export * from './subjects.ts';
 export * from './suppliers.ts';
 export * from './time.ts';

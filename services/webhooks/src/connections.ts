@@ -1,0 +1,98 @@
+// Connections to receivers, kept alive between deliveries. Each set of them leads to one origin at one checked
+// address, whatever the name resolves to later; through an egress proxy it is the proxy that is told the address.
+//
+// A set opens as many connections as its lanes ask for (lanes.ts bounds them), so that a request never waits
+// behind another endpoint's hanging one. What was not used for a minute is closed.
+import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
+import type { CheckedTarget } from './guard.ts';
+
+export interface Connections extends AsyncDisposable {
+  to(target: CheckedTarget): { dispatcher: Dispatcher; origin: string };
+}
+
+export interface ConnectionsOptions {
+  proxyUrl?: string | undefined;
+  /** Makes the sockets; tests put in one that connects nowhere. */
+  connector?: buildConnector.connector;
+  /** The certificates to trust, instead of the well-known ones. */
+  ca?: string;
+}
+
+interface Entry {
+  dispatcher: Dispatcher;
+  origin: string;
+  usedAt: number;
+}
+
+const idleMs = 60_000;
+const setsMax = 2_000;
+const options = {
+  pipelining: 1,
+  keepAliveTimeout: 4_000,
+  keepAliveMaxTimeout: 60_000,
+  // The attempt's own deadline is the only one: see post.ts.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  maxHeaderSize: 16 * 1024,
+  allowH2: false,
+} as const;
+const connectTimeoutMs = 10_000;
+
+export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions = {}): Connections {
+  const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca === undefined ? {} : { ca }) };
+  const connect = connector ?? buildConnector(tls);
+  const entries = new Map<string, Entry>();
+
+  const make = (target: CheckedTarget): Entry => {
+    const { address, host, isLiteral, port, secure, url } = target;
+    const servername = isLiteral ? {} : { servername: host };
+    const usedAt = performance.now();
+    if (proxyUrl !== undefined) {
+      const origin = `${url.protocol}//${address.includes(':') ? `[${address}]` : address}:${port}`;
+      const requestTls = secure ? { ...tls, ...servername } : {};
+      return {
+        dispatcher: new ProxyAgent({ ...options, uri: proxyUrl, proxyTunnel: true, requestTls }),
+        origin,
+        usedAt,
+      };
+    }
+    const pinned: buildConnector.connector = (asked, callback) => {
+      connect({ ...asked, hostname: address, host: address, ...servername }, callback);
+    };
+    return { dispatcher: new Pool(url.origin, { ...options, connect: pinned }), origin: url.origin, usedAt };
+  };
+
+  const close = (key: string, { dispatcher }: Entry): void => {
+    entries.delete(key);
+    // What is still in flight on it may end.
+    dispatcher.close().catch(() => undefined);
+  };
+
+  const sweep = setInterval(() => {
+    const before = performance.now() - idleMs;
+    for (const [key, entry] of entries) if (entry.usedAt < before) close(key, entry);
+  }, idleMs / 4);
+  sweep.unref();
+
+  return {
+    to(target) {
+      const key = `${target.url.origin} ${target.address}`;
+      const found = entries.get(key);
+      if (found !== undefined) {
+        found.usedAt = performance.now();
+        return found;
+      }
+      if (entries.size >= setsMax) {
+        const [oldest] = entries;
+        if (oldest !== undefined) close(...oldest);
+      }
+      const made = make(target);
+      entries.set(key, made);
+      return made;
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(sweep);
+      await Promise.all([...entries.values()].map(({ dispatcher }) => dispatcher.destroy()));
+    },
+  };
+}

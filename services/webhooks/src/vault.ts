@@ -1,0 +1,60 @@
+// Secrets at rest: AES-256-GCM under a key that only the configuration holds. What is sealed names its key, so
+// that a new key can be put in front while the old one still opens what it has sealed, and it is bound to the
+// endpoint it was sealed for, so that it opens nowhere else.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { ConfigError } from '@integration-sync/runtime/config';
+
+export interface Vault {
+  seal(secret: string, endpointId: string): string;
+  open(sealed: string, endpointId: string): string;
+}
+
+const algorithm = 'aes-256-gcm';
+const ivBytes = 12;
+const tagBytes = 16;
+const keyForm = /^(?<id>[A-Za-z0-9_-]{1,32}):(?<key>[A-Za-z0-9+/]{43}=)$/;
+
+/** `keys` is `id:base64,id:base64`; the first one seals, each opens what it has sealed. */
+export function openVault(keys: string): Vault {
+  const byId = parseKeys(keys);
+  const [first] = byId;
+  if (first === undefined) throw wrongKeys();
+  const [currentId, currentKey] = first;
+
+  return {
+    seal(secret, endpointId) {
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv(algorithm, currentKey, iv).setAAD(Buffer.from(endpointId));
+      const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+      return `${currentId}:${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64')}`;
+    },
+    open(sealed, endpointId) {
+      const [keyId = '', box = ''] = sealed.split(':');
+      const key = byId.get(keyId);
+      if (key === undefined)
+        throw new Error(`a secret was sealed with key "${keyId}", which is not configured`);
+      const bytes = Buffer.from(box, 'base64');
+      const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), {
+        authTagLength: tagBytes,
+      })
+        .setAAD(Buffer.from(endpointId))
+        .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+      return decipher.update(bytes.subarray(ivBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8');
+    },
+  };
+}
+
+function parseKeys(keys: string): Map<string, Buffer> {
+  const byId = new Map<string, Buffer>();
+  for (const entry of keys.split(',')) {
+    const { id, key } = keyForm.exec(entry.trim())?.groups ?? {};
+    if (id === undefined || key === undefined || byId.has(id)) throw wrongKeys();
+    byId.set(id, Buffer.from(key, 'base64'));
+  }
+  return byId;
+}
+
+const wrongKeys = (): ConfigError =>
+  new ConfigError([
+    'WEBHOOK_SECRET_KEY: expected `id:key`, or several separated by commas, each id once and each key the base64 of 32 bytes',
+  ]);
