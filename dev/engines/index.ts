@@ -1,5 +1,6 @@
 // The door of the engines: real MongoDB and real NATS on any machine, kept running while they are wanted.
 // Which ones are taken is told in `choice.ts`; where they come from, in `mongodb.ts` and `nats.ts`.
+import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { endLeftovers, openLedger, type Ledger } from '../process/ledger.ts';
@@ -123,9 +124,10 @@ async function openFolder(
  * `prefix` and whose starter is gone.
  */
 export async function removeAbandoned(parent: string, prefix: string): Promise<void> {
-  for (const entry of await readdir(parent, { withFileTypes: true })) {
-    if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
-    const folder = join(parent, entry.name);
+  for (const entry of await readdir(parent)) {
+    const folder = join(parent, entry);
+    // One without a lock has just been made, and is about to be locked.
+    if (!entry.startsWith(prefix) || !existsSync(join(folder, lockName))) continue;
     using lock = takeLock(join(folder, lockName));
     if (lock === undefined) continue;
     await endLeftovers(join(folder, ledgerName));

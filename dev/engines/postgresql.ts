@@ -53,12 +53,12 @@ const settings: Record<string, string> = {
 
 const settingArguments = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 
-const help = 'run as root on Debian, or install Docker, or install mongod 7 or newer';
+const instead = 'run as root on Debian, or install Docker, or install mongod 7 or newer';
 
 /** Says at once what would make a build of minutes fail. */
 export async function checkPostgresql({ cache }: RowContext): Promise<void> {
-  if (process.platform !== 'linux') throw new NotServed('it needs Debian Linux', help);
-  if (process.getuid?.() !== 0) throw new NotServed('it needs root', help);
+  if (process.platform !== 'linux') throw new NotServed('it needs Debian Linux', instead);
+  if (process.getuid?.() !== 0) throw new NotServed('it needs root', instead);
   try {
     await runCommand('unshare', ['--mount', '--pid', '--fork', 'true'], {
       signal: cache.signal,
@@ -66,7 +66,7 @@ export async function checkPostgresql({ cache }: RowContext): Promise<void> {
     });
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    throw new NotServed(`root may not make a mount namespace here: ${error.message}`, help, error);
+    throw new NotServed(`root may not make a mount namespace here: ${error.message}`, instead, error);
   }
 }
 
@@ -110,11 +110,13 @@ async function installMmdebstrap(context: RowContext): Promise<void> {
   } catch (error) {
     if (!(error instanceof CommandError && error.missing)) throw error;
   }
-  const help = 'install the Debian package mmdebstrap';
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  await runStep(context, "looking at Debian's archive", 'apt-get', ['update'], { help });
+  const apt = {
+    help: 'install the Debian package mmdebstrap',
+    environment: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  };
+  await runStep(context, "looking at Debian's archive", 'apt-get', ['update'], apt);
   const install = ['install', '-y', '--no-install-recommends', 'mmdebstrap'];
-  await runStep(context, 'installing mmdebstrap with apt', 'apt-get', install, { help, environment });
+  await runStep(context, 'installing mmdebstrap with apt', 'apt-get', install, apt);
 }
 
 /** A fresh database with its extensions, made once: a copy of it is there in a fraction of a second. */

@@ -1,0 +1,54 @@
+// Engines for a test run: vitest calls this before the component and the system tests. They are always the
+// run's own, in a temporary folder, so that a stack that is running and a second run are left alone.
+//
+//   const { mongodb, nats } = inject('engines');      // addresses
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { removeAbandoned, startEngines, type Engines } from '@integration-sync/dev/engines';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    engines: { mongodb: string; nats: string };
+  }
+}
+
+export const folderPrefix = 'integration-sync-test-';
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const use = (shared.current ??= open());
+  use.users += 1;
+  const engines = await use.engines;
+  project.provide('engines', { mongodb: engines.mongodb.url, nats: engines.nats.url });
+  return async () => {
+    use.users -= 1;
+    if (use.users > 0) return;
+    delete shared.current;
+    await engines[Symbol.asyncDispose]();
+  };
+}
+
+interface Use {
+  engines: Promise<Engines>;
+  users: number;
+}
+
+// Each project loads this file anew. What they share lies where all of them see it.
+const key = Symbol.for('integration-sync.test.engines');
+const place: typeof globalThis & { [key]?: { current?: Use } } = globalThis;
+const shared = (place[key] ??= {});
+
+function open(): Use {
+  return { engines: start(), users: 0 };
+}
+
+async function start(): Promise<Engines> {
+  await removeAbandoned(tmpdir(), folderPrefix);
+  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+  return startEngines({
+    dataFolder,
+    temporary: true,
+    say: (line) => void process.stderr.write(`${line}\n`),
+  });
+}

@@ -1,0 +1,12 @@
+// A NATS of one test file's own: for whoever counts streams, serves a subject that others serve too, or
+// takes it away. Starts in a tenth of a second.
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEngine, type Engine } from '@integration-sync/dev/engines';
+import { folderPrefix } from './engines.ts';
+
+export async function startNats(): Promise<Engine> {
+  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+  return startEngine('nats', { dataFolder, temporary: true });
+}

@@ -1,0 +1,33 @@
+// The layers of the tests. `unit` does no IO and needs nothing; the others run on real engines, which
+// test/support/engines.ts starts once for a run.
+import { defineConfig } from 'vitest/config';
+
+const engines = { globalSetup: ['test/support/engines.ts'] };
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'component',
+          include: ['test/component/**/*.test.ts'],
+          ...engines,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          ...engines,
+          // Every file runs a stack of its own: four services, and the machine may have two cores.
+          maxWorkers: 2,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
