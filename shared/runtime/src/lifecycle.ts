@@ -32,7 +32,7 @@ export async function runProcess(name: string, start: Start, deadlines: Deadline
   const log = openLog({ service: name, level: logLevel() });
   const end = listenForTheEnd(log);
   try {
-    const running = await Promise.race([start(end.signal), graceAfter(end.signal, startMs)]);
+    const running = await Promise.race([started(start, end.signal), graceAfter(end.signal, startMs)]);
     if (!end.signal.aborted) await once(end.signal, 'abort');
     if (running !== undefined) await within(stopMs, running[Symbol.asyncDispose]());
     log.info('stopped');
@@ -67,6 +67,16 @@ function listenForTheEnd(log: Log): End {
     stop('uncaught error');
   });
   return end;
+}
+
+/** A start that was told to stop may give up by failing: nobody waits for it any more. */
+async function started(start: Start, stopping: AbortSignal): Promise<AsyncDisposable | undefined> {
+  try {
+    return await start(stopping);
+  } catch (error) {
+    if (!stopping.aborted) throw error;
+    return undefined;
+  }
 }
 
 async function graceAfter(signal: AbortSignal, graceMs: number): Promise<undefined> {

@@ -1,0 +1,203 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const script = fileURLToPath(new URL('processes/life.ts', import.meta.url));
+
+/** Starts a process that goes through one of the lives in `processes/life.ts`. */
+function begin(life: string, environment: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [script, life], { env: { ...process.env, ...environment } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = { stdout: '', stderr: '' };
+  const heard = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+      for (const hear of heard) hear();
+    });
+  }
+  const exit = once(child, 'close').then(([code, signal]: unknown[]) => ({ code, signal }));
+  return {
+    output,
+    exit,
+    send: (signal: NodeJS.Signals) => child.kill(signal),
+    stopReading: () => void child.stdout.destroy(),
+    async says(words: string): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const hear = (): void => (`${output.stdout}${output.stderr}`.includes(words) ? resolve() : undefined);
+      heard.add(hear);
+      hear();
+      await promise;
+    },
+    /** What the process said, without its log lines. */
+    words: () => output.stdout.split('\n').filter((line) => line !== '' && !line.startsWith('{')),
+    logged: (): Record<string, unknown>[] =>
+      output.stdout
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line)),
+  };
+}
+
+const clean = { code: 0, signal: null };
+const failed = { code: 1, signal: null };
+const released = [
+  'started',
+  'releasing server',
+  'released server',
+  'releasing database',
+  'released database',
+];
+
+describe('a running process', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'releases what it has, last in first out, on %s',
+    async (signal) => {
+      const life = begin('serves');
+      await life.says('started');
+      life.send(signal);
+      await expect(life.exit).resolves.toStrictEqual(clean);
+      expect(life.words()).toStrictEqual(released);
+      expect(life.output.stderr).toBe('');
+    },
+  );
+
+  it('ends at once on a second signal', async () => {
+    const life = begin('never releases');
+    await life.says('started');
+    life.send('SIGINT');
+    await life.says('releasing server');
+    const second = performance.now();
+    life.send('SIGINT');
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(performance.now() - second).toBeLessThan(1_000);
+  });
+
+  it('ends with a fatal line when the release overruns its deadline', async () => {
+    const life = begin('never releases, with little patience');
+    await life.says('started');
+    life.send('SIGTERM');
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(life.logged()).toContainEqual(
+      expect.objectContaining({
+        level: 'fatal',
+        err: expect.objectContaining({ message: 'not released within 0.2 s' }),
+      }),
+    );
+  });
+
+  it('ends with a fatal line when the release fails, and releases the rest', async () => {
+    const life = begin('fails to release');
+    await life.says('started');
+    life.send('SIGTERM');
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(life.words()).toContain('released database');
+    expect(life.logged()).toContainEqual(
+      expect.objectContaining({ level: 'fatal', err: expect.objectContaining({ message: 'still in use' }) }),
+    );
+  });
+
+  it.each([
+    ['throws later', 'nobody expected this'],
+    ['rejects later', 'nobody handled this'],
+  ])('that %s says so, releases what it has, and fails', async (name, message) => {
+    const life = begin(name);
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(life.words()).toStrictEqual(released);
+    expect(life.logged()).toContainEqual(
+      expect.objectContaining({ level: 'fatal', err: expect.objectContaining({ message }) }),
+    );
+  });
+
+  it('that throws while it stops goes on releasing, and fails', async () => {
+    const life = begin('throws while it stops');
+    await life.says('started');
+    life.send('SIGTERM');
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(life.words()).toStrictEqual(released);
+  });
+});
+
+describe('a starting process', () => {
+  it('prints wrong settings plainly, and fails', async () => {
+    const life = begin('has wrong settings');
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(life.output).toStrictEqual({
+      stdout: '',
+      stderr: 'catalog cannot start:\n  PORT: expected an integer\n  NAME: expected text\n',
+    });
+  });
+
+  it('that fails half-way has released what it had, and says why', async () => {
+    const life = begin('fails half-way');
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(life.words()).toStrictEqual([
+      'releasing bus',
+      'released bus',
+      'releasing database',
+      'released database',
+    ]);
+    expect(life.logged()).toStrictEqual([
+      expect.objectContaining({
+        level: 'fatal',
+        service: 'catalog',
+        err: expect.objectContaining({
+          message: 'no room',
+          cause: expect.objectContaining({ message: 'the disk is full' }),
+        }),
+      }),
+    ]);
+  });
+
+  it.each(['waits for an engine', 'gives up waiting when told'])(
+    'that %s ends cleanly on a signal',
+    async (name) => {
+      const life = begin(name);
+      await life.says('waiting');
+      life.send('SIGINT');
+      await expect(life.exit).resolves.toStrictEqual(clean);
+      expect(life.output.stderr).toBe('');
+    },
+  );
+
+  it('that finishes after a signal releases what it started', async () => {
+    const life = begin('starts a moment after it was told to stop');
+    await life.says('waiting');
+    life.send('SIGTERM');
+    await expect(life.exit).resolves.toStrictEqual(clean);
+    expect(life.words()).toStrictEqual(['waiting', ...released]);
+  });
+
+  it('that throws where nobody catches fails', async () => {
+    const life = begin('throws while it starts');
+    await expect(life.exit).resolves.toStrictEqual(failed);
+    expect(life.logged()).toContainEqual(expect.objectContaining({ level: 'fatal' }));
+  });
+});
+
+describe('the lines of a process about itself', () => {
+  it('may fall into a pipe that nobody reads any more', async () => {
+    const life = begin('serves on without a reader');
+    await life.says('started');
+    life.stopReading();
+    life.send('SIGTERM');
+    await expect(life.exit).resolves.toStrictEqual(clean);
+  });
+
+  it('follow LOG_LEVEL', async () => {
+    const life = begin('serves', { LOG_LEVEL: 'warn' });
+    await life.says('started');
+    life.send('SIGTERM');
+    await life.exit;
+    expect(life.logged()).toStrictEqual([]);
+  });
+
+  it('do not fail on a wrong LOG_LEVEL: that is for the settings to say', async () => {
+    const life = begin('serves', { LOG_LEVEL: 'loud' });
+    await life.says('started');
+    life.send('SIGTERM');
+    await expect(life.exit).resolves.toStrictEqual(clean);
+    expect(life.logged().map(({ msg }) => msg)).toStrictEqual(['stopping', 'stopped']);
+  });
+});
