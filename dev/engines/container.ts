@@ -14,18 +14,20 @@ import {
   volumeOf,
   type Client,
 } from './docker.ts';
-import { NotServed, type RunningEngine } from './engine.ts';
+import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
 import type { RowContext } from './rows.ts';
 
 export interface ContainerSpec {
   image: string;
-  port: number;
+  /** Inside the container; the first one is where clients connect. */
+  ports: readonly number[];
   /** Where the image keeps its data. */
   data: string;
   readyWhen: RegExp;
   command?: string[];
   files?: Record<string, string>;
-  url: (port: number) => string;
+  /** Given the ports on this machine, in the same order. */
+  addresses: (ports: readonly number[]) => Addresses;
 }
 
 export async function startContainer(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {
@@ -34,13 +36,16 @@ export async function startContainer(context: RowContext, spec: ContainerSpec): 
   const client = await findDocker(context);
   await removeAbandonedContainers(client);
   await pullImage(context, client, spec.image);
-  const port = await findPort(context.portWished);
+  const ports = await Promise.all(
+    spec.ports.map((_, place) => findPort(place === 0 ? context.portWished : undefined)),
+  );
   try {
-    const started = await createContainer(context, client, spec, port);
-    if (!(await isListening(port)))
+    const started = await createContainer(context, client, spec, ports);
+    const [port] = ports;
+    if (port === undefined || !(await isListening(port)))
       throw new Error(`nothing answers at 127.0.0.1:${port}; is Docker on another machine?`);
     const kept = new KeptContainer(context, client, started);
-    return kept.engine(spec.url(port), `${spec.image} in Docker`);
+    return kept.engine(spec.addresses(ports), `${spec.image} in Docker`);
   } catch (error) {
     await removeContainersOf(context, client);
     const why = error instanceof Error ? error.message : String(error);
@@ -64,20 +69,20 @@ class LoopbackContainer extends GenericContainer {
 async function createContainer(
   context: RowContext,
   client: Client,
-  { image, command, files = {}, data, readyWhen, port: inside }: ContainerSpec,
-  port: number,
+  { image, command, files = {}, data, readyWhen, ports: inside }: ContainerSpec,
+  ports: readonly number[],
 ): Promise<StartedTestContainer> {
-  const container = new LoopbackContainer(image)
+  const unstarted = new LoopbackContainer(image)
     .withAutoCleanup(false)
     .withLabels(labelsOf(context))
-    .withExposedPorts({ container: inside, host: port })
+    .withExposedPorts(...inside.map((container, place) => ({ container, host: ports[place] ?? 0 })))
     .withCopyContentToContainer(Object.entries(files).map(([target, content]) => ({ target, content })))
     .withWaitStrategy(Wait.forLogMessage(readyWhen))
     .withStartupTimeout(60_000);
-  if (command !== undefined) container.withCommand(command);
+  if (command !== undefined) unstarted.withCommand(command);
   if (!context.temporary)
-    container.withBindMounts([{ source: await volumeOf(context, client), target: data }]);
-  return container.start();
+    unstarted.withBindMounts([{ source: await volumeOf(context, client), target: data }]);
+  return unstarted.start();
 }
 
 const pauseMs = 250;
@@ -99,9 +104,9 @@ class KeptContainer {
     this.#watching = this.#watch();
   }
 
-  engine(url: string, description: string): RunningEngine {
+  engine(addresses: Addresses, description: string): RunningEngine {
     return {
-      url,
+      ...addresses,
       description,
       pids: () => (this.#pid === undefined ? [] : [this.#pid]),
       kill: () => this.#kill(),

@@ -9,6 +9,8 @@ export interface Engine extends AsyncDisposable {
   readonly name: EngineName;
   readonly url: string;
   readonly source: Source;
+  /** Where nats-server's monitoring answers. */
+  readonly monitorUrl?: string;
   /** What it is and why the sources before it did not serve. */
   readonly reason: string;
   /** The processes of this machine that are the engine. None when it is not ours (`environment`). */
@@ -20,6 +22,8 @@ export interface Engine extends AsyncDisposable {
   /** Mended again; resolves when it is up. */
   resume(): Promise<void>;
 }
+
+export type Addresses = Pick<Engine, 'url' | 'monitorUrl'>;
 
 /** An engine that runs, before it is known why it was chosen. */
 export interface RunningEngine extends Omit<Engine, 'name' | 'source' | 'reason'> {

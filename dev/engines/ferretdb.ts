@@ -28,7 +28,7 @@ export async function startFerretdb(context: RowContext): Promise<RunningEngine>
       readyWhen: /Listening on TCP/,
     });
     const description = `FerretDB ${pins.ferretdb} on PostgreSQL ${pins.postgresql}, built`;
-    return engineOf(`mongodb://127.0.0.1:${port}`, description, [database.child, child]);
+    return engineOf({ url: `mongodb://127.0.0.1:${port}` }, description, [database.child, child]);
   });
   started.move();
   return engine;

@@ -20,10 +20,10 @@ export const mongodbRows: Rows = {
   docker: (context) =>
     startContainer(context, {
       image: context.environment['MONGODB_IMAGE'] || pins.mongodbImage,
-      port: 27_017,
+      ports: [27_017],
       data: '/data/db',
       readyWhen: /Waiting for connections/,
-      url: (port) => `mongodb://127.0.0.1:${port}`,
+      addresses: ([port]) => ({ url: `mongodb://127.0.0.1:${port}` }),
     }),
   async path(context) {
     const version = await findOnPath('mongod', minimums.mongod);
@@ -63,6 +63,6 @@ async function runMongod(context: RowContext, program: string, description: stri
       readyWhen: /Waiting for connections/,
       readyWithinMs: 60_000,
     });
-    return engineOf(`mongodb://127.0.0.1:${port}`, description, [child]);
+    return engineOf({ url: `mongodb://127.0.0.1:${port}` }, description, [child]);
   });
 }

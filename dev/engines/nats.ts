@@ -1,9 +1,10 @@
 // Where NATS comes from, and how it is run: JetStream on disk, every acknowledged message synced.
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findPort } from '../process/port.ts';
 import { makeOnce } from './cache.ts';
 import { startContainer } from './container.ts';
-import { NotServed, type RunningEngine } from './engine.ts';
+import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
 import {
   engineOf,
   findOnPath,
@@ -19,13 +20,20 @@ export const natsRows: Rows = {
   docker: (context) =>
     startContainer(context, {
       image: context.environment['NATS_IMAGE'] || pins.natsImage,
-      port: 4_222,
+      ports: [4_222, 8_222],
       data: '/data',
       // It has no shell, so that only its log tells.
       readyWhen: /Server is ready/,
       command: ['-c', '/integration-sync.conf'],
-      files: { '/integration-sync.conf': configuration({ host: '0.0.0.0', port: 4_222, store: '/data' }) },
-      url: (port) => `nats://127.0.0.1:${port}`,
+      files: {
+        '/integration-sync.conf': configuration({
+          host: '0.0.0.0',
+          port: 4_222,
+          monitorPort: 8_222,
+          store: '/data',
+        }),
+      },
+      addresses: addressesOf,
     }),
   async path(context) {
     const version = await findOnPath('nats-server', minimums.natsServer);
@@ -95,26 +103,33 @@ async function runNats(context: RowContext, program: string, description: string
   const { dataFolder, portWished } = context;
   await mkdir(dataFolder, { recursive: true });
   return startOnPort(portWished, async (port) => {
+    const monitorPort = await findPort();
     const file = join(dataFolder, 'nats.conf');
-    await writeFile(file, configuration({ host: '127.0.0.1', port, store: dataFolder }));
+    await writeFile(file, configuration({ host: '127.0.0.1', port, monitorPort, store: dataFolder }));
     const child = await startProgram(context, {
       name: 'nats-server',
       command: program,
       args: ['-c', file],
       readyWhen: /Server is ready/,
     });
-    return engineOf(`nats://127.0.0.1:${port}`, description, [child]);
+    return engineOf(addressesOf([port, monitorPort]), description, [child]);
   });
 }
+
+const addressesOf = ([port, monitorPort]: readonly number[]): Addresses => ({
+  url: `nats://127.0.0.1:${port}`,
+  monitorUrl: `http://127.0.0.1:${monitorPort}`,
+});
 
 /**
  * `sync_interval: always` because an acknowledged message must survive the power: the default syncs every two
  * minutes. `max_payload` because one push, 5 MiB of body, is one request.
  */
-function configuration({ host, port, store }: { host: string; port: number; store: string }): string {
+function configuration({ host, port, monitorPort, store }: ListenOptions): string {
   return [
     `server_name: integration-sync-local`,
     `listen: "${host}:${port}"`,
+    `http: "${host}:${monitorPort}"`,
     `max_payload: 8MB`,
     `jetstream {`,
     `  store_dir: ${JSON.stringify(store)}`,
@@ -122,4 +137,11 @@ function configuration({ host, port, store }: { host: string; port: number; stor
     `}`,
     '',
   ].join('\n');
+}
+
+interface ListenOptions {
+  host: string;
+  port: number;
+  monitorPort: number;
+  store: string;
 }

@@ -7,7 +7,7 @@ import { openLogFile } from '../process/logfile.ts';
 import { findPort } from '../process/port.ts';
 import type { Cache } from './cache.ts';
 import { labels, type Forced } from './choice.ts';
-import { NotServed, type EngineName, type RunningEngine } from './engine.ts';
+import { NotServed, type Addresses, type EngineName, type RunningEngine } from './engine.ts';
 import type { Environment } from './environment.ts';
 import { isAtLeast, parseVersion, type Version } from './versions.ts';
 
@@ -70,9 +70,13 @@ export async function startOnPort<T>(
 }
 
 /** One engine out of programs that start in this order and stop in the opposite one. */
-export function engineOf(url: string, description: string, programs: readonly Child[]): RunningEngine {
+export function engineOf(
+  addresses: Addresses,
+  description: string,
+  programs: readonly Child[],
+): RunningEngine {
   return {
-    url,
+    ...addresses,
     description,
     pids: () => programs.map((program) => program.pid()).filter((pid) => pid !== undefined),
     async kill() {
