@@ -1,5 +1,5 @@
 // Looking things up in a stream without a consumer: by subject, from a time or a sequence on.
-import { JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
+import { JetStreamApiError, JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { readHeaders, type Headers } from './message.ts';
 
@@ -16,6 +16,8 @@ export interface ReadOptions {
   /** May hold wildcards. */
   subject: string;
   from: { sequence: number } | { time: Date };
+  /** How many at most; all of them unless given. */
+  max?: number;
 }
 
 export interface StreamFacts {
@@ -34,15 +36,13 @@ export async function* readStream(
 ): AsyncGenerator<StoredMessage> {
   let from: DirectBatchOptions =
     'time' in options.from ? { start_time: options.from.time } : { seq: Math.max(options.from.sequence, 1) };
-  for (;;) {
-    const chunk = await readChunk(connection, stream, {
-      ...from,
-      batch: chunkMessages,
-      next_by_subj: options.subject,
-    });
+  for (let left = options.max ?? Infinity; left > 0; ) {
+    const batch = Math.min(chunkMessages, left);
+    const chunk = await readChunk(connection, stream, { ...from, batch, next_by_subj: options.subject });
     yield* chunk;
     const last = chunk.at(-1);
-    if (last === undefined || chunk.length < chunkMessages) return;
+    if (last === undefined || chunk.length < batch) return;
+    left -= chunk.length;
     from = { seq: last.sequence + 1 };
   }
 }
@@ -82,13 +82,33 @@ export async function streamFacts(connection: Connection, stream: string): Promi
   return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };
 }
 
-/** Removes every message of the subject and says how many there were. */
-export async function purge(connection: Connection, stream: string, subject: string): Promise<number> {
+/** Removes every message of the subject, or those up to a place in the stream, and says how many there were. */
+export async function purge(
+  connection: Connection,
+  stream: string,
+  subject: string,
+  throughSequence?: number,
+): Promise<number> {
   const answer = await connection.whileConnected(() =>
-    connection.manager.streams.purge(stream, { filter: subject }),
+    connection.manager.streams.purge(stream, {
+      filter: subject,
+      ...(throughSequence === undefined ? {} : { seq: throughSequence + 1 }),
+    }),
   );
   return answer.purged;
 }
+
+/** Removes one message; nothing happens if it is no longer there. */
+export async function remove(connection: Connection, stream: string, sequence: number): Promise<void> {
+  try {
+    await connection.whileConnected(() => connection.manager.streams.deleteMessage(stream, sequence, false));
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError && goneCodes.has(error.code))) throw error;
+  }
+}
+
+/** "no message found", and "sequence not found" as it is told apart from it. */
+const goneCodes = new Set([10_037, 10_043, 10_057]);
 
 const isMessageNotFound = (error: unknown): boolean =>
   error instanceof JetStreamError && 'code' in error && error.code === 404;

@@ -5,6 +5,7 @@ import {
   lastMessage,
   purge,
   readStream,
+  remove,
   streamFacts,
   type ReadOptions,
   type StoredMessage,
@@ -70,7 +71,8 @@ export interface Bus extends AsyncDisposable {
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
   lastMessage(stream: string, subject: string): Promise<StoredMessage | undefined>;
   streamFacts(stream: string): Promise<StreamFacts>;
-  purge(stream: string, subject: string): Promise<number>;
+  purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
+  remove(stream: string, sequence: number): Promise<void>;
 }
 
 const defaultPayloadBytes = 1_048_576;
@@ -114,7 +116,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     readStream: (stream, reading) => readStream(connection, stream, reading),
     lastMessage: (stream, subject) => lastMessage(connection, stream, subject),
     streamFacts: (stream) => streamFacts(connection, stream),
-    purge: (stream, subject) => purge(connection, stream, subject),
+    purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),
+    remove: (stream, sequence) => remove(connection, stream, sequence),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   };
 }

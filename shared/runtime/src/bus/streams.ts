@@ -140,8 +140,8 @@ async function patiently(connection: Connection, what: string, work: () => Promi
       await work();
       return;
     } catch (error) {
-      // Only what is refused for good ends the wait.
-      if (error instanceof JetStreamApiError && error.status < 500) {
+      // 503 passes; what is refused with anything else is refused for good.
+      if (error instanceof JetStreamApiError && error.status !== 503) {
         throw new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error });
       }
       if (tries % linesEveryTries === 0) connection.log.warn({ err: error, what }, 'waiting for jetstream');

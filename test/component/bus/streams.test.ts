@@ -1,0 +1,170 @@
+import type { Engine } from '@integration-sync/dev/engines';
+import type { Bus, StreamSpec } from '@integration-sync/runtime/bus';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually, openTestBus, startNats, text } from './engine.ts';
+
+let nats: Engine;
+let bus: Bus;
+
+beforeAll(async () => {
+  nats = await startNats();
+  bus = await openTestBus(nats.url);
+});
+afterAll(async () => {
+  await bus[Symbol.asyncDispose]();
+  await nats[Symbol.asyncDispose]();
+});
+
+const spec = (name: string): StreamSpec => ({
+  name,
+  description: 'test',
+  subjects: [`${name}.>`],
+  retention: 'limits',
+  discard: 'new',
+  maxAgeMs: 60_000,
+  duplicateWindowMs: 60_000,
+  atomicBatches: true,
+});
+
+const messages = (stream: string, count: number, prefix = 'id') =>
+  Array.from({ length: count }, (_, index) => ({
+    subject: `${stream}.acme.${index % 2 === 0 ? 'even' : 'odd'}`,
+    id: `${prefix}-${index}`,
+    body: JSON.stringify({ index }),
+  }));
+
+async function read(
+  stream: string,
+  subject: string,
+  from: { sequence: number } | { time: Date } = { sequence: 1 },
+) {
+  const found: string[] = [];
+  for await (const message of bus.readStream(stream, { subject, from })) found.push(message.id);
+  return found;
+}
+
+it('makes a stream, leaves it be, and changes what the code changed', async () => {
+  await bus.ensureStream(spec('MADE'));
+  await bus.publish({ subject: 'MADE.x', id: '1', body: 'kept' });
+  await bus.ensureStream(spec('MADE'));
+  await bus.ensureStream({ ...spec('MADE'), subjects: ['MADE.>', 'MORE.>'] });
+  await bus.publish({ subject: 'MORE.x', id: '2', body: 'taken' });
+  expect(await bus.streamFacts('MADE')).toEqual({ messages: 2, firstSequence: 1, lastSequence: 2 });
+});
+
+it('says so when a stream cannot become what the code says', async () => {
+  await bus.ensureStream(spec('FIXED'));
+  await expect(bus.ensureStream({ ...spec('FIXED'), retention: 'workqueue' })).rejects.toThrow(
+    /NATS refuses the stream FIXED/,
+  );
+});
+
+it('publishes a batch in order, all of it, and again without doubling', async () => {
+  await bus.ensureStream(spec('BATCH'));
+  const all = messages('BATCH', 501);
+  await bus.publishBatch(all);
+  expect(await read('BATCH', 'BATCH.>')).toEqual(all.map((message) => message.id));
+  await bus.publishBatch(all);
+  expect((await bus.streamFacts('BATCH')).messages).toBe(501);
+});
+
+it('fills up a batch of which a part was stored before', async () => {
+  await bus.ensureStream(spec('PART'));
+  const all = messages('PART', 300);
+  await bus.publishBatch(all.slice(100, 150));
+  await bus.publishBatch(all);
+  expect((await read('PART', 'PART.>')).toSorted()).toEqual(all.map((message) => message.id).toSorted());
+});
+
+it('publishes more than one batch takes, and more batches at once than the server opens', async () => {
+  await bus.ensureStream(spec('MANY'));
+  await bus.publishBatch(messages('MANY', 2_300, 'long'));
+  await Promise.all(
+    Array.from({ length: 60 }, (_, index) => bus.publishBatch(messages('MANY', 20, `b${index}`))),
+  );
+  expect((await bus.streamFacts('MANY')).messages).toBe(2_300 + 60 * 20);
+});
+
+it('tells a first publish from a second', async () => {
+  await bus.ensureStream(spec('TWICE'));
+  const first = await bus.publish({ subject: 'TWICE.x', id: 'same', body: 'x' });
+  const second = await bus.publish({ subject: 'TWICE.x', id: 'same', body: 'x' });
+  expect(first).toEqual({ sequence: 1, duplicate: false });
+  expect(second).toEqual({ sequence: 1, duplicate: true });
+});
+
+it('does not take a message that no stream covers for published', async () => {
+  await expect(bus.publish({ subject: 'nowhere.x', id: '1', body: 'x' })).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+});
+
+it('reads by subject, from a sequence or a time on, however many there are', async () => {
+  await bus.ensureStream(spec('READ'));
+  const all = messages('READ', 1_300);
+  await bus.publishBatch(all);
+  const odd = all.filter((_, index) => index % 2 === 1).map((message) => message.id);
+  expect(await read('READ', 'READ.acme.odd')).toEqual(odd);
+  expect(await read('READ', 'READ.acme.odd', { sequence: 1_299 })).toEqual(['id-1299']);
+  expect(await read('READ', 'READ.acme.none')).toEqual([]);
+  expect(await read('READ', 'READ.>', { time: new Date(Date.now() + 60_000) })).toEqual([]);
+  expect((await bus.lastMessage('READ', 'READ.acme.even'))?.id).toBe('id-1298');
+  expect(await bus.lastMessage('READ', 'READ.acme.none')).toBeUndefined();
+});
+
+it('hands each message of a consumer to one reader, again after a nak, and never after an ack', async () => {
+  await bus.ensureStream(spec('WORK'));
+  await bus.ensureConsumer('WORK', {
+    name: 'w',
+    description: 'test',
+    ackWaitMs: 30_000,
+    ackPendingMax: 1_000,
+    deliver: 'all',
+  });
+  await bus.publishBatch(messages('WORK', 100));
+  const seen: { id: string; deliveries: number }[] = [];
+  const consuming = bus.consume('WORK', 'w', {
+    ahead: 16,
+    ensure: async () => undefined,
+    onMessage(message) {
+      seen.push({ id: message.id, deliveries: message.deliveries });
+      if (message.id === 'id-7' && message.deliveries === 1) message.nak(50);
+      else message.ack();
+    },
+  });
+  await eventually(
+    () => seen.length,
+    (count) => count >= 101,
+  );
+  await consuming[Symbol.asyncDispose]();
+  expect(seen.filter(({ id }) => id === 'id-7').map(({ deliveries }) => deliveries)).toEqual([1, 2]);
+  expect(new Set(seen.map(({ id }) => id)).size).toBe(100);
+  expect(await bus.fetch('WORK', 'w', { max: 10, expiresMs: 1_000 })).toEqual([]);
+});
+
+it('fetches what is there without waiting for more', async () => {
+  await bus.ensureStream(spec('FETCH'));
+  await bus.ensureConsumer('FETCH', {
+    name: 'f',
+    description: 'test',
+    ackWaitMs: 30_000,
+    ackPendingMax: 1_000,
+    deliver: 'all',
+  });
+  await bus.publishBatch(messages('FETCH', 3));
+  const beganAt = Date.now();
+  const fetched = await bus.fetch('FETCH', 'f', { max: 100, expiresMs: 5_000 });
+  expect(Date.now() - beganAt).toBeLessThan(1_000);
+  expect(fetched.map((message) => [message.id, text(message.body)])).toEqual([
+    ['id-0', '{"index":0}'],
+    ['id-1', '{"index":1}'],
+    ['id-2', '{"index":2}'],
+  ]);
+});
+
+it('purges one subject and leaves its neighbours', async () => {
+  await bus.ensureStream(spec('PURGE'));
+  await bus.publishBatch(messages('PURGE', 10));
+  expect(await bus.purge('PURGE', 'PURGE.acme.odd')).toBe(5);
+  expect(await read('PURGE', 'PURGE.>')).toEqual(['id-0', 'id-2', 'id-4', 'id-6', 'id-8']);
+});

@@ -1,0 +1,114 @@
+import { Failure } from '@integration-sync/contracts';
+import type { Engine } from '@integration-sync/dev/engines';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually, openTestBus, startNats, text } from './engine.ts';
+
+let nats: Engine;
+
+beforeAll(async () => {
+  nats = await startNats();
+});
+afterAll(async () => {
+  await nats[Symbol.asyncDispose]();
+});
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'ok',
+    (error: unknown) => (error instanceof Failure ? error.code : String(error)),
+  );
+
+// Setup: one bus asks, another answers slowly, a third consumes; then the server is killed and comes back.
+// What this proves: whoever waits is told at once; while the server is away every request fails at once; when
+// it is back everything works again, and what was stored is there, without anybody's help.
+it('tells everybody at once that the server is gone, and goes on by itself when it is back', async () => {
+  await using asking = await openTestBus(nats.url, 'asking');
+  await using answering = await openTestBus(nats.url, 'answering');
+  const entered = Promise.withResolvers<void>();
+  let slow = true;
+  await using _served = await answering.serve({
+    service: 'catalog',
+    version: '1.0.0',
+    description: 'Catalog',
+    inFlightMax: 10,
+    handlers: {
+      'svc.catalog.slow.ask': async () => {
+        entered.resolve();
+        if (slow) await new Promise((resolve) => setTimeout(resolve, 1_000));
+        return { body: 'done' };
+      },
+    },
+  });
+  await asking.ensureStream({
+    name: 'EVENTS',
+    description: 'test',
+    subjects: ['events.>'],
+    retention: 'limits',
+    discard: 'new',
+    atomicBatches: true,
+  });
+  const consumer = {
+    name: 'c',
+    description: 'test',
+    ackWaitMs: 30_000,
+    ackPendingMax: 100,
+    deliver: 'all',
+  } as const;
+  await asking.ensureConsumer('EVENTS', consumer);
+  const got: string[] = [];
+  await using _consuming = asking.consume('EVENTS', 'c', {
+    ahead: 16,
+    ensure: () => asking.ensureConsumer('EVENTS', consumer),
+    onMessage(message) {
+      got.push(message.id);
+      message.ack();
+    },
+  });
+  await asking.publish({ subject: 'events.a', id: 'before', body: 'x' });
+  await eventually(
+    () => got.length,
+    (count) => count === 1,
+  );
+
+  const waiting = codeOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 20_000 }));
+  await entered.promise;
+  nats.hold();
+  const killedAt = Date.now();
+  await nats.kill();
+  expect(await waiting).toBe('unavailable');
+  expect(Date.now() - killedAt).toBeLessThan(1_000);
+  expect(asking.connected).toBe(false);
+  const askedAt = Date.now();
+  expect(await codeOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 20_000 }))).toBe('unavailable');
+  expect(await codeOf(asking.publish({ subject: 'events.a', id: 'lost', body: 'x' }))).toBe('unavailable');
+  expect(Date.now() - askedAt).toBeLessThan(200);
+
+  slow = false;
+  await nats.resume();
+  const reply = await eventually(
+    () => asking.request('svc.catalog.slow.ask', { timeoutMs: 1_000 }).then(({ body }) => text(body), String),
+    (answer) => answer === 'done',
+    15_000,
+  );
+  expect(reply).toBe('done');
+  await eventually(
+    () => codeOf(asking.publish({ subject: 'events.a', id: 'after', body: 'x' })),
+    (code) => code === 'ok',
+  );
+  await eventually(() => got.includes('after'), Boolean);
+  expect(new Set(got)).toEqual(new Set(['before', 'after']));
+});
+
+it('waits for a server that is not there yet', async () => {
+  nats.hold();
+  await nats.kill();
+  const opening = openTestBus(nats.url, 'early');
+  const early = await Promise.race([
+    opening,
+    new Promise((resolve) => setTimeout(() => resolve('waiting'), 500)),
+  ]);
+  expect(early).toBe('waiting');
+  await nats.resume();
+  await using bus = await opening;
+  expect(bus.connected).toBe(true);
+});
