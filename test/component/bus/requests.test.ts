@@ -162,8 +162,8 @@ it('shares the work of a subject among its replicas, each request once', async (
       return {};
     },
   });
-  await using _one = await serve(answering, count(0));
-  await using _two = await serve(replica, count(1));
+  await using _one = await serve(answering, count(0), 1_000);
+  await using _two = await serve(replica, count(1), 1_000);
   await Promise.all(
     Array.from({ length: 200 }, () => asking.request('svc.catalog.shared.ask', { timeoutMs: 2_000 })),
   );
