@@ -6,6 +6,8 @@ const engines = { globalSetup: ['test/support/engines.ts'] };
 
 export default defineConfig({
   test: {
+    // The second is what .ci/run counts.
+    reporters: ['default', ['json', { outputFile: '.local/test-report.json' }]],
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
       {

@@ -2,7 +2,8 @@ import { Failure } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openTestBus, startNats, text } from './engine.ts';
+import { openTestBus, text } from '../../support/bus.ts';
+import { startNats } from '../../support/nats.ts';
 
 let nats: Engine;
 let asking: Bus;

@@ -1,7 +1,9 @@
 import { Failure } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventually, openTestBus, startNats, text } from './engine.ts';
+import { openTestBus, text } from '../../support/bus.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startNats } from '../../support/nats.ts';
 
 let nats: Engine;
 
