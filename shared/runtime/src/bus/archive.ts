@@ -1,5 +1,10 @@
 // Looking things up in a stream without a consumer: by subject, from a time or a sequence on.
-import { JetStreamApiError, JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  JetStreamError,
+  type DirectBatchOptions,
+  type StoredMsg,
+} from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { readHeaders, type Headers } from './message.ts';
 
@@ -36,7 +41,7 @@ export async function* readStream(
 ): AsyncGenerator<StoredMessage> {
   let from: DirectBatchOptions =
     'time' in options.from ? { start_time: options.from.time } : { seq: Math.max(options.from.sequence, 1) };
-  for (let left = options.max ?? Infinity; left > 0; ) {
+  for (let left = options.max ?? Infinity; left > 0;) {
     const batch = Math.min(chunkMessages, left);
     const chunk = await readChunk(connection, stream, { ...from, batch, next_by_subj: options.subject });
     yield* chunk;
