@@ -1,5 +1,5 @@
 // Indexes are part of the code: ensured at start, by every replica, and never changed behind anybody's back.
-import type { Collection, Document, IndexDescription } from 'mongodb';
+import { MongoServerError, type Collection, type Document, type IndexDescription } from 'mongodb';
 
 /** Every index has a name, so that a changed one is noticed instead of built beside the old one. */
 export type NamedIndex = IndexDescription & { name: string };
@@ -22,9 +22,17 @@ export async function ensureIndexes<T extends Document>(
   if (missing.length > 0) await collection.createIndexes(missing);
 }
 
+/** None where the collection is not there yet: its first index creates it. */
 async function listIndexes<T extends Document>(collection: Collection<T>): Promise<Document[]> {
-  return await collection.listIndexes().toArray();
+  try {
+    return await collection.listIndexes().toArray();
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === namespaceNotFound) return [];
+    throw error;
+  }
 }
+
+const namespaceNotFound = 26;
 
 /** Everything that makes two indexes of one name the same, in the order that matters for the key. */
 function identity(index: Document): string {
