@@ -47,6 +47,7 @@ it.each([
   ['services/gateway/src/service.ts', '@integration-sync/sync', 'Only catalog and batches push records'],
   ['services/webhooks/src/service.ts', '@integration-sync/sync', 'Only catalog and batches push records'],
   ['services/catalog/src/service.ts', '@integration-sync/dev/engines', 'does not import the local stack'],
+  ['dev/start.ts', '@integration-sync/gateway', 'No service imports another'],
 ])('%s may not import %s', async (file, specifier, message) => {
   expect(await lint(file, specifier)).toContain(message);
 });
@@ -58,6 +59,7 @@ it.each([
   ['shared/runtime/src/bus/index.ts', '@nats-io/nats-core'],
   ['shared/runtime/src/store/index.ts', 'mongodb'],
   ['shared/contracts/src/index.ts', 'typebox'],
+  ['dev/openapi.ts', '@integration-sync/gateway/openapi'],
 ])('%s may import %s', async (file, specifier) => {
   expect(await lint(file, specifier)).not.toContain('no-restricted-imports');
 });

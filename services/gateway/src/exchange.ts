@@ -76,7 +76,9 @@ export function closeExchange(
   const aborted = exchange.answeredAt === undefined;
   const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;
   const status = aborted ? 0 : reply.statusCode;
-  log[status >= 500 ? 'warn' : 'info'](
+  // Probes come every few seconds and say little, as long as all is well.
+  const quiet = quietRoutes.has(route ?? '') && status < 500;
+  log[quiet ? 'debug' : status >= 500 ? 'warn' : 'info'](
     {
       ...exchange.facts,
       requestId: exchange.requestId,
@@ -101,5 +103,7 @@ export function closeExchange(
     seconds: durationMs / 1_000,
   });
 }
+
+const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 const milliseconds = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,17 +1,22 @@
-// The gateway's own pages: health, the interface's description, and the explorer. They need no token.
+// The gateway's own pages: health, the description of the interface, and the explorer of it.
 import type { FastifyInstance } from 'fastify';
+import { addExplorer, assetPaths } from './explorer.ts';
 import type { CheckReadiness } from './health.ts';
+import { describeInterface } from './openapi/document.ts';
+import { pages } from './openapi/pages.ts';
 
-export interface PageOptions {
-  checkReadiness: CheckReadiness;
-}
+export const pageRoutes = [...pages, ...assetPaths.map((path) => ({ method: 'GET' as const, path }))];
 
-export const pages = [
-  { method: 'GET', path: '/healthz' },
-  { method: 'GET', path: '/readyz' },
-] as const;
-
-export function addPages(app: FastifyInstance, { checkReadiness }: PageOptions): void {
+export function addPages(app: FastifyInstance, { checkReadiness }: { checkReadiness: CheckReadiness }): void {
+  const description = Buffer.from(JSON.stringify(describeInterface()));
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => checkReadiness());
+  app.get('/openapi.json', async (_request, reply) =>
+    reply
+      .header('content-type', 'application/json; charset=utf-8')
+      // Tools of other origins may read it; there is nothing in it that is not public.
+      .header('access-control-allow-origin', '*')
+      .send(description),
+  );
+  addExplorer(app);
 }

@@ -4,7 +4,7 @@ import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openBodies } from './body.ts';
 import type { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
-import { addPages, pages } from './pages.ts';
+import { addPages, pageRoutes } from './pages.ts';
 import { limitRates } from './rates.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';
 import { close, createServer, listen } from './server.ts';
@@ -52,7 +52,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     addRoutes(api, { verify, collect: openBodies(), upstream, bodyBytesMax: config.BODY_BYTES_MAX });
   });
   addPages(app, { checkReadiness: openReadiness(upstream, isStopping) });
-  refuseOtherMethods(app, pages);
+  refuseOtherMethods(app, pageRoutes);
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');
 

@@ -53,6 +53,8 @@ export interface Route {
   };
   /** Whether the answer can be `not_found`, because the path names one thing. */
   names?: 'webhook';
+  /** Whether the answer can be `conflict`. */
+  conflicts?: true;
   /** How long the service may take before the gateway answers 504. */
   timeoutMs: number;
 }

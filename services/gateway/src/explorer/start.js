@@ -1,0 +1,10 @@
+// Runs in the browser. A file of its own, because the page's policy forbids scripts written into the page.
+SwaggerUIBundle({
+  dom_id: '#explorer',
+  url: 'openapi.json',
+  deepLinking: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+  // Would ask a server of somebody else's for a badge.
+  validatorUrl: null,
+});

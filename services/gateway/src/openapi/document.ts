@@ -1,0 +1,106 @@
+// The description of the whole interface, OpenAPI 3.1, made from the route table. It is what `/openapi.json`
+// serves and `npm run openapi` writes; nothing in it is written down a second time.
+import { limits, Problem, routes } from '@integration-sync/contracts';
+import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
+import { describeHeaders } from './headers.ts';
+import { reference, type JsonObject, type Operation } from './model.ts';
+import { describeRoute } from './operations.ts';
+import { describePage, pages } from './pages.ts';
+import { describeRefusals } from './refusals.ts';
+import { collectSchemas } from './schemas.ts';
+
+export function describeInterface(): JsonObject {
+  const schemas = collectSchemas();
+  const rows: Row[] = [
+    ...routes.map((route): Row => [route, describeRoute(route, schemas)]),
+    ...pages.map((page): Row => [page, describePage(page)]),
+  ];
+  const paths = byPath(rows);
+  const webhooks = describeDeliveries(schemas);
+  schemas.use(Problem);
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Integration Sync Service', version: '1.0.0', description: introduction },
+    servers: [{ url: '/', description: 'Where this document was read' }],
+    tags: [...tags],
+    paths,
+    webhooks,
+    components: {
+      securitySchemes: {
+        accessToken: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'A JWT with `integration_id`, `scope` and `exp`, valid for at most 24 hours.',
+        },
+      },
+      parameters: { ...sharedParameters, ...deliveryHeaders },
+      headers: describeHeaders(),
+      responses: usedIn(paths, describeRefusals()),
+      schemas: Object.fromEntries(Object.entries(schemas.named).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    },
+  };
+}
+
+type Row = [at: { path: string; method: string }, operation: Operation];
+
+function byPath(rows: readonly Row[]): JsonObject {
+  const paths: Record<string, Record<string, JsonObject>> = {};
+  for (const [{ path, method }, operation] of rows) {
+    const operations = (paths[path] ??= {});
+    operations[method.toLowerCase()] = { ...operation };
+  }
+  return paths;
+}
+
+/** Those components that something refers to. */
+function usedIn(paths: JsonObject, responses: Record<string, JsonObject>): JsonObject {
+  const text = JSON.stringify(paths);
+  return Object.fromEntries(
+    Object.entries(responses).filter(([name]) => text.includes(reference('responses', name).$ref)),
+  );
+}
+
+const sharedParameters: Readonly<Record<string, JsonObject>> = {
+  WebhookId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The webhook, as its registration named it',
+    schema: { type: 'string' },
+    example: 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
+  },
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    description:
+      'Your own name for this request, 1 to 128 of A–Z a–z 0–9 . _ -; it comes back with the answer. Anything else is replaced.',
+    schema: { type: 'string' },
+    example: 'order-import-2026-03-31-7',
+  },
+};
+
+const tags: readonly JsonObject[] = [
+  { name: 'Suppliers', description: 'First in the order of syncing.' },
+  { name: 'Products', description: 'Second: a product may name an already synced supplier.' },
+  {
+    name: 'Batches',
+    description: 'Third: a batch names an already synced product. With them, due-diligence drafts.',
+  },
+  { name: 'Sync runs', description: 'The history of pushes.' },
+  { name: 'Webhooks', description: 'Where events are delivered to, how it went, and sending them again.' },
+  { name: 'Service', description: 'The gateway’s own pages. They need no token.' },
+];
+
+const introduction = `Bulk synchronisation of suppliers, products and batches from an external system, listings of what was synced, and signed webhooks.
+
+**Order.** Suppliers, then products, then batches: each may refer to what was synced before it.
+
+**Pushes** are upserts by your own \`externalId\`, at most ${limits.itemsPerPushMax} items and ${limits.bodyBytesDefault} bytes each. A wrong item is reported among \`errors\` and leaves its neighbours alone; the push as a whole is still answered 200. Sending a push again is safe.
+
+**Listings** come in order of creation, ${limits.pageSizeDefault} to a page and at most ${limits.pageSizeMax}. Follow the \`Link\` header for what comes next, and poll with \`since\` from \`X-Next-Since\`.
+
+**Errors** of a whole request are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Every answer carries \`X-Request-Id\`. HEAD works wherever GET does; any other method of a known path is answered 405 with \`Allow\`, an unknown path 404.
+
+**Versioning.** Within v1 there are only additions: headers, optional inputs, kinds of events, values of enumerations. Ignore what you do not know.`;

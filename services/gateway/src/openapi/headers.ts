@@ -1,0 +1,55 @@
+// The headers of answers, each described once.
+import type { JsonObject } from './model.ts';
+
+const text = (description: string, example: string): JsonObject => ({
+  description,
+  schema: { type: 'string' },
+  example,
+});
+const count = (description: string, example: number): JsonObject => ({
+  description,
+  schema: { type: 'integer', minimum: 0 },
+  example,
+});
+
+export const describeHeaders = (): Record<string, JsonObject> => ({
+  'X-Request-Id': {
+    ...text(
+      'Identifies this request in our logs: your own X-Request-Id, or one that was made for it.',
+      '0b7f1c52-8d3e-4a6f-9b21-5c7d9e013a44',
+    ),
+    required: true,
+  },
+  'X-Sync-Id': {
+    ...text('Identifies this push among the sync runs and in its events.', '01JQP5Z7W2K4M8N6R3T9V1X5YB'),
+    required: true,
+  },
+  'X-Next-Since': {
+    ...text(
+      'The `since` of your next poll: with it nothing is missed and little is seen twice. Take it from the first page.',
+      '2026-03-31T09:26:53.589Z',
+    ),
+    required: true,
+  },
+  Link: text(
+    'Where there is more: the next page, relative to this one.',
+    '</api/v1/integration/suppliers?cursor=b3JkZXI&limit=50>; rel="next"',
+  ),
+  Location: {
+    ...text(
+      'Where the new webhook is.',
+      '/api/v1/integration/webhook-events/wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
+    ),
+    required: true,
+  },
+  'WWW-Authenticate': {
+    ...text('What is wrong with the credentials, as RFC 6750 writes it.', 'Bearer error="invalid_token"'),
+    required: true,
+  },
+  'Retry-After': { ...count('Seconds to wait before trying again.', 1), required: true },
+  'RateLimit-Limit': count('Requests per window, where a limit is configured.', 600),
+  'RateLimit-Remaining': count('Requests left in this window, where a limit is configured.', 599),
+  'RateLimit-Reset': count('Seconds until the window ends, where a limit is configured.', 60),
+});
+
+export const rateHeaders = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const;

@@ -1,0 +1,96 @@
+// The gateway's own pages, as data. They need no token.
+import { reference, type JsonObject, type Operation } from './model.ts';
+import { refusalResponses, type RefusalName } from './refusals.ts';
+
+export interface Page {
+  method: 'GET';
+  path: string;
+  operationId: string;
+  summary: string;
+  type: 'application/json' | 'text/html';
+  schema: JsonObject;
+  example?: JsonObject;
+  refusals: readonly RefusalName[];
+}
+
+const services = {
+  type: 'object',
+  additionalProperties: { const: 'ok' },
+  description: 'Each service, by name',
+};
+
+export const pages: readonly Page[] = [
+  {
+    method: 'GET',
+    path: '/healthz',
+    operationId: 'checkHealth',
+    summary: 'Whether the gateway lives',
+    type: 'application/json',
+    schema: { type: 'object', required: ['status'], properties: { status: { const: 'ok' } } },
+    example: { status: 'ok' },
+    refusals: [],
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    operationId: 'checkReadiness',
+    summary: 'Whether every service and engine behind the gateway can serve; if not, which is away',
+    type: 'application/json',
+    schema: {
+      type: 'object',
+      required: ['status', 'services'],
+      properties: { status: { const: 'ready' }, services },
+    },
+    example: { status: 'ready', services: { catalog: 'ok', batches: 'ok', webhooks: 'ok' } },
+    refusals: ['Unavailable'],
+  },
+  {
+    method: 'GET',
+    path: '/openapi.json',
+    operationId: 'readDescription',
+    summary: 'This document',
+    type: 'application/json',
+    schema: { type: 'object' },
+    refusals: [],
+  },
+  {
+    method: 'GET',
+    path: '/docs',
+    operationId: 'openExplorer',
+    summary: 'An explorer of this document, for a browser; it loads nothing from elsewhere',
+    type: 'text/html',
+    schema: { type: 'string' },
+    refusals: [],
+  },
+];
+
+/** Bytes that are not HTTP, and our own faults, can befall any request. */
+const always: readonly RefusalName[] = [
+  'InvalidRequest',
+  'RequestTimeout',
+  'HeadersTooLarge',
+  'InternalError',
+];
+
+export const describePage = (page: Page): Operation => ({
+  operationId: page.operationId,
+  tags: ['Service'],
+  summary: page.summary,
+  security: [],
+  parameters: [reference('parameters', 'RequestId')],
+  responses: {
+    '200': {
+      description: 'Done.',
+      headers: { 'X-Request-Id': reference('headers', 'X-Request-Id') },
+      content: {
+        [page.type]: {
+          schema: page.schema,
+          ...(page.example === undefined
+            ? {}
+            : { examples: { example: { summary: 'An example', value: page.example } } }),
+        },
+      },
+    },
+    ...refusalResponses([...always, ...page.refusals]),
+  },
+});

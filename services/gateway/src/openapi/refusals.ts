@@ -1,0 +1,164 @@
+// What a request can be answered with instead of success: per status, every code that it can carry, each with
+// an example as it really looks.
+import { codes, Failure, problemOf, type ErrorCode } from '@integration-sync/contracts';
+import { reference, type JsonObject } from './model.ts';
+
+interface Refusal {
+  status: number;
+  description: string;
+  /** One example for each way of being refused so. */
+  examples: readonly { name: string; failure: Failure }[];
+  headers?: readonly string[];
+}
+
+const example = (code: ErrorCode, detail: string, errors?: { pointer: string; detail: string }[]) => ({
+  name: code,
+  failure: new Failure(code, detail, errors === undefined ? {} : { errors }),
+});
+
+const refusals = {
+  InvalidRequest: {
+    status: 400,
+    description: 'The request is not valid. Nothing was changed.',
+    examples: [
+      example('invalid_request', 'page: expected a whole number of 1 or more, got "0"', [
+        { pointer: 'page', detail: 'page: expected a whole number of 1 or more, got "0"' },
+      ]),
+    ],
+  },
+  InvalidBody: {
+    status: 400,
+    description: 'The body is not JSON, or not what this operation takes. Nothing was changed.',
+    examples: [
+      example('invalid_json', 'The body is not valid JSON.'),
+      example('invalid_request', 'The body lacks what is required.', [
+        { pointer: '/suppliers', detail: 'suppliers: expected an array' },
+      ]),
+    ],
+  },
+  Unauthorized: {
+    status: 401,
+    description: 'No access token was sent, or it is not valid. Which check it failed is not said.',
+    examples: [example('unauthorized', 'The access token is not valid.')],
+    headers: ['WWW-Authenticate'],
+  },
+  Forbidden: {
+    status: 403,
+    description: 'The access token does not carry the scope.',
+    examples: [
+      example('insufficient_scope', 'The access token does not carry the scope integration:suppliers:write.'),
+    ],
+    headers: ['WWW-Authenticate'],
+  },
+  NotFound: {
+    status: 404,
+    description: 'Your integration has no such thing.',
+    examples: [example('not_found', 'There is no webhook with this id.')],
+  },
+  RequestTimeout: {
+    status: 408,
+    description: 'The request did not arrive in time; the connection is closed.',
+    examples: [example('invalid_request', 'The request did not arrive in time.')],
+  },
+  Conflict: {
+    status: 409,
+    description: 'The request conflicts with the current state.',
+    examples: [example('conflict', 'The integration already has as many webhooks as it may have.')],
+  },
+  TooLarge: {
+    status: 413,
+    description: 'The body is over the byte limit, or holds too many items. Nothing was written.',
+    examples: [
+      example('body_too_large', 'The body is larger than 5242880 bytes. Split the push into smaller ones.'),
+      example('too_many_items', 'A push takes at most 500 items, not 501.'),
+    ],
+  },
+  BodyTooLarge: {
+    status: 413,
+    description: 'The body is over the byte limit.',
+    examples: [example('body_too_large', 'The body is larger than 5242880 bytes.')],
+  },
+  UnsupportedMediaType: {
+    status: 415,
+    description: 'The body is not declared as JSON in UTF-8, or is encoded.',
+    examples: [
+      example(
+        'unsupported_media_type',
+        'Send the body with the header "Content-Type: application/json", in UTF-8; it was "text/csv".',
+      ),
+    ],
+  },
+  RateLimited: {
+    status: 429,
+    description: 'More requests than this installation allows. Not limited unless configured.',
+    examples: [example('rate_limited', 'More than 600 requests; try again in 12 s.')],
+    headers: ['Retry-After'],
+  },
+  HeadersTooLarge: {
+    status: 431,
+    description: 'URL and headers together are larger than 16 KiB; the connection is closed.',
+    examples: [example('invalid_request', 'The URL and the headers together are larger than 16 KiB.')],
+  },
+  InternalError: {
+    status: 500,
+    description: 'Something went wrong on our side. The request id leads us to it.',
+    examples: [example('internal', 'Something went wrong on our side; the request id leads us to it.')],
+  },
+  Unavailable: {
+    status: 503,
+    description: 'A service or an engine behind this interface is away or busy. Try again.',
+    examples: [example('unavailable', 'The catalog service is away; try again shortly.')],
+    headers: ['Retry-After'],
+  },
+  Timeout: {
+    status: 504,
+    description:
+      'The service did not answer in time. A push may still take effect; sending it again is safe.',
+    examples: [example('timeout', 'The service did not answer in time; the request may still take effect.')],
+  },
+} as const satisfies Record<string, Refusal>;
+
+export type RefusalName = keyof typeof refusals;
+
+/** The responses of an operation that can be refused in these ways. */
+export const refusalResponses = (names: readonly RefusalName[]): Record<string, JsonObject> =>
+  Object.fromEntries(names.map((name) => [String(refusals[name].status), reference('responses', name)]));
+
+/** All of them, for `components`. */
+export const describeRefusals = (): Record<string, JsonObject> =>
+  Object.fromEntries(Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(refusal)]));
+
+function describe({ status, description, examples, headers = [] }: Refusal): JsonObject {
+  return {
+    description,
+    headers: Object.fromEntries(
+      ['X-Request-Id', ...headers].map((name) => [name, reference('headers', name)]),
+    ),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            reference('schemas', 'Problem'),
+            {
+              properties: {
+                status: { const: status },
+                code: { enum: examples.map(({ failure }) => failure.code) },
+              },
+            },
+          ],
+        },
+        examples: Object.fromEntries(
+          examples.map(({ name, failure }) => [
+            name,
+            {
+              summary: codes[failure.code].title,
+              value: { ...JSON.parse(JSON.stringify(problemOf(failure, exampleRequestId))), status },
+            },
+          ]),
+        ),
+      },
+    },
+  };
+}
+
+const exampleRequestId = '0b7f1c52-8d3e-4a6f-9b21-5c7d9e013a44';

@@ -1,0 +1,54 @@
+// From the schemas that the services check with to those of the document: the same, with every one that has a
+// title standing once under `components` and referred to by its name.
+import type { TSchema } from 'typebox';
+import { reference, type Json, type JsonObject } from './model.ts';
+
+export interface SchemaCollection {
+  /** The schema as it stands where it is used. */
+  use(schema: TSchema): JsonObject;
+  /** All that were used, by name. */
+  readonly named: Readonly<Record<string, JsonObject>>;
+}
+
+export function collectSchemas(): SchemaCollection {
+  const named: Record<string, JsonObject> = {};
+
+  const convert = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(convert);
+    if (!isObject(value)) return value;
+    const converted = Object.fromEntries(
+      Object.entries(value)
+        .filter(([key]) => !internal.has(key))
+        .map(([key, part]) => [key, key === 'pattern' ? portablePattern(part) : convert(part ?? null)]),
+    );
+    if (typeof value['title'] !== 'string' || value['type'] !== 'object') return converted;
+    const name = componentName(value['title']);
+    named[name] = converted;
+    return reference('schemas', name);
+  };
+
+  return {
+    named,
+    use(schema) {
+      const plain: Json = JSON.parse(JSON.stringify(schema));
+      const converted = convert(plain);
+      return isObject(converted) ? converted : {};
+    },
+  };
+}
+
+/** Words for our own messages, which say nothing to a reader of the document. */
+const internal = new Set(['x-required', 'x-expected']);
+
+/** Lone surrogates cannot be written down in every language's patterns, and cannot be sent as UTF-8 anyway. */
+const portablePattern = (pattern: Json | undefined): Json =>
+  typeof pattern === 'string' ? pattern.replaceAll('\\ud800-\\udfff', '') : null;
+
+const componentName = (title: string): string =>
+  title
+    .split(/[ .]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
