@@ -89,7 +89,9 @@ function clientOf(url: string, options: MongoClientOptions): MongoClient {
   try {
     return new MongoClient(url, {
       appName: 'integration-sync',
-      writeConcern: { w: 'majority', journal: true },
+      // Each by its own name: only so does it win over the address.
+      w: 'majority',
+      journal: true,
       serverSelectionTimeoutMS: 2_000,
       connectTimeoutMS: 2_000,
       heartbeatFrequencyMS: 1_000,

@@ -1,0 +1,229 @@
+// What happens to a store whose database goes away, in every way that a database can. The engine is this
+// file's own, so that nobody else misses it.
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEngine, type Engine } from '@integration-sync/dev/engines';
+import { openLog } from '@integration-sync/runtime/log';
+import {
+  openStore,
+  sortStoreError,
+  storeFailure,
+  type Collection,
+  type Store,
+  type StoreOptions,
+} from '@integration-sync/runtime/store';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { folderPrefix } from '../../support/engines.ts';
+import { freeze } from '../../support/freeze.ts';
+
+interface Farm {
+  _id: string;
+  visits: number;
+}
+
+let engine: Engine;
+let store: Store;
+let farms: Collection<Farm>;
+
+const open = (options: Partial<StoreOptions> = {}): Promise<Store> =>
+  openStore({
+    url: engine.url,
+    database: 'away',
+    log: openLog({ service: 'test', level: 'silent' }),
+    ...options,
+  });
+
+beforeAll(async () => {
+  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+  engine = await startEngine('mongodb', { dataFolder, temporary: true });
+  store = await open();
+  farms = store.collection<Farm>('farms');
+});
+afterAll(async () => {
+  await store[Symbol.asyncDispose]();
+  await engine[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await farms.deleteMany({});
+  await farms.insertOne({ _id: 'a', visits: 0 });
+});
+
+/** Every way in which the services speak to the database, at once. */
+const operations = (): Record<string, Promise<unknown>> => ({
+  ping: store.ping(),
+  insertOne: farms.insertOne({ _id: 'b', visits: 0 }),
+  insertMany: farms.insertMany([{ _id: 'c', visits: 0 }], { ordered: false }),
+  updateOne: farms.updateOne({ _id: 'a' }, { $inc: { visits: 1 } }),
+  bulkWrite: farms.bulkWrite([{ deleteOne: { filter: { _id: 'd' } } }], { ordered: false }),
+  findOneAndUpdate: farms.findOneAndUpdate({ _id: 'a' }, { $inc: { visits: 1 } }),
+  find: farms.find().sort({ _id: 1 }).toArray(),
+  iteration: farms.find().next(),
+  aggregate: farms.aggregate([{ $match: {} }]).toArray(),
+  countDocuments: farms.countDocuments({}),
+});
+
+/** How each ended, and after how long. */
+async function outcomes() {
+  const begun = performance.now();
+  const settled = Object.entries(operations()).map(async ([name, operation]) => {
+    const kind = await operation.then(() => 'done' as const, sortStoreError);
+    return { name, kind, tookMs: performance.now() - begun };
+  });
+  return Promise.all(settled);
+}
+
+async function expectEndedWithin(
+  limitMs: number,
+  outcome: Awaited<ReturnType<typeof outcomes>>,
+): Promise<void> {
+  for (const { name, kind, tookMs } of outcome) {
+    expect({ name, kind, inTime: tookMs < limitMs }).toStrictEqual({
+      name,
+      kind: 'unavailable',
+      inTime: true,
+    });
+  }
+}
+
+async function untilConnected(): Promise<void> {
+  await expect.poll(() => store.connected, { timeout: 10_000, interval: 10 }).toBe(true);
+}
+
+async function expectAtWork(): Promise<void> {
+  for (const { name, kind } of await outcomes())
+    expect([name, kind]).not.toStrictEqual([name, 'unavailable']);
+  expect(await farms.findOne({ _id: 'a' })).toMatchObject({ _id: 'a' });
+}
+
+describe('a database that stands still', () => {
+  it('fails what is under way within 3 s and what comes after at once, and serves again when it goes on', async () => {
+    {
+      using _frozen = freeze(engine.pids());
+      expect(store.connected).toBe(true);
+      await expectEndedWithin(3_000, await outcomes());
+      expect(store.connected).toBe(false);
+      await expectEndedWithin(100, await outcomes());
+    }
+    await untilConnected();
+    await expectAtWork();
+  });
+
+  it('or whose own storage does, is away too, though its connections answer', async (context) => {
+    const [storage = 0, ...front] = engine.pids();
+    context.skip(front.length === 0, 'this engine is one process');
+    {
+      using _frozen = freeze([storage]);
+      await expectEndedWithin(3_000, await outcomes());
+      expect(store.connected).toBe(false);
+      await expectEndedWithin(100, await outcomes());
+    }
+    await untilConnected();
+    await expectAtWork();
+  });
+
+  it('does not hold up the end of a process', async () => {
+    const leaving = await open();
+    await leaving.collection('farms').findOne();
+    using _frozen = freeze(engine.pids());
+    const begun = performance.now();
+    await leaving[Symbol.asyncDispose]();
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
+  it('for a moment only, is waited for', async () => {
+    const frozen = freeze(engine.pids());
+    setTimeout(() => frozen[Symbol.dispose](), 1_000);
+    await expect(farms.updateOne({ _id: 'a' }, { $inc: { visits: 1 } })).resolves.toMatchObject({
+      modifiedCount: 1,
+    });
+    expect(store.connected).toBe(true);
+  });
+});
+
+describe('a database that was killed', () => {
+  it('fails what is under way within 3 s and what comes after at once, and serves again when it is back', async () => {
+    engine.hold();
+    const underWay = outcomes();
+    await engine.kill();
+    for (const { tookMs } of await underWay) expect(tookMs).toBeLessThan(3_000);
+    await expectEndedWithin(3_000, await outcomes());
+    await expect.poll(() => store.connected, { timeout: 3_000, interval: 10 }).toBe(false);
+    await expectEndedWithin(100, await outcomes());
+
+    await engine.resume();
+    await untilConnected();
+    await expectAtWork();
+  });
+
+  it('loses nothing that was acknowledged', async () => {
+    const acknowledged: string[] = [];
+    const pushing = (async () => {
+      for (let n = 0; ; n += 1) {
+        const batch = Array.from({ length: 20 }, (_, place) => ({ _id: `${n}-${place}`, visits: n }));
+        await farms.insertMany(batch, { ordered: false });
+        acknowledged.push(...batch.map(({ _id }) => _id));
+      }
+    })().catch((error: unknown) => error);
+    await expect.poll(() => acknowledged.length, { interval: 5 }).toBeGreaterThan(200);
+    engine.hold();
+    await engine.kill();
+    expect(sortStoreError(await pushing)).toBe('unavailable');
+
+    await engine.resume();
+    await untilConnected();
+    expect(await farms.countDocuments({ _id: { $in: acknowledged } })).toBe(acknowledged.length);
+  });
+
+  it('is told to a caller as unavailable, in words of ours', async () => {
+    engine.hold();
+    await engine.kill();
+    const error: unknown = await farms.findOne().catch((reason: unknown) => reason);
+    expect(storeFailure(error)).toMatchObject({ code: 'unavailable', retryAfterSeconds: 2 });
+    await engine.resume();
+    await untilConnected();
+  });
+});
+
+describe('a database that is not there yet', () => {
+  it('is waited for, and what is waited for is said', async () => {
+    engine.hold();
+    await engine.kill();
+    const lines: unknown[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const opening = open({ log: openLog({ service: 'test', level: 'info', pretty: false, destination }) });
+    await expect
+      .poll(() => lines, { timeout: 10_000 })
+      .toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          msg: 'waiting for MongoDB',
+          mongodb: engine.url,
+          reason: expect.any(String),
+        }),
+      );
+    await engine.resume();
+    await using late = await opening;
+    expect(late.connected).toBe(true);
+    await expect(late.ping()).resolves.toBeUndefined();
+    await untilConnected();
+  });
+
+  it('is waited for until the process is told to stop', async () => {
+    engine.hold();
+    await engine.kill();
+    const stopping = new AbortController();
+    const opening = open({ signal: stopping.signal });
+    const reason = new Error('stopping');
+    setTimeout(() => stopping.abort(reason), 100);
+    const begun = performance.now();
+    await expect(opening).rejects.toBe(reason);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    await engine.resume();
+    await untilConnected();
+  });
+
+  it('is not waited for by a process that was told to stop before', async () => {
+    await expect(open({ signal: AbortSignal.abort(new Error('stopping')) })).rejects.toThrow('stopping');
+  });
+});

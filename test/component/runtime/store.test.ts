@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { ConfigError } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
+import {
+  duplicateIndexes,
+  openStore,
+  sortStoreError,
+  storeFailure,
+  type NamedIndex,
+  type Store,
+} from '@integration-sync/runtime/store';
+import { MongoBulkWriteError } from 'mongodb';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+
+interface Farm {
+  _id: string;
+  name: string;
+  hectares?: number;
+}
+
+const log = openLog({ service: 'test', level: 'silent' });
+const { mongodb: url } = inject('engines');
+const database = `store-${randomUUID().slice(0, 8)}`;
+const open = (address = url): Promise<Store> => openStore({ url: address, database, log });
+const freshName = (): string => `c${randomUUID().slice(0, 8)}`;
+
+let store: Store;
+beforeAll(async () => {
+  store = await open();
+});
+afterAll(async () => {
+  await store.database.dropDatabase();
+  await store[Symbol.asyncDispose]();
+});
+
+const farms = () => store.collection<Farm>(freshName());
+const caught = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => expect.fail('it went well'),
+    (error: unknown) => error,
+  );
+
+describe('an open store', () => {
+  it('answers', async () => {
+    expect(store.connected).toBe(true);
+    await expect(store.ping()).resolves.toBeUndefined();
+  });
+
+  it('writes durably, whatever its address says', async () => {
+    const separator = url.includes('?') ? '&' : url.endsWith('/') ? '?' : '/?';
+    await using lax = await open(`${url}${separator}w=0&journal=false&wtimeoutMS=1`);
+    for (const durable of [lax.database, lax.collection('any')]) {
+      expect(durable.writeConcern).toMatchObject({ w: 'majority', j: true });
+    }
+  });
+
+  it('reads what it wrote, by every way of reading', async () => {
+    const collection = farms();
+    const all = [
+      { _id: 'a', name: 'Alma', hectares: 3 },
+      { _id: 'b', name: 'Boa Vista', hectares: 1 },
+      { _id: 'c', name: 'Cerro' },
+    ];
+    await collection.insertMany(all);
+    expect(await collection.findOne({ _id: 'b' })).toStrictEqual(all[1]);
+    expect(await collection.find().sort({ _id: -1 }).limit(2).toArray()).toStrictEqual([all[2], all[1]]);
+    expect(await collection.countDocuments({ hectares: { $gt: 0 } })).toBe(2);
+    const summed = collection.aggregate([{ $group: { _id: null, sum: { $sum: '$hectares' } } }]);
+    expect(await summed.toArray()).toStrictEqual([{ _id: null, sum: 4 }]);
+
+    const names: string[] = [];
+    for await (const { name } of collection.find().sort({ _id: 1 }).batchSize(1)) names.push(name);
+    expect(names).toStrictEqual(['Alma', 'Boa Vista', 'Cerro']);
+
+    const cursor = collection.find({ _id: 'a' }).map(({ name }) => name.length);
+    expect(await cursor.hasNext()).toBe(true);
+    expect(await cursor.next()).toBe(4);
+    expect(await cursor.next()).toBeNull();
+  });
+
+  it('fails at once when it is closed', async () => {
+    const closed = await open();
+    const collection = closed.collection<Farm>(freshName());
+    await closed[Symbol.asyncDispose]();
+    expect(sortStoreError(await caught(collection.findOne()))).toBe('unavailable');
+  });
+
+  it('leaves alone an operation that takes long on a living database', { timeout: 60_000 }, async () => {
+    const collection = farms();
+    await collection.insertOne({ _id: 'a', name: 'Alma' });
+    let tookMs = 0;
+    for (let steps = 500_000; tookMs < 3_000; steps *= 2) {
+      const begun = performance.now();
+      const sum = { $sum: { $map: { input: { $range: [0, steps] }, in: { $mod: ['$$this', 7] } } } };
+      await collection.aggregate([{ $project: { sum } }]).toArray();
+      tookMs = performance.now() - begun;
+    }
+    expect(store.connected).toBe(true);
+  });
+
+  it('does not take its own standing still for silence of the database', async () => {
+    const collection = farms();
+    await collection.insertOne({ _id: 'a', name: 'Alma' });
+    const underWay = collection.updateOne({ _id: 'a' }, { $set: { hectares: 1 } });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+    await expect(underWay).resolves.toMatchObject({ modifiedCount: 1 });
+    await expect(collection.findOne()).resolves.toMatchObject({ hectares: 1 });
+    expect(store.connected).toBe(true);
+  });
+});
+
+describe('a document that is there already', () => {
+  it('is told by its place in an unordered write, and the others are written', async () => {
+    const collection = farms();
+    await collection.insertMany([
+      { _id: 'b', name: 'first' },
+      { _id: 'd', name: 'first' },
+    ]);
+    const pushed = ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, name: 'second' }));
+    const error = await caught(collection.insertMany(pushed, { ordered: false }));
+    expect(sortStoreError(error)).toBe('duplicate');
+    expect(duplicateIndexes(error)).toStrictEqual([1, 3]);
+    const stored = await collection.find().sort({ _id: 1 }).toArray();
+    expect(stored.map(({ name }) => name)).toStrictEqual(['second', 'first', 'second', 'first', 'second']);
+  });
+
+  it('is told for a single write too', async () => {
+    const collection = farms();
+    await collection.insertOne({ _id: 'a', name: 'first' });
+    const error = await caught(collection.insertOne({ _id: 'a', name: 'second' }));
+    expect(sortStoreError(error)).toBe('duplicate');
+    await expect(collection.findOne()).resolves.toStrictEqual({ _id: 'a', name: 'first' });
+  });
+
+  it('does not hide what else went wrong', async () => {
+    const collection = store.collection<{ _id: unknown }>(freshName());
+    await collection.insertOne({ _id: 'a' });
+    // An array cannot be an _id.
+    const pushed = [{ _id: 'a' }, { _id: ['b'] }, { _id: 'c' }];
+    const error = await caught(collection.insertMany(pushed, { ordered: false }));
+    expect(sortStoreError(error)).toBe('bug');
+    expect(() => duplicateIndexes(error)).toThrow(MongoBulkWriteError);
+  });
+});
+
+describe('a mistake of ours', () => {
+  it('is a bug, and is thrown as it is', async () => {
+    const collection = farms();
+    const error = await caught(collection.updateOne({ _id: 'a' }, { $nonsense: { name: 'x' } }));
+    expect(sortStoreError(error)).toBe('bug');
+    expect(() => storeFailure(error)).toThrow(/nonsense/);
+  });
+});
+
+async function indexesOf(name: string): Promise<string[]> {
+  const indexes = await store.collection(name).listIndexes().toArray();
+  return indexes.map((index) => String(index['name'])).toSorted();
+}
+
+describe('indexes', () => {
+  const order: NamedIndex = { name: 'order', key: { integration: 1, order: 1 } };
+  const expiry: NamedIndex = { name: 'expiry', key: { at: 1 }, expireAfterSeconds: 600 };
+  const unique: NamedIndex = { name: 'number', key: { number: 1 }, unique: true, sparse: true };
+  const partial: NamedIndex = {
+    name: 'open',
+    key: { at: 1, open: 1 },
+    partialFilterExpression: { open: true },
+  };
+
+  it('are created, and found the same by the next start', async () => {
+    const name = freshName();
+    const indexes = [order, expiry, unique, partial];
+    await store.ensureIndexes(name, indexes);
+    await store.ensureIndexes(name, indexes);
+    expect(await indexesOf(name)).toStrictEqual(['_id_', 'expiry', 'number', 'open', 'order']);
+    const collection = store.collection<{ _id: string; number: number }>(name);
+    await collection.insertOne({ _id: 'a', number: 1 });
+    expect(sortStoreError(await caught(collection.insertOne({ _id: 'b', number: 1 })))).toBe('duplicate');
+  });
+
+  it('are added to those that are there', async () => {
+    const name = freshName();
+    await store.ensureIndexes(name, [order]);
+    await store.ensureIndexes(name, [expiry]);
+    expect(await indexesOf(name)).toStrictEqual(['_id_', 'expiry', 'order']);
+  });
+
+  it('are created once by replicas that start together', async () => {
+    const name = freshName();
+    await using other = await open();
+    const both = [store, other, store, other].map((replica) => replica.ensureIndexes(name, [order, unique]));
+    await Promise.all(both);
+    expect(await indexesOf(name)).toStrictEqual(['_id_', 'number', 'order']);
+  });
+
+  it.each<[string, NamedIndex, NamedIndex]>([
+    ['another key', order, { ...order, key: { integration: 1 } }],
+    ['another order of the key', order, { ...order, key: { order: 1, integration: 1 } }],
+    ['another direction', order, { ...order, key: { integration: 1, order: -1 } }],
+    ['another expiry', expiry, { ...expiry, expireAfterSeconds: 60 }],
+    ['no expiry', expiry, { name: 'expiry', key: { at: 1 } }],
+    ['uniqueness', order, { ...order, unique: true }],
+    ['another filter', partial, { ...partial, partialFilterExpression: { open: false } }],
+  ])('with %s under the same name are refused, and nothing is touched', async (_what, stored, wanted) => {
+    const name = freshName();
+    await store.ensureIndexes(name, [stored]);
+    const before = await store.collection(name).listIndexes().toArray();
+    const error = await caught(store.ensureIndexes(name, [{ name: 'bystander', key: { x: 1 } }, wanted]));
+    expect(String(error)).toContain(`The index ${wanted.name} of ${database}.${name} is {"key":`);
+    expect(await store.collection(name).listIndexes().toArray()).toStrictEqual(before);
+  });
+});
+
+describe('an address that cannot work', () => {
+  it.each(['mongodb://', 'mongodb://host:port/', 'mongodb://127.0.0.1:1/?unknownOption=1', 'http://host'])(
+    'is a wrong setting: %s',
+    async (address) => {
+      const error = await caught(open(address));
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(String(error)).toMatch(/^ConfigError: MONGODB_URL: ./);
+    },
+  );
+
+  it('is told without its password', async () => {
+    expect(String(await caught(open('mongodb://root:hunter2@host:port/')))).not.toContain('hunter2');
+  });
+
+  it('is one whose password the database refuses', async () => {
+    const withPassword = url.replace('://', '://nobody:hunter2@');
+    const error = await caught(open(withPassword));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(String(error)).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,144 @@
+import { Failure } from '@integration-sync/contracts';
+import { duplicateIndexes, sortStoreError, storeFailure } from '@integration-sync/runtime/store';
+import {
+  MongoBulkWriteError,
+  MongoClientClosedError,
+  MongoInvalidArgumentError,
+  MongoNetworkError,
+  MongoNetworkTimeoutError,
+  MongoNotConnectedError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+  type BulkWriteResult,
+  type TopologyDescription,
+  type WriteError,
+} from 'mongodb';
+import { describe, expect, it } from 'vitest';
+
+const server = (code: number, message: string) => new MongoServerError({ message, code });
+
+interface Failed {
+  index: number;
+  code: number;
+  errmsg: string;
+}
+
+/** An unordered write of which these operations failed, and that perhaps is not durable. */
+function bulk(failed: Failed[], undurable?: { code: number; errmsg: string }): MongoBulkWriteError {
+  const result = { getWriteConcernError: () => undurable } as unknown as BulkWriteResult;
+  const { code, errmsg } = failed[0] ?? undurable ?? { code: 0, errmsg: '' };
+  const writeErrors = failed as unknown as WriteError[];
+  return new MongoBulkWriteError({ message: errmsg, code, writeErrors }, result);
+}
+
+/** A write that ended as a whole, before or while it was sent: the driver wraps the reason. */
+const bulkStoppedBy = (error: Error) =>
+  new MongoBulkWriteError(error, { getWriteConcernError: () => undefined } as unknown as BulkWriteResult);
+
+const duplicate = (index: number): Failed => ({ index, code: 11_000, errmsg: 'E11000 duplicate key error' });
+const invalid = (index: number): Failed => ({ index, code: 121, errmsg: 'Document failed validation' });
+const interrupted = (index: number): Failed => ({ index, code: 11_600, errmsg: 'interrupted at shutdown' });
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('an error of the store is sorted', () => {
+  it.each<[string, unknown]>([
+    ['a broken connection', new MongoNetworkError('connection 1 to 127.0.0.1:1 closed')],
+    ['a connection that timed out', new MongoNetworkTimeoutError('connection 1 to 127.0.0.1:1 timed out')],
+    ['no server to select', new MongoServerSelectionError('connect ECONNREFUSED', {} as TopologyDescription)],
+    ['a client that is closed', new MongoClientClosedError()],
+    ['a client that is not connected', new MongoNotConnectedError('Client must be connected')],
+    ['a topology that is closed', new MongoTopologyClosedError()],
+    ['a primary that stepped down', server(189, 'stepped down')],
+    ['a node that is no primary', server(10_107, 'not primary')],
+    ['a server that stops', server(91, 'shutdown in progress')],
+    ['an operation that took too long', server(50, 'operation exceeded time limit')],
+    ['a write that is not durable in time', server(64, 'waiting for replication timed out')],
+    [
+      'PostgreSQL that refuses',
+      server(1, 'pool.go:90: failed to connect to `user=postgres database=postgres`'),
+    ],
+    ['PostgreSQL that was stopped', server(1, 'terminating connection due to administrator command')],
+    ['PostgreSQL that was killed', server(1, 'terminating connection due to unexpected postmaster exit')],
+    ['PostgreSQL that starts', server(1, 'the database system is starting up')],
+    ['PostgreSQL that hung up', server(1, 'read tcp: connection reset by peer')],
+    ['a bulk write that lost its connection', bulkStoppedBy(new MongoNetworkError('closed'))],
+    ['a bulk write that found no server', bulkStoppedBy(server(1, 'failed to connect to `user=postgres`'))],
+    ['a bulk write that was interrupted in part', bulk([duplicate(0), interrupted(1)])],
+    ['a bulk write that is not durable', bulk([], { code: 64, errmsg: 'timed out' })],
+    [
+      'a bulk write with duplicates that is not durable',
+      bulk([duplicate(0)], { code: 64, errmsg: 'timed out' }),
+    ],
+  ])('%s: unavailable', (_name, error) => {
+    expect(sortStoreError(error)).toBe('unavailable');
+  });
+
+  it.each<[string, unknown]>([
+    ['one document that is there already', server(11_000, 'E11000 duplicate key error')],
+    ['several of them', bulk([duplicate(0), duplicate(7)])],
+  ])('%s: duplicate', (_name, error) => {
+    expect(sortStoreError(error)).toBe('duplicate');
+  });
+
+  it.each<[string, unknown]>([
+    ['an internal error that is not about a connection', server(1, 'syntax error at or near "select"')],
+    ['words of a lost connection under another code', server(2, 'failed to connect')],
+    ['a document that is not valid', server(121, 'Document failed validation')],
+    ['a refused password', server(18, 'Authentication failed')],
+    ['duplicates among other failures', bulk([duplicate(0), invalid(1)])],
+    ['other failures among interruptions', bulk([interrupted(0), invalid(1)])],
+    ['a wrong argument', new MongoInvalidArgumentError('Document must be an object')],
+    ['an error of our own', new TypeError('x is not a function')],
+    ['what is no error at all', 'E11000'],
+    ['nothing', undefined],
+  ])('%s: bug', (_name, error) => {
+    expect(sortStoreError(error)).toBe('bug');
+  });
+});
+
+describe('the failure that a caller is given', () => {
+  it('says that the database is away, in words of ours, and keeps the cause', () => {
+    const error = new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed');
+    const failure = storeFailure(error);
+    expect(failure).toBeInstanceOf(Failure);
+    expect(failure).toMatchObject({ code: 'unavailable', cause: error, retryAfterSeconds: 2 });
+    expect(failure.detail).not.toContain('10.0.0.1');
+  });
+
+  it.each([server(11_000, 'E11000'), server(121, 'not valid'), new TypeError('oops')])(
+    'is none for %s: it is thrown as it is',
+    (error) => {
+      expect(thrownBy(() => storeFailure(error))).toBe(error);
+    },
+  );
+
+  it('is the one that was thrown, where it is a failure already', () => {
+    const failure = new Failure('invalid_request', 'no');
+    expect(storeFailure(failure)).toBe(failure);
+  });
+});
+
+describe('the duplicates of an unordered write', () => {
+  it('are told by their place', () => {
+    expect(duplicateIndexes(bulk([duplicate(3), duplicate(0)]))).toStrictEqual([3, 0]);
+  });
+
+  it.each<[string, unknown]>([
+    ['something else failed too', bulk([duplicate(0), invalid(1)])],
+    ['the connection broke', bulkStoppedBy(new MongoNetworkError('closed'))],
+    ['the rest is not durable', bulk([duplicate(0)], { code: 64, errmsg: 'timed out' })],
+    ['it was a single write', server(11_000, 'E11000')],
+    ['it was no write at all', new TypeError('oops')],
+  ])('are not told where %s: the error is thrown again', (_name, error) => {
+    expect(thrownBy(() => duplicateIndexes(error))).toBe(error);
+  });
+});
