@@ -4,6 +4,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
 import { findPort, isListening } from '../process/port.ts';
+import { messageOf } from '../process/words.ts';
 import { labels } from './choice.ts';
 import {
   findDocker,
@@ -48,7 +49,7 @@ export async function startContainer(context: RowContext, spec: ContainerSpec): 
     return kept.engine(spec.addresses(ports), `${spec.image} in Docker`);
   } catch (error) {
     await removeContainersOf(context, client);
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new NotServed(`a container of ${spec.image} does not start: ${why}`, 'see `docker logs`', error);
   }
 }
@@ -140,7 +141,11 @@ class KeptContainer {
   async #isRunning(): Promise<boolean> {
     const { State: state } = await this.#container.inspect();
     // Elsewhere Docker runs in a machine of its own, whose pids mean nothing here.
-    this.#pid = state.Running && process.platform === 'linux' ? state.Pid : undefined;
+    const pid = state.Running && process.platform === 'linux' ? state.Pid : undefined;
+    if (pid !== this.#pid) {
+      this.#pid = pid;
+      this.#context.onChange();
+    }
     return state.Running;
   }
 
@@ -166,7 +171,7 @@ class KeptContainer {
 
   async #stop(): Promise<void> {
     this.#state = 'stopped';
-    await this.#started.stop({ remove: true, removeVolumes: true, timeout: 10_000 });
+    await this.#started.stop({ remove: true, removeVolumes: true, timeout: 3_000 });
     await this.#watching;
   }
 }

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { getContainerRuntimeClient } from 'testcontainers';
 import { readText, writeWhole } from '../process/files.ts';
 import { identify, runs } from '../process/identity.ts';
+import { messageOf } from '../process/words.ts';
 import { labels } from './choice.ts';
 import { NotServed } from './engine.ts';
 import type { RowContext } from './rows.ts';
@@ -49,7 +50,7 @@ export async function pullImage({ cache, name }: RowContext, client: Client, ima
     });
   } catch (error) {
     cache.signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new NotServed(`Docker cannot pull ${image}: ${why.slice(0, 200)}`, `pull ${image} yourself`, error);
   }
 }

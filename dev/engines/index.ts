@@ -28,6 +28,8 @@ export interface EnginesOptions {
   force?: Forced | undefined;
   /** MONGODB_URL, NATS_URL, ENGINES, MONGODB_IMAGE, NATS_IMAGE, XDG_CACHE_HOME. The process's own by default. */
   environment?: Environment;
+  /** A process of theirs has come or gone. */
+  onChange?: () => void;
   /** Begin with no data. */
   fresh?: boolean;
   /** Leave no data behind. */
@@ -78,15 +80,20 @@ async function startSeveral(
     folder,
     forced,
     temporary,
+    onChange: options.onChange ?? (() => undefined),
     ledger,
     logFolder: options.logFolder ?? join(folder, 'logs'),
     cache: { folder: cacheFolder(environment), progress, signal: stopping },
     lastServed: openMemory(cacheFolder(environment)),
     madeData: openMemory(folder),
   };
-  const starts = names.map(async (name) =>
-    started.use(await takeFirstThatServes(rows[name], { ...shared, name })),
-  );
+  const engines: Engine[] = [];
+  started.defer(() => stopAll(engines));
+  const starts = names.map(async (name) => {
+    const engine = await takeFirstThatServes(rows[name], { ...shared, name });
+    engines.push(engine);
+    return engine;
+  });
   try {
     return await Promise.all(starts);
   } catch (error) {
@@ -94,6 +101,10 @@ async function startSeveral(
     await Promise.allSettled(starts);
     throw error;
   }
+}
+
+async function stopAll(engines: readonly Engine[]): Promise<void> {
+  await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()));
 }
 
 /** The folder is ours from here on, and nothing of a former starter runs in it. */

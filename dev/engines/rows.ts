@@ -22,6 +22,8 @@ export interface RowContext {
   logFolder: string;
   /** The port of the last time, which whoever noted the address would like to find again. */
   portWished: number | undefined;
+  /** A process of the engine has come or gone. */
+  onChange: () => void;
   /** Nobody wants its data once it stops. */
   temporary: boolean;
 }
@@ -36,15 +38,20 @@ const backoff = { firstMs: 100, maxMs: 1_500, settledAfterMs: 10_000 };
 export type ProgramSpec = Omit<ChildSpec, 'backoff' | 'onLine' | 'onStart' | 'onDeath'>;
 
 export async function startProgram(context: RowContext, spec: ProgramSpec): Promise<Child> {
-  const { cache, ledger, logFolder } = context;
+  const { cache, ledger, logFolder, onChange } = context;
   const log = openLogFile(`${logFolder}/${spec.name}.log`);
   return startChild(
     {
+      stopWithinMs: 3_000,
       ...spec,
       backoff,
       onLine: (line) => log.write(line),
-      onStart: (pid) => ledger.enter(spec.name, pid, spec.stopSignal),
+      onStart: (pid) => {
+        ledger.enter(spec.name, pid, spec.stopSignal);
+        onChange();
+      },
       onDeath: ({ how, againInMs }) => {
+        onChange();
         if (againInMs !== undefined) cache.progress.say(`${spec.name} died (${how}); starting it again`);
       },
     },

@@ -1,5 +1,6 @@
 // Goes down the table for one engine, takes the first source that works, and says which and why.
 import { join } from 'node:path';
+import { messageOf } from '../process/words.ts';
 import { explainRefusals, labels, listRefusals, orderSources, type Forced, type Refusal } from './choice.ts';
 import { NoEngine, NotServed, type Engine, type RunningEngine, type Source } from './engine.ts';
 import { givenAddress, useGiven } from './environment.ts';
@@ -73,7 +74,7 @@ function portOf({ url }: RunningEngine): { port?: number } {
 
 /** Whatever goes wrong with a source, there may be another; but only what is expected has words of its own. */
 function refusalOf(source: Source, error: unknown): Refusal {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 500);
   return { source, why, help: error instanceof NotServed ? error.help : '' };
 }

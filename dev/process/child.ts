@@ -11,6 +11,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { sendSignal } from './identity.ts';
+import { messageOf } from './words.ts';
 
 /** The pause doubles with every death, and starts over once a life has lasted `settledAfterMs`. */
 export interface Backoff {
@@ -153,7 +154,7 @@ class SupervisedChild implements Child {
       if (this.#upSince === 0) {
         this.#state = 'stopped';
         await this.kill();
-      } else if (this.#isWanted()) this.#died(error instanceof Error ? error.message : String(error));
+      } else if (this.#isWanted()) this.#died(messageOf(error));
       throw error;
     }
   }

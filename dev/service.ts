@@ -1,0 +1,85 @@
+// npm run service -- NAME: one more replica of a service against the running stack, in this terminal, until
+// Ctrl-C or until the stack stops.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { sendSignal } from './process/identity.ts';
+import { takeLock } from './process/lock.ts';
+import { findPort } from './process/port.ts';
+import { changeFacts, readFacts, type StackFacts } from './stack/facts.ts';
+import { explainFailure, StartFailure } from './stack/failure.ts';
+import { mainOf, repositoryFolder, serviceNames, type Service, type Settings } from './stack/services.ts';
+
+const folder = join(repositoryFolder, '.local');
+const lookEveryMs = 500;
+
+try {
+  process.exitCode = await run(parseName(process.argv.slice(2)));
+} catch (error) {
+  process.stderr.write(
+    `${explainFailure(error) ?? (error instanceof Error ? error.stack : String(error))}\n`,
+  );
+  process.exitCode = 1;
+}
+
+function parseName(args: readonly string[]): Service {
+  const service = serviceNames.find((name) => args.length === 1 && name === args[0]);
+  if (service === undefined) throw new StartFailure(`Usage: npm run service -- ${serviceNames.join('|')}`);
+  return service;
+}
+
+async function run(service: Service): Promise<number> {
+  const facts = findStack();
+  // In a session of its own, or a Ctrl-C would reach it twice: from the terminal and from us.
+  const child = spawn(process.execPath, [mainOf(service)], {
+    env: { ...process.env, ...(await settingsOf(service, facts)) },
+    stdio: 'inherit',
+    detached: true,
+  });
+  const exit = once(child, 'exit');
+  const { pid } = child;
+  if (pid === undefined) throw new Error('a process could not be started');
+  const stop = (): void => sendSignal(pid, 'SIGTERM');
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+  // A second one, and the one that npm passes on, must not end us before it.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  const look = setInterval(() => {
+    if (isGone(facts)) stop();
+  }, lookEveryMs);
+  await changePids(service, (pids) => [...pids, pid]);
+  const [code] = await exit;
+  clearInterval(look);
+  await changePids(service, (pids) => pids.filter((one) => one !== pid));
+  return typeof code === 'number' ? code : 1;
+}
+
+function findStack(): StackFacts {
+  const facts = readFacts(folder);
+  using unused = takeLock(join(folder, 'stack.lock'));
+  if (facts === undefined || unused !== undefined) {
+    throw new StartFailure('There is no local stack to add a replica to: run npm start first.');
+  }
+  return facts;
+}
+
+/** Stopped, or another one, with other engines. */
+function isGone(facts: StackFacts): boolean {
+  const now = readFacts(folder);
+  return now?.nats !== facts.nats || now.mongodb !== facts.mongodb;
+}
+
+/** A second gateway needs a port of its own. */
+async function settingsOf(service: Service, facts: StackFacts): Promise<Settings> {
+  const settings = facts.settings[service] ?? {};
+  if (service !== 'gateway') return settings;
+  const port = process.env['GATEWAY_PORT'] ?? String(await findPort());
+  return { ...settings, GATEWAY_PORT: port };
+}
+
+async function changePids(service: Service, change: (pids: readonly number[]) => number[]): Promise<void> {
+  await changeFacts(folder, (facts) =>
+    facts === undefined
+      ? undefined
+      : { ...facts, pids: { ...facts.pids, [service]: change(facts.pids[service] ?? []) } },
+  );
+}

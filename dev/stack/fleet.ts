@@ -1,0 +1,75 @@
+// All replicas of all services that this stack runs.
+import type { Ledger } from '../process/ledger.ts';
+import type { LogLine } from './lines.ts';
+import { startReplica, type Replica } from './replica.ts';
+import { serviceNames, type Replicas, type Service, type Settings } from './services.ts';
+
+export interface FleetOptions {
+  replicas: Replicas;
+  settings: Record<Service, Settings>;
+  mainOf: (service: Service) => string;
+  environment: NodeJS.ProcessEnv;
+  logFolder: string;
+  ledger: Ledger;
+  onTrouble: (name: string, line: LogLine) => void;
+  onChange: () => void;
+  onDeath: (name: string, how: string, againInMs: number | undefined, lastLines: readonly string[]) => void;
+}
+
+export interface Fleet extends AsyncDisposable {
+  replicas(): readonly Replica[];
+  find(service: Service, number: number): Replica;
+}
+
+// Together with the engines' 3 s this stays under the 15 s within which everything has to be gone.
+const gatewayStopMs = 6_000;
+const othersStopMs = 5_000;
+
+export async function startFleet({
+  replicas: counts,
+  settings,
+  mainOf,
+  ...shared
+}: FleetOptions): Promise<Fleet> {
+  const replicas: Replica[] = [];
+  const stopAll = async (): Promise<void> => {
+    const [gateways, others] = [
+      replicas.filter(isGateway),
+      replicas.filter((replica) => !isGateway(replica)),
+    ];
+    await Promise.all(gateways.map(({ child }) => child.stop()));
+    await Promise.all(others.map(({ child }) => child.stop()));
+  };
+  await using starting = new AsyncDisposableStack();
+  starting.defer(stopAll);
+  const starts = serviceNames.flatMap((service) => {
+    const count = service === 'gateway' ? 1 : (counts[service] ?? 1);
+    const stopWithinMs = service === 'gateway' ? gatewayStopMs : othersStopMs;
+    return Array.from({ length: count }, async (_, place) => {
+      const number = place + 1;
+      replicas.push(
+        await startReplica({
+          ...shared,
+          service,
+          number,
+          main: mainOf(service),
+          settings: settings[service],
+          stopWithinMs,
+        }),
+      );
+    });
+  });
+  await Promise.all(starts);
+  const running = starting.move();
+  return {
+    replicas: () => replicas,
+    find(service, number) {
+      const replica = replicas.filter((one) => one.service === service)[number - 1];
+      if (replica === undefined) throw new RangeError(`there is no replica ${number} of ${service}`);
+      return replica;
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+const isGateway = ({ service }: Replica): boolean => service === 'gateway';

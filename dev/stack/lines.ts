@@ -1,0 +1,49 @@
+// What a service prints, as far as the terminal of `npm start` is concerned. Pure.
+export interface LogLine {
+  /** For the screen. */
+  text: string;
+  isTrouble: boolean;
+  metrics?: string;
+}
+
+const troubles = new Set(['warn', 'error', 'fatal']);
+
+/** A line that is no log line is trouble: a setting that is wrong, or a crash. */
+export function readLine(text: string): LogLine {
+  const fields = parse(text);
+  if (fields === undefined) return { text, isTrouble: text.trim() !== '' };
+  const { level, msg, metrics, err } = fields;
+  const cause = typeof err === 'object' && err !== null && 'message' in err ? `: ${String(err.message)}` : '';
+  return {
+    text: `${String(level)}: ${String(msg)}${cause}`,
+    isTrouble: typeof level === 'string' && troubles.has(level),
+    ...(typeof metrics === 'string' ? { metrics } : {}),
+  };
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** While an engine is away a service complains with every request: the same words are let through once in a while. */
+export function openDamper(
+  quietMs: number,
+  now: () => number = () => performance.now(),
+): (words: string) => boolean {
+  const lastSaid = new Map<string, number>();
+  return (words) => {
+    const time = now();
+    const last = lastSaid.get(words);
+    if (last !== undefined && time - last < quietMs) return false;
+    // A bound on what is remembered; forgetting costs a repetition.
+    if (lastSaid.size > 1_000) lastSaid.clear();
+    lastSaid.set(words, time);
+    return true;
+  };
+}

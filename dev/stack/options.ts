@@ -1,0 +1,59 @@
+// What `npm start` can be told after its `--`.
+import { parseArgs } from 'node:util';
+import { StartFailure } from './failure.ts';
+import { replicatedServices, type Replicas } from './services.ts';
+
+export interface StartOptions {
+  replicas: Replicas;
+  fresh: boolean;
+  help: boolean;
+}
+
+export const usage = `Usage: npm start [-- OPTIONS]
+
+  --fresh           begin with no data
+  --catalog N       run N replicas of a service (also --batches N, --webhooks N)
+  --help            print this
+
+Settings are environment variables, such as GATEWAY_PORT=8081 npm start; the README lists them.
+ENGINES=docker|path|download|build takes MongoDB and NATS from one source alone.
+`;
+
+const replicasMax = 16;
+
+export function parseOptions(args: readonly string[]): StartOptions {
+  const { fresh = false, help = false, ...counts } = parse(args);
+  const replicas: Replicas = {};
+  for (const service of replicatedServices) {
+    const count = counts[service];
+    if (count !== undefined) replicas[service] = parseCount(service, count);
+  }
+  return { replicas, fresh, help };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    const count = { type: 'string' } as const;
+    const flag = { type: 'boolean' } as const;
+    return parseArgs({
+      args: [...args],
+      options: {
+        fresh: flag,
+        help: { ...flag, short: 'h' },
+        catalog: count,
+        batches: count,
+        webhooks: count,
+      },
+    }).values;
+  } catch (error) {
+    // Its first sentence names the option; the rest explains a syntax that nobody asked about.
+    const [said] = error instanceof Error ? error.message.split('. ') : [];
+    throw new StartFailure(`${said ?? String(error)}.\n\n${usage}`);
+  }
+}
+
+function parseCount(service: string, text: string): number {
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= 1 && count <= replicasMax) return count;
+  throw new StartFailure(`--${service} takes a number from 1 to ${replicasMax}, not "${text}".\n\n${usage}`);
+}

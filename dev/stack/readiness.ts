@@ -1,0 +1,38 @@
+// Whether the whole stack serves: the gateway asks every service, and each service its engines.
+import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf } from '../process/words.ts';
+
+export type Readiness = { ready: true } | { ready: false; why: string };
+
+export async function askReadiness(gateway: string): Promise<Readiness> {
+  try {
+    const answer = await fetch(new URL('/readyz', gateway), { signal: AbortSignal.timeout(5_000) });
+    const body = await answer.text();
+    return answer.status === 200
+      ? { ready: true }
+      : { ready: false, why: `${answer.status} ${body.slice(0, 300)}` };
+  } catch (error) {
+    return { ready: false, why: messageOf(error) };
+  }
+}
+
+export interface PatienceOptions {
+  withinMs: number;
+  signal?: AbortSignal | undefined;
+  onWait?: (why: string) => void;
+}
+
+export async function waitUntilReady(
+  gateway: string,
+  { withinMs, signal, onWait }: PatienceOptions,
+): Promise<void> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const state = await askReadiness(gateway);
+    if (state.ready) return;
+    if (performance.now() > end) throw new Error(`not ready within ${withinMs / 1_000} s: ${state.why}`);
+    onWait?.(state.why);
+    await wait(50, undefined, { signal });
+  }
+}

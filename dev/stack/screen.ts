@@ -1,0 +1,27 @@
+// The few lines that stay on the terminal while the stack runs. What they say can be pasted.
+import { relative } from 'node:path';
+import type { Stack } from './index.ts';
+
+export function welcome(stack: Stack): string {
+  const { gateway, nats, mongodb, logFolder } = stack;
+  return `
+The stack is ready.
+
+  Gateway   ${gateway}
+  Docs      ${gateway}/docs
+  Engines   ${nats}  ${mongodb}
+  Logs      ${relative(process.cwd(), logFolder)}/
+${stack.authSecret === undefined ? '' : firstPush(gateway, stack.token())}
+Ctrl-C stops everything and keeps the data.
+`;
+}
+
+const firstPush = (gateway: string, token: string): string => `
+A token for the integration "acme" with every scope, good for an hour
+(another one: npm run --silent token -- --integration acme), and a first push:
+
+TOKEN=${token}
+curl -s ${gateway}/api/v1/integration/suppliers -H "Authorization: Bearer $TOKEN" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"suppliers":[{"externalId":"SUP-001","name":"Nordic Timber AB","country":"SE"}]}'
+`;

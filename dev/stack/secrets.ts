@@ -1,0 +1,34 @@
+// The stack's secrets: made once, kept in its folder for this user alone, so that tokens and sealed webhook
+// secrets stay good over a restart. What the environment names goes first.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Environment } from '../engines/environment.ts';
+import { readJson, writeJson } from '../process/files.ts';
+
+export interface Secrets {
+  /** Undefined when tokens are checked against AUTH_JWKS_URL: then somebody else signs them. */
+  authSecret: string | undefined;
+  /** `id:base64`, as WEBHOOK_SECRET_KEY wants it. */
+  webhookSecretKey: string;
+}
+
+export function openSecrets(folder: string, environment: Environment): Secrets {
+  const path = join(folder, 'secrets.json');
+  const kept = readKept(path) ?? {
+    authSecret: randomBytes(32).toString('base64url'),
+    webhookSecretKey: `local:${randomBytes(32).toString('base64')}`,
+  };
+  writeJson(path, kept, 0o600);
+  return {
+    authSecret: environment['AUTH_JWKS_URL'] ? undefined : environment['AUTH_JWT_SECRET'] || kept.authSecret,
+    webhookSecretKey: environment['WEBHOOK_SECRET_KEY'] || kept.webhookSecretKey,
+  };
+}
+
+function readKept(path: string): { authSecret: string; webhookSecretKey: string } | undefined {
+  const value = readJson(path);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (!('authSecret' in value) || typeof value.authSecret !== 'string') return undefined;
+  if (!('webhookSecretKey' in value) || typeof value.webhookSecretKey !== 'string') return undefined;
+  return { authSecret: value.authSecret, webhookSecretKey: value.webhookSecretKey };
+}

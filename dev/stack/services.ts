@@ -1,0 +1,50 @@
+// The four services as the local stack runs them: which there are and what each is told.
+import { join, resolve } from 'node:path';
+import type { Environment } from '../engines/environment.ts';
+import type { Secrets } from './secrets.ts';
+
+/** In the order of stopping: the gateway first, so that nobody asks a service that is going. */
+export const serviceNames = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
+export type Service = (typeof serviceNames)[number];
+
+/** The gateway owns a port, so there is one. */
+export const replicatedServices = ['catalog', 'batches', 'webhooks'] as const;
+export type Replicas = Partial<Record<(typeof replicatedServices)[number], number>>;
+
+export const repositoryFolder = resolve(import.meta.dirname, '../..');
+
+export const mainOf = (service: Service): string =>
+  join(repositoryFolder, 'services', service, 'src/main.ts');
+
+export interface Addresses {
+  nats: string;
+  natsMonitor: string | undefined;
+  mongodb: string;
+  database: string;
+  gatewayPort: number;
+}
+
+export type Settings = Record<string, string>;
+
+/** Beside what the environment says already, which is kept. */
+export function settingsOf(
+  { nats, natsMonitor, mongodb, database, gatewayPort }: Addresses,
+  { authSecret, webhookSecretKey }: Secrets,
+  environment: Environment,
+): Record<Service, Settings> {
+  const all: Settings = { NATS_URL: nats, METRICS_PORT: '0' };
+  if (natsMonitor !== undefined) all['NATS_MONITOR_URL'] = natsMonitor;
+  const signing: Settings = authSecret === undefined ? {} : { AUTH_JWT_SECRET: authSecret };
+  const stored: Settings = { ...all, MONGODB_URL: mongodb, MONGODB_DATABASE: database };
+  return {
+    gateway: { ...all, ...signing, GATEWAY_PORT: String(gatewayPort) },
+    catalog: stored,
+    batches: stored,
+    webhooks: {
+      ...stored,
+      WEBHOOK_SECRET_KEY: webhookSecretKey,
+      // Receivers under development run on this machine.
+      WEBHOOK_EGRESS_ALLOW: environment['WEBHOOK_EGRESS_ALLOW'] ?? '127.0.0.0/8,::1/128',
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// npm start: the whole system in one terminal, until Ctrl-C.
+import { join } from 'node:path';
+import { explainFailure } from './stack/failure.ts';
+import { startStack, type Stack } from './stack/index.ts';
+import { parseOptions, usage } from './stack/options.ts';
+import { welcome } from './stack/screen.ts';
+import { repositoryFolder } from './stack/services.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+// A reader that has gone, as in `npm start | head`, is no reason to stop.
+process.stdout.on('error', () => undefined);
+
+const twiceWithinMs = 1_000;
+let exitCodeOfEnd = 0;
+let stack: Stack | undefined;
+const stopping = listenForTheEnd();
+process.exitCode = await run();
+process.exit();
+
+async function run(): Promise<number> {
+  try {
+    const { help, fresh, replicas } = parseOptions(process.argv.slice(2));
+    if (help) {
+      say(usage);
+      return 0;
+    }
+    await using running = await startStack({
+      folder: join(repositoryFolder, '.local'),
+      fresh,
+      replicas,
+      say,
+      signal: stopping,
+    });
+    stack = running;
+    say(welcome(running));
+    if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener('abort', resolve));
+    say('Stopping …');
+  } catch (error) {
+    // Whoever is told to stop while it starts has done what was asked.
+    if (stopping.aborted) return exitCodeOfEnd;
+    const words = explainFailure(error);
+    process.stderr.write(`\n${words ?? (error instanceof Error ? error.stack : String(error))}\n`);
+    return 1;
+  }
+  say('Everything is stopped.');
+  return exitCodeOfEnd;
+}
+
+function listenForTheEnd(): AbortSignal {
+  const end = new AbortController();
+  let toldAt = 0;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (!end.signal.aborted) {
+        toldAt = performance.now();
+        end.abort();
+        return;
+      }
+      // npm passes on what the terminal sent us already: one Ctrl-C may arrive twice.
+      if (performance.now() - toldAt < twiceWithinMs) return;
+      stack?.abandon();
+      process.exit(1);
+    });
+  }
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`${error.stack}\n`);
+    exitCodeOfEnd = 1;
+    end.abort();
+  });
+  return end.signal;
+}
