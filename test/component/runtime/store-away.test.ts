@@ -87,7 +87,13 @@ async function expectEndedWithin(
 }
 
 async function untilConnected(): Promise<void> {
-  await expect.poll(() => store.connected, { timeout: 10_000, interval: 10 }).toBe(true);
+  const answers = (): Promise<boolean> =>
+    store.ping().then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(answers, { timeout: 10_000, interval: 10 }).toBe(true);
+  expect(store.connected).toBe(true);
 }
 
 async function expectAtWork(): Promise<void> {

@@ -7,6 +7,8 @@
 //
 //   asked every 0.5 s ── no answer for 2 s ──▶ away: what is under way fails, and so does what comes
 //                     ◀── the next answer ────
+//
+// An operation that ends well is an answer too, so that nothing but silence is taken for silence.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 
@@ -88,9 +90,8 @@ export function startPulse({ ask, passing, log }: PulseOptions): Pulse {
         return Promise.reject<T>(new DatabaseAway('MongoDB does not answer', { cause: reason }));
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       underWay.add(reject);
-      operation()
-        .then(resolve, reject)
-        .finally(() => underWay.delete(reject));
+      promise.then(answered, () => {}).finally(() => underWay.delete(reject));
+      operation().then(resolve, reject);
       return promise;
     },
     [Symbol.dispose]() {
