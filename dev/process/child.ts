@@ -9,7 +9,9 @@
 //   held      supervision is paused: a fault test wants it dead  held
 //   stopped   stopped by us, for good                            stopped
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
 import { sendSignal } from './identity.ts';
 import { messageOf } from './words.ts';
 
@@ -85,6 +87,7 @@ export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise
 }
 
 const linesKept = 40;
+const lastWordsMs = 100;
 
 class SupervisedChild implements Child {
   readonly #spec: ChildSpec;
@@ -175,19 +178,8 @@ class SupervisedChild implements Child {
     const ready = Promise.withResolvers<void>();
     this.#lastLines = [];
     this.#process = child;
-    this.#exit = new Promise<void>((resolve) => {
-      child.once('exit', (code, signal) => {
-        const how = signal === null ? `exit code ${code}` : signal;
-        this.#died(how);
-        ready.reject(new ChildDied(`${this.name} ended (${how}) before it was ready`, this.#lastLines));
-        resolve();
-      });
-      child.once('error', (cause) => {
-        if (child.pid !== undefined) return;
-        this.#died(cause.message);
-        ready.reject(cause);
-        resolve();
-      });
+    this.#exit = this.#follow(child).then((how) => {
+      ready.reject(new ChildDied(`${this.name} ended (${how}) before it was ready`, this.#lastLines));
     });
     if (child.pid !== undefined) this.#spec.onStart?.(child.pid);
     for (const input of [child.stdout, child.stderr]) {
@@ -209,10 +201,20 @@ class SupervisedChild implements Child {
     if (this.#isWanted()) this.#state = 'up';
   }
 
+  /** Resolves with how it ended, once its death has been dealt with. */
+  async #follow(child: ChildProcess): Promise<string> {
+    const closed = once(child, 'close').catch(() => undefined);
+    const how = await endOf(child);
+    this.#process = undefined;
+    // Its last words are read after its end. Its own children may keep its output open for longer.
+    await Promise.race([closed, wait(lastWordsMs)]);
+    this.#died(how);
+    return how;
+  }
+
   #died(how: string): void {
     const { firstMs, maxMs, settledAfterMs } = this.#spec.backoff;
     const wasUp = this.#state === 'up';
-    this.#process = undefined;
     if (this.#state === 'stopped') return;
     const mended = this.#state !== 'held' && this.#upSince !== 0;
     if (wasUp && performance.now() - this.#upSince > settledAfterMs) this.#deathsInARow = 0;
@@ -226,4 +228,14 @@ class SupervisedChild implements Child {
       this.start().catch(() => undefined);
     }, againInMs);
   }
+}
+
+/** One that cannot be started at all has ended too. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    child.on('error', (error) => {
+      if (child.pid === undefined) resolve(error.message);
+    });
+  });
 }
