@@ -1,0 +1,132 @@
+import { ConfigError } from '@integration-sync/runtime/config';
+import { openMetrics, type Metrics } from '@integration-sync/runtime/metrics';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { Counter } from 'prom-client';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+async function open(): Promise<Metrics> {
+  const metrics = await openMetrics({ service: 'catalog', port: 0 });
+  onTestFinished(() => metrics[Symbol.asyncDispose]());
+  return metrics;
+}
+
+/** The value of one line, such as `sync_requests_total{subject="a",…} 3`, found by its name and all its labels. */
+async function read(
+  { url }: Metrics,
+  name: string,
+  labels: Record<string, string>,
+): Promise<number | undefined> {
+  const text = await (await fetch(url)).text();
+  const wanted = Object.entries({ ...labels, service: 'catalog' }).map(
+    ([label, value]) => `${label}="${value}"`,
+  );
+  const line = text.split('\n').find((one) => {
+    const [, head, inside = ''] = /^(\w+)\{(.*)\} /.exec(one) ?? [];
+    return head === name && inside.split(',').toSorted().join() === wanted.toSorted().join();
+  });
+  return line === undefined ? undefined : Number(line.split(' ').at(-1));
+}
+
+describe('the metrics of a process', () => {
+  it('are served in the form that Prometheus reads', async () => {
+    const { url } = await open();
+    const answer = await fetch(url);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const text = await answer.text();
+    expect(text).toMatch(/^nodejs_eventloop_lag_seconds\{service="catalog"\} [\d.]+$/m);
+    expect(text).toMatch(/^process_resident_memory_bytes\{service="catalog"\} \d+$/m);
+  });
+
+  it('count requests by outcome, what went wrong on our side apart, and how long they took', async () => {
+    const metrics = await open();
+    const subject = 'svc.catalog.suppliers.push';
+    metrics.observeRequest({ subject, outcome: 'ok', seconds: 0.02 });
+    metrics.observeRequest({ subject, outcome: 'ok', seconds: 0.2 });
+    metrics.observeRequest({ subject, outcome: 'invalid_request', seconds: 0.001 });
+    metrics.observeRequest({ subject, outcome: 'unavailable', seconds: 3 });
+    metrics.observeRequest({ subject: 'svc.catalog.products.list', outcome: 'ok', seconds: 0.001 });
+
+    expect(await read(metrics, 'sync_requests_total', { subject, outcome: 'ok' })).toBe(2);
+    expect(await read(metrics, 'sync_requests_total', { subject, outcome: 'invalid_request' })).toBe(1);
+    expect(await read(metrics, 'sync_requests_total', { subject, outcome: 'unavailable' })).toBe(1);
+    expect(await read(metrics, 'sync_request_errors_total', { subject, outcome: 'unavailable' })).toBe(1);
+    expect(
+      await read(metrics, 'sync_request_errors_total', { subject, outcome: 'invalid_request' }),
+    ).toBeUndefined();
+    expect(await read(metrics, 'sync_request_errors_total', { subject, outcome: 'ok' })).toBeUndefined();
+    expect(await read(metrics, 'sync_request_seconds_count', { subject })).toBe(4);
+    expect(await read(metrics, 'sync_request_seconds_sum', { subject })).toBeCloseTo(3.221);
+    expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '0.025' })).toBe(2);
+    expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '2.5' })).toBe(3);
+  });
+
+  it('hold what a service counts itself', async () => {
+    const metrics = await open();
+    const records = new Counter({ name: 'records_total', help: 'Records.', registers: [metrics.registry] });
+    records.inc(7);
+    expect(await read(metrics, 'records_total', {})).toBe(7);
+  });
+
+  it.each([
+    ['GET', '/', 404],
+    ['GET', '/metrics/', 404],
+    ['GET', '/healthz', 404],
+    ['POST', '/metrics', 405],
+    ['DELETE', '/metrics', 405],
+    ['GET', '/metrics?name[]=x', 200],
+    ['HEAD', '/metrics', 200],
+  ])('and nothing else is served there: %s %s is %i', async (method, path, status) => {
+    const { url } = await open();
+    const answer = await fetch(new URL(path, url), { method });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null);
+  });
+
+  it('are kept apart where several run in one process', async () => {
+    const [one, other] = [await open(), await open()];
+    one.observeRequest({ subject: 'a', outcome: 'ok', seconds: 1 });
+    expect(await read(one, 'sync_requests_total', { subject: 'a', outcome: 'ok' })).toBe(1);
+    expect(await read(other, 'sync_requests_total', { subject: 'a', outcome: 'ok' })).toBeUndefined();
+  });
+
+  it('free their port, also while somebody is asking', async () => {
+    const metrics = await openMetrics({ service: 'catalog', port: 0 });
+    const { port } = new URL(metrics.url);
+    const asking = connect(Number(port), '127.0.0.1').on('error', () => {});
+    onTestFinished(() => void asking.destroy());
+    await once(asking, 'connect');
+    asking.write('GET /metrics HTTP/1.1\r\n');
+    await (await fetch(metrics.url)).text();
+    await metrics[Symbol.asyncDispose]();
+    await expect(fetch(metrics.url)).rejects.toThrow('fetch failed');
+    await using again = await openMetrics({ service: 'catalog', port: Number(port) });
+    expect((await fetch(again.url)).status).toBe(200);
+  });
+});
+
+describe('a port that cannot be had', () => {
+  it('is a wrong setting where it is taken, and its owner is left alone', async () => {
+    const owner = createServer((_request, response) => response.end('mine')).listen(0, '127.0.0.1');
+    onTestFinished(() => void owner.close());
+    await once(owner, 'listening');
+    const address = owner.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const opening = openMetrics({ service: 'catalog', port: address.port });
+    await expect(opening).rejects.toThrow(
+      new ConfigError([
+        `METRICS_PORT, METRICS_HOST: cannot listen on 127.0.0.1:${address.port} (the port is taken; choose another, or 0 for any free one)`,
+      ]),
+    );
+    expect(await (await fetch(`http://127.0.0.1:${address.port}`)).text()).toBe('mine');
+  });
+
+  it('is one where the address is not ours', async () => {
+    // 192.0.2.0/24 is for documentation: no machine has it.
+    const opening = openMetrics({ service: 'catalog', port: 0, host: '192.0.2.1' });
+    await expect(opening).rejects.toThrow(/^METRICS_PORT, METRICS_HOST: cannot listen on 192\.0\.2\.1:0 \(/);
+    await expect(opening).rejects.toBeInstanceOf(ConfigError);
+  });
+});
