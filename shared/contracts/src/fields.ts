@@ -62,6 +62,7 @@ export const optionalOrigin = (description: string) =>
 
 export const optionalHsCode = (description: string) =>
   optionalString({
+    maxLength: 500,
     format: 'hs-code',
     description,
     'x-expected': '2 to 12 digits, which dots, spaces and hyphens may separate',
@@ -77,6 +78,8 @@ export const optionalEmail = (description: string) =>
 
 export const optionalDate = (description: string) =>
   optionalString({
+    // A fraction of a second may have any number of digits, but not five million.
+    maxLength: 64,
     format: 'day-or-instant',
     description,
     'x-expected': 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset',
@@ -111,7 +114,7 @@ export const optionalAmount = (description: string) =>
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   country: (text) => text === '' || alpha2Codes.has(text.toUpperCase()),
   origin: (text) => text === '' || alpha2Codes.has(text.toUpperCase()) || alpha3Codes.has(text.toUpperCase()),
-  'hs-code': (text) => text === '' || /^\d{2,12}$/.test(text.replaceAll(/[.\s-]/g, '')),
+  'hs-code': (text) => text === '' || /^\d{2,12}$/.test(text.replaceAll(/[. -]/g, '')),
   address: (text) =>
     text === '' || /^[^\s@<>\p{Cc}\p{Cs}]+@[^\s@.<>\p{Cc}\p{Cs}]+(?:\.[^\s@.<>\p{Cc}\p{Cs}]+)+$/u.test(text),
   'day-or-instant': (text) => text === '' || parseInstant(text) !== undefined,

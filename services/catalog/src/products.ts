@@ -1,0 +1,66 @@
+// What a product is to the push and listing engine, and what catalog tells others about products.
+import { Failure, Product, ResolveProducts, type ResolvedProducts } from '@integration-sync/contracts';
+import type { BusHandler } from '@integration-sync/runtime/bus';
+import { storeFailure } from '@integration-sync/runtime/store';
+import type { Kind, Lookup } from '@integration-sync/sync';
+import { Check } from 'typebox/value';
+
+/** A product may point at a supplier, which has to be there. */
+export const productsKind = (suppliers: Lookup): Kind => ({
+  entityType: 'product',
+  plural: 'products',
+  idPrefix: 'prd',
+  schema: Product,
+  nameField: 'name',
+  reference: {
+    field: 'supplierExternalId',
+    notFound: (externalId) => `Supplier with externalId "${externalId}" not found. Sync suppliers first.`,
+    async find(externalIds, { integration }) {
+      const existing = await suppliers.existing(integration, externalIds);
+      return new Map([...existing].map((externalId) => [externalId, true]));
+    },
+  },
+});
+
+/** Answers which products exist and, when asked, with what a due-diligence draft takes from them. */
+export function resolveProducts(products: Lookup): BusHandler {
+  return async ({ integration, body }) => {
+    const { externalIds, withOrigin } = parseQuestion(body);
+    try {
+      const answer: ResolvedProducts = {
+        products: withOrigin
+          ? await readOrigins(products, integration, externalIds)
+          : await readExisting(products, integration, externalIds),
+      };
+      return {
+        body: JSON.stringify(answer),
+        logFields: { asked: externalIds.length, found: answer.products.length },
+      };
+    } catch (error) {
+      throw storeFailure(error);
+    }
+  };
+}
+
+function parseQuestion(body: Uint8Array): ResolveProducts {
+  const question: unknown = JSON.parse(new TextDecoder().decode(body));
+  if (!Check(ResolveProducts, question))
+    throw new Failure('invalid_request', 'The question is not of its form.');
+  return question;
+}
+
+async function readOrigins(products: Lookup, integration: string, externalIds: readonly string[]) {
+  const found = await products.read(integration, externalIds);
+  return [...found].map(([externalId, { hsCode, country }]) => ({
+    externalId,
+    hsCode: textOrNull(hsCode),
+    country: textOrNull(country),
+  }));
+}
+
+async function readExisting(products: Lookup, integration: string, externalIds: readonly string[]) {
+  const existing = await products.existing(integration, externalIds);
+  return [...existing].map((externalId) => ({ externalId, hsCode: null, country: null }));
+}
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);

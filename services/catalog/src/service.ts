@@ -1,0 +1,80 @@
+// The catalog service: suppliers and products. This file is its wiring, in order, and nothing else.
+import { healthSubject, subjects } from '@integration-sync/contracts';
+import { openBus } from '@integration-sync/runtime/bus';
+import { openLog, type Log } from '@integration-sync/runtime/log';
+import { openMetrics } from '@integration-sync/runtime/metrics';
+import { openStore } from '@integration-sync/runtime/store';
+import { checkHealth, openLookup, openSync, type Stage } from '@integration-sync/sync';
+import type { CatalogConfig } from './config.ts';
+import { productsKind, resolveProducts } from './products.ts';
+import { suppliers } from './suppliers.ts';
+
+export interface Catalog extends AsyncDisposable {
+  readonly metricsUrl: string;
+}
+
+export interface CatalogDeps {
+  now?: () => number;
+  log?: Log;
+  onStage?: (stage: Stage) => Promise<void>;
+  /** Ends the wait for engines that do not come. */
+  signal?: AbortSignal;
+}
+
+export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}): Promise<Catalog> {
+  const { log = openLog({ service: 'catalog', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  await using starting = new AsyncDisposableStack();
+  const metrics = starting.use(
+    await openMetrics({ service: 'catalog', port: config.METRICS_PORT, host: config.METRICS_HOST }),
+  );
+  const store = starting.use(
+    await openStore({
+      url: config.MONGODB_URL,
+      database: config.MONGODB_DATABASE,
+      poolSize: config.MONGODB_POOL_SIZE,
+      log,
+      ...(signal === undefined ? {} : { signal }),
+    }),
+  );
+  const bus = starting.use(
+    await openBus({
+      url: config.NATS_URL,
+      name: 'catalog',
+      log,
+      observe: (seen) => metrics.observeRequest(seen),
+    }),
+  );
+  const products = productsKind(openLookup(store, suppliers));
+  const sync = starting.use(
+    await openSync({
+      service: 'catalog',
+      store,
+      bus,
+      log,
+      kinds: [suppliers, products],
+      streamReplicas: config.STREAM_REPLICAS,
+      now,
+      onStage,
+    }),
+  );
+  starting.use(
+    await bus.serve({
+      service: 'catalog',
+      version: '1.0.0',
+      description: 'Suppliers and products: pushes, listings, and what others ask about them',
+      inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+      handlers: {
+        [subjects.suppliersPush]: sync.push(suppliers),
+        [subjects.suppliersList]: sync.list(suppliers),
+        [subjects.productsPush]: sync.push(products),
+        [subjects.productsList]: sync.list(products),
+        [subjects.productsResolve]: resolveProducts(openLookup(store, products)),
+        [healthSubject('catalog')]: checkHealth(store),
+      },
+      quiet: [healthSubject('catalog')],
+    }),
+  );
+  log.info({ metrics: metrics.url }, 'serving');
+  const running = starting.move();
+  return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

@@ -1,0 +1,75 @@
+// The events of one push, made from its journal entry alone, so that whoever makes them, and however often,
+// makes the same ones: same ids, same bytes, same order.
+import {
+  eventSubject,
+  type DdsEntry,
+  type EntityType,
+  type EventBody,
+  type EventKind,
+} from '@integration-sync/contracts';
+import type { Counts } from './answer.ts';
+import { eventId } from './ids.ts';
+import type { Outcome } from './outcome.ts';
+
+export interface Announcement {
+  syncId: string;
+  integration: string;
+  entityType: EntityType;
+  counts: Counts;
+  startedAt: Date;
+  completedAt: Date;
+  /** Those that the push did something to, in the order of their places. */
+  records: readonly AnnouncedRecord[];
+}
+
+export interface AnnouncedRecord {
+  place: number;
+  internalId: string;
+  externalId: string;
+  outcome: Outcome;
+  draft?: DdsEntry;
+}
+
+export interface EventMessage {
+  subject: string;
+  id: string;
+  body: string;
+}
+
+export function makeEvents(announcement: Announcement): EventMessage[] {
+  const { syncId, integration, entityType, counts, records } = announcement;
+  const timestamp = announcement.completedAt.toISOString();
+
+  const message = <Kind extends EventKind>(
+    event: Kind,
+    id: string,
+    data: EventBody<Kind>['data'],
+  ): EventMessage => {
+    const body: EventBody<Kind> = { event, timestamp, integrationId: integration, data };
+    return { subject: eventSubject(integration, event), id, body: JSON.stringify(body) };
+  };
+
+  const ofRecords = records.flatMap(({ place, externalId, internalId, outcome }) => {
+    if (outcome.created) {
+      return [
+        message(`${entityType}.created`, eventId(syncId, `created-${place}`), { externalId, internalId }),
+      ];
+    }
+    if (outcome.changed.length === 0) return [];
+    const data = { externalId, internalId, changedFields: [...outcome.changed] };
+    return [message(`${entityType}.updated`, eventId(syncId, `updated-${place}`), data)];
+  });
+  const ofDrafts = records.flatMap(({ place, draft }) =>
+    draft === undefined ? [] : [message('dds.created', eventId(syncId, `drafted-${place}`), draft)],
+  );
+  const completed = message('sync.completed', eventId(syncId, 'completed'), {
+    syncId,
+    entityType,
+    created: counts.created,
+    updated: counts.updated,
+    failed: counts.failed,
+    startedAt: announcement.startedAt.toISOString(),
+    completedAt: timestamp,
+  });
+  return [...ofRecords, ...ofDrafts, completed];
+}

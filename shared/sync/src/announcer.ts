@@ -1,0 +1,84 @@
+// Publishes the events of pushes that were answered, in the background and in the order of their completion. It
+// may fail, or be left behind: the journal entry stays due, and the sweeper does it again under the same ids.
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import { makeEvents, type Announcement } from './announcement.ts';
+import type { Clock } from './clock.ts';
+import type { Stage } from './engine.ts';
+import type { Journal } from './journal.ts';
+
+export interface Announcer extends AsyncDisposable {
+  /** Takes it in hand, unless there is too much in hand already. */
+  announce(announcement: Announcement): void;
+}
+
+export interface AnnouncerOptions {
+  bus: Pick<Bus, 'publishBatch'>;
+  journal: Pick<Journal, 'markAnnounced'>;
+  log: Log;
+  now: Clock;
+  reach: (stage: Stage) => Promise<void>;
+}
+
+/** Publishing at once hides the way to the disk and back; more would only hold more memory. */
+const lanesMax = 4;
+const waitingMax = 64;
+
+export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOptions): Announcer {
+  const waiting: Announcement[] = [];
+  const underWay = new Set<Promise<void>>();
+  let busyLanes = 0;
+  let published: string[] = [];
+  let marking: Promise<void> | undefined;
+
+  const follow = (work: Promise<void>): void => {
+    const followed = work.finally(() => underWay.delete(followed));
+    underWay.add(followed);
+  };
+
+  /** One update for all that were published while the one before was under way. */
+  const mark = async (): Promise<void> => {
+    while (published.length > 0) {
+      const syncIds = published;
+      published = [];
+      await journal
+        .markAnnounced(syncIds, new Date(now()))
+        .catch((error: unknown) => log.warn({ err: error, syncIds }, 'announced, but not noted as such'));
+    }
+    marking = undefined;
+  };
+
+  const publish = async (announcement: Announcement): Promise<void> => {
+    const { syncId } = announcement;
+    try {
+      await bus.publishBatch(makeEvents(announcement));
+      await reach('after-publish');
+    } catch (error) {
+      log.warn({ err: error, syncId }, 'announcing is left to the sweeper');
+      return;
+    }
+    published.push(syncId);
+    if (marking === undefined) follow((marking = mark()));
+  };
+
+  const publishAll = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await publish(next);
+    busyLanes -= 1;
+  };
+
+  return {
+    announce(announcement) {
+      if (waiting.length >= waitingMax) {
+        log.warn({ syncId: announcement.syncId }, 'too much to announce, left to the sweeper');
+        return;
+      }
+      waiting.push(announcement);
+      if (busyLanes === lanesMax) return;
+      busyLanes += 1;
+      follow(publishAll());
+    },
+    async [Symbol.asyncDispose]() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// What a push is answered with: an entry per pushed item, in the pushed order, and the counts.
+import type { PushError, PushRecord } from '@integration-sync/contracts';
+import type { PushedRecord } from './fold.ts';
+
+export interface Rejected {
+  position: number;
+  /** Empty where the item has no usable one. */
+  externalId: string;
+  reasons: readonly string[];
+}
+
+export interface Settled {
+  record: PushedRecord;
+  created: boolean;
+  /** How many of its items changed nothing. */
+  idle: number;
+}
+
+export interface Counts {
+  created: number;
+  updated: number;
+  /** The part of `updated` that changed nothing. */
+  unchanged: number;
+  failed: number;
+}
+
+export function countItems(settled: readonly Settled[], rejected: readonly Rejected[]): Counts {
+  const counts = { created: 0, updated: 0, unchanged: 0, failed: rejected.length };
+  for (const { record, created, idle } of settled) {
+    const ofExisting = record.items.length - (created ? 1 : 0);
+    counts.created += created ? 1 : 0;
+    counts.updated += ofExisting;
+    counts.unchanged += idle;
+  }
+  return counts;
+}
+
+export function answerItems(
+  settled: readonly Settled[],
+  rejected: readonly Rejected[],
+): { success: boolean; errors: PushError[]; records: PushRecord[] } {
+  const records: PushRecord[] = [];
+  for (const { record, created } of settled) {
+    const { externalId, internalId } = record;
+    for (const [nth, position] of record.positions.entries()) {
+      records[position] = { externalId, internalId, status: created && nth === 0 ? 'CREATED' : 'UPDATED' };
+    }
+  }
+  for (const { position, externalId } of rejected) {
+    records[position] = { externalId, internalId: '', status: 'ERROR' };
+  }
+  const errors = rejected
+    .toSorted((one, other) => one.position - other.position)
+    .map(({ externalId, reasons }) => ({ externalId, error: reasons.join('; ') }));
+  return { success: errors.length === 0, errors, records };
+}

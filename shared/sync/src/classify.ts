@@ -1,0 +1,44 @@
+// Which records of a push are new, which change, and which stay as they are. Pure; what the database then says
+// may move a new one to the others.
+import { foldItems, type Folded, type PushedRecord } from './fold.ts';
+import type { FieldReader } from './fields.ts';
+import type { Fields } from './kind.ts';
+
+/** What was read of a record that is there already. */
+export interface Stored {
+  fields: Fields;
+  /** The push that last changed it, or created it: two reads with the same one have seen the same fields. */
+  push: string;
+  /** What that push changed; nothing where it created the record. */
+  changed?: readonly string[];
+}
+
+export interface Fresh {
+  record: PushedRecord;
+  folded: Folded;
+}
+
+export interface Known extends Fresh {
+  stored: Stored;
+}
+
+export interface Sorted {
+  fresh: Fresh[];
+  changed: Known[];
+  unchanged: Known[];
+}
+
+export function sortRecords(
+  reader: FieldReader,
+  records: readonly PushedRecord[],
+  storedById: ReadonlyMap<string, Stored>,
+): Sorted {
+  const sorted: Sorted = { fresh: [], changed: [], unchanged: [] };
+  for (const record of records) {
+    const stored = storedById.get(record.internalId);
+    const folded = foldItems(reader, stored?.fields, record.items);
+    if (stored === undefined) sorted.fresh.push({ record, folded });
+    else (folded.changes.size > 0 ? sorted.changed : sorted.unchanged).push({ record, folded, stored });
+  }
+  return sorted;
+}

@@ -1,0 +1,47 @@
+// What the steps of a push, a listing and a recovery share within one process.
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Announcer } from './announcer.ts';
+import type { Clock } from './clock.ts';
+import type { Drafts } from './drafts.ts';
+import type { FieldReader } from './fields.ts';
+import type { Heads } from './heads.ts';
+import type { Journal } from './journal.ts';
+import type { Kind } from './kind.ts';
+import type { Records } from './records.ts';
+import type { RememberedIds } from './remembered.ts';
+import type { Validator } from './validate.ts';
+
+/** The places at which a test may stop the process. */
+export const stages = [
+  'before-entry',
+  'after-entry',
+  'amid-writes',
+  'after-writes',
+  'before-answer',
+  'after-publish',
+] as const;
+export type Stage = (typeof stages)[number];
+
+export interface Engine {
+  log: Log;
+  bus: Bus;
+  now: Clock;
+  /** Names this process in the journal. */
+  owner: string;
+  journal: Journal;
+  heads: Heads;
+  announcer: Announcer;
+  /** Pushes that are known to be past their writing. */
+  settledPushes: RememberedIds;
+  reach(stage: Stage): Promise<void>;
+}
+
+export interface KindEngine {
+  kind: Kind;
+  validate: Validator;
+  reader: FieldReader;
+  records: Records;
+  /** For a kind that drafts statements. */
+  drafts: Drafts | undefined;
+}

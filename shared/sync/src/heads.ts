@@ -1,0 +1,89 @@
+// One small document per integration and kind, which every push of them passes through: how many records there
+// are, and the time of synchronisation that was last handed out.
+//
+//   open    before a push writes: takes a stamp that is later than every one before it, and is noted as open
+//   close   after it has written: no longer open, its new records counted
+//
+// So a reader that sees the stamp and who is open knows up to which time nothing can appear any more, whatever
+// the clocks of the replicas say. `open` also makes closing count exactly once, whoever does it.
+import type { Collection, Store } from '@integration-sync/runtime/store';
+import { sortStoreError } from '@integration-sync/runtime/store';
+
+export interface Head {
+  _id: string;
+  total: number;
+  /** Epoch milliseconds; only ever grows. */
+  stamp: number;
+  /** By sync id, a time before which its push has stamped nothing. */
+  open: Readonly<Record<string, number>>;
+}
+
+export interface Heads {
+  /** Resolves with the time at which everything that the push writes was synchronised. */
+  open(key: string, syncId: string): Promise<Date>;
+  /** Whether the push was open until now. */
+  close(key: string, syncId: string, added: number): Promise<boolean>;
+  read(key: string): Promise<Head>;
+}
+
+/** Neither part can hold a slash. */
+export const headKey = (integration: string, listed: string): string => `${integration}/${listed}`;
+
+export function openHeads(store: Store, collection: string, now: () => number): Heads {
+  const heads = store.collection<Head>(collection);
+  const stampOnly = { projection: { stamp: 1 } } as const;
+
+  const open = async (key: string, syncId: string): Promise<Date> => {
+    const at = now();
+    const before = await heads.findOneAndUpdate(
+      { _id: key },
+      { $max: { stamp: at }, $set: { [`open.${syncId}`]: at } },
+      stampOnly,
+    );
+    if (before === null) {
+      await makeHead(heads, key);
+      return open(key, syncId);
+    }
+    if (at > before.stamp) return new Date(at);
+    // Somebody was at this millisecond already, or has a faster clock.
+    const after = await heads.findOneAndUpdate(
+      { _id: key },
+      { $inc: { stamp: 1 } },
+      { ...stampOnly, returnDocument: 'after' },
+    );
+    return new Date(after?.stamp ?? before.stamp + 1);
+  };
+
+  return {
+    open,
+    async close(key, syncId, added) {
+      const name = `open.${syncId}`;
+      const { matchedCount } = await heads.updateOne(
+        { _id: key, [name]: { $exists: true } },
+        { $unset: { [name]: '' }, ...(added === 0 ? {} : { $inc: { total: added } }) },
+      );
+      return matchedCount === 1;
+    },
+    async read(key) {
+      return (await heads.findOne({ _id: key })) ?? { _id: key, total: 0, stamp: 0, open: {} };
+    },
+  };
+}
+
+/** Inserted, not upserted: two upserts at once may both believe that they made it. */
+async function makeHead(heads: Collection<Head>, key: string): Promise<void> {
+  try {
+    await heads.insertOne({ _id: key, total: 0, stamp: 0, open: {} });
+  } catch (error) {
+    if (sortStoreError(error) !== 'duplicate') throw error;
+  }
+}
+
+/**
+ * The time up to which whatever is synchronised has been written: nothing will appear any more with a
+ * `lastSyncedAt` of this or earlier.
+ */
+export function settledUntil(head: Pick<Head, 'stamp' | 'open'>): Date {
+  const open = Object.values(head.open);
+  return new Date(open.length === 0 ? head.stamp : Math.min(...open) - 1);
+}

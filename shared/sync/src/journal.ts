@@ -1,0 +1,147 @@
+// The journal: write-ahead log, outbox and sync history in one. One entry per push.
+//
+//   writing     its records are being written; nobody has been answered. Shown as running.
+//   written     answered, or about to be; its events may still be due. Shown as completed.
+//   announced   its events are on the stream. Kept for the history, then expires.
+//
+// `due` says from when on somebody else may take the entry over: it stands on every entry that is not announced,
+// and only there. `owner` says who has it in hand: whoever takes it over replaces it, and from then on the one
+// before can no longer complete it.
+import type { EntityType } from '@integration-sync/contracts';
+import { limits } from '@integration-sync/contracts';
+import type { NamedIndex, Store } from '@integration-sync/runtime/store';
+import type { Counts } from './answer.ts';
+
+export interface Entry extends Counts {
+  /** The sync id. */
+  _id: string;
+  integration: string;
+  entityType: EntityType;
+  state: 'writing' | 'written' | 'announced';
+  owner: string;
+  due?: Date;
+  startedAt: Date;
+  completedAt: Date | null;
+  /** The records of the push in the order of their places: their hashes, 16 bytes each. */
+  ids?: Uint8Array;
+  drafting: boolean;
+  drafted: number;
+  /** By internal id, what this push changed in records that another one has changed again before it settled. */
+  evidence?: Readonly<Record<string, readonly string[]>>;
+  /** What the push did to its records, and the names of the fields that this is said with. */
+  outcomes?: Uint8Array;
+  fields?: readonly string[];
+  /** Its writer came back after somebody else had settled it. */
+  reopened?: true;
+}
+
+/** What is known once a push has written. */
+export type Completion = Counts &
+  Pick<Entry, 'drafted'> &
+  Required<Pick<Entry, 'outcomes' | 'fields'>> & { completedAt: Date };
+
+export interface LeftBehind {
+  syncId: string;
+  due: Date;
+}
+
+export interface Journal {
+  insert(entry: Entry): Promise<void>;
+  /** False if the entry is no longer in the hands of `owner`. */
+  complete(syncId: string, owner: string, completion: Completion): Promise<boolean>;
+  markAnnounced(syncIds: readonly string[], at: Date): Promise<void>;
+  /** Those that nobody has in hand any more, the longest waiting first. */
+  leftBehind(at: Date, countMax: number): Promise<LeftBehind[]>;
+  /** Takes one over, unless somebody else did. */
+  claim(left: LeftBehind, owner: string, at: Date): Promise<Entry | undefined>;
+  remove(syncId: string, owner: string): Promise<void>;
+  /** Puts an entry back to be settled once more, with all that its writer knows. */
+  reopen(entry: Entry, at: Date): Promise<void>;
+  writingAmong(syncIds: readonly string[]): Promise<Set<string>>;
+  keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
+}
+
+/** How long an entry is left to whoever has it in hand. */
+export const handMs = 15_000;
+
+export const journalIndexes: readonly NamedIndex[] = [
+  { name: 'history', key: { integration: 1, _id: -1 } },
+  { name: 'left-behind', key: { due: 1 }, sparse: true },
+  { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 },
+];
+
+export const journalCollection = (service: string): string => `${service}_journal`;
+
+const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
+
+export const dueAfter = (at: Date): Date => new Date(at.getTime() + handMs);
+
+export function openJournal(store: Store, collection: string): Journal {
+  const entries = store.collection<Entry & { expireAt?: Date }>(collection);
+  return {
+    async insert(entry) {
+      await entries.insertOne(entry);
+    },
+    async complete(syncId, owner, completion) {
+      const { matchedCount } = await entries.updateOne(
+        { _id: syncId, owner, state: 'writing' },
+        {
+          $set: { ...completion, state: 'written', due: dueAfter(completion.completedAt) },
+          $unset: { evidence: '', reopened: '' },
+        },
+      );
+      return matchedCount === 1;
+    },
+    async markAnnounced(syncIds, at) {
+      await entries.updateMany(
+        { _id: { $in: [...syncIds] }, state: 'written' },
+        {
+          $set: { state: 'announced', expireAt: new Date(at.getTime() + keptMs) },
+          $unset: { due: '', ids: '', outcomes: '', fields: '' },
+        },
+      );
+    },
+    async leftBehind(at, countMax) {
+      const found = await entries
+        .find({ due: { $lte: at } }, { projection: { due: 1 } })
+        .hint('left-behind')
+        .sort({ due: 1 })
+        .limit(countMax)
+        .toArray();
+      return found.flatMap(({ _id, due }) => (due === undefined ? [] : [{ syncId: _id, due }]));
+    },
+    async claim({ syncId, due }, owner, at) {
+      const claimed = await entries.findOneAndUpdate(
+        { _id: syncId, due },
+        { $set: { owner, due: dueAfter(at) } },
+        { returnDocument: 'after', promoteBuffers: true },
+      );
+      return claimed ?? undefined;
+    },
+    async remove(syncId, owner) {
+      await entries.deleteOne({ _id: syncId, owner, state: 'writing' });
+    },
+    async reopen(entry, at) {
+      const { _id, ids, evidence = {} } = entry;
+      const again = { state: 'writing', owner: '', due: at, reopened: true } as const;
+      const known = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
+      const { matchedCount } = await entries.updateOne(
+        { _id },
+        { $set: { ...again, ids, ...Object.fromEntries(known) }, $unset: { expireAt: '' } },
+      );
+      // It had done nothing when it was settled, and so it was removed.
+      if (matchedCount === 0) await entries.insertOne({ ...entry, ...again });
+    },
+    async writingAmong(syncIds) {
+      if (syncIds.length === 0) return new Set();
+      const found = await entries
+        .find({ _id: { $in: [...syncIds] }, state: 'writing' }, { projection: { _id: 1 } })
+        .toArray();
+      return new Set(found.map(({ _id }) => _id));
+    },
+    async keepEvidence(syncId, changedById) {
+      const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);
+      await entries.updateOne({ _id: syncId, state: 'writing' }, { $set: Object.fromEntries(evidence) });
+    },
+  };
+}

@@ -1,0 +1,62 @@
+// What a kind of record is to this engine: a small declaration. Everything else that happens to suppliers,
+// products and batches is the same.
+import type { DdsEntry, EntityType } from '@integration-sync/contracts';
+import type { TObject } from 'typebox';
+
+/** An item as it was pushed, once it is known to be right; a field may still be null or empty, to clear it. */
+export type Item = Readonly<Record<string, unknown>>;
+
+export type FieldValue = string | number | boolean | readonly string[];
+
+/** What a record holds. A field that was never given, or was cleared, is absent. */
+export type Fields = Readonly<Record<string, FieldValue>>;
+
+/** On whose behalf a question is asked, and until when its answer is of use. */
+export interface Asking {
+  integration: string;
+  requestId: string;
+  deadline: number;
+  /** Whether what the referenced records hold is wanted, and not just that they exist. */
+  withContent: boolean;
+}
+
+/** A field that names a record of another kind, which has to be there already. */
+export interface Reference<Found> {
+  field: string;
+  notFound: (externalId: string) => string;
+  /** Those of the given ones that exist. Throws a `Failure` when that cannot be found out. */
+  find(externalIds: readonly string[], asking: Asking): Promise<ReadonlyMap<string, Found>>;
+}
+
+/** A statement that is drafted once for a record, when the push asks for it. */
+export interface Drafting<Found> {
+  /** The top-level boolean of the push body that asks for drafts. */
+  flag: string;
+  collection: string;
+  idOf: (internalId: string) => string;
+  draft(record: DraftedRecord, found: Found | undefined): DdsEntry;
+}
+
+export interface DraftedRecord {
+  internalId: string;
+  externalId: string;
+  fields: Fields;
+}
+
+export interface Kind<Found = unknown> {
+  entityType: EntityType;
+  /** The array in a push body, the collection in the database and the last part of the listing's path. */
+  plural: string;
+  /** Of internal ids: `sup` makes `sup_3f1c…`. */
+  idPrefix: string;
+  /** Says of each field what is right, in JSON Schema. The order of its properties is the order of fields. */
+  schema: TObject;
+  /** The field that a listing shows as the record's name. */
+  nameField: string;
+  reference?: Reference<Found>;
+  drafting?: Drafting<Found>;
+}
+
+/** The names of everything that an item may set, which is all but its key. */
+export const fieldNames = (kind: Kind): string[] =>
+  Object.keys(kind.schema.properties).filter((name) => name !== 'externalId');

@@ -1,0 +1,70 @@
+// How a push stands in the journal and in the heads of its listings: begun before its first write, completed
+// after its last.
+import { Failure } from '@integration-sync/contracts';
+import type { Announcement } from './announcement.ts';
+import type { Engine } from './engine.ts';
+import type { Completion } from './journal.ts';
+import { concludeRun, entryOf, headKeys, type Run, type Written } from './run.ts';
+
+/** The times at which what follows is synchronised. */
+export interface Stamps {
+  records: Date;
+  drafts: Date;
+}
+
+export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
+  // The entry comes first: whatever is open in a head has an entry by which it is closed, if not by us.
+  await engine.journal.insert(entryOf(engine, run));
+  const keys = headKeys(run);
+  const [records, drafts] = await Promise.all([
+    engine.heads.open(keys.records, run.syncId),
+    keys.drafts === undefined ? undefined : engine.heads.open(keys.drafts, run.syncId),
+  ]);
+  return { records, drafts: drafts ?? records };
+}
+
+/** The point of no return: from here on the push is answered with what it did, and announced. */
+export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
+  const completedAt = new Date(engine.now());
+  const { completion, announcement } = concludeRun(run, written, completedAt);
+  const complete = (): Promise<boolean> => engine.journal.complete(run.syncId, engine.owner, completion);
+  const close = (): Promise<unknown> => closeHeads(engine, run, completion);
+
+  if (run.elapsedMs() < surelyOursMs) {
+    const [kept] = await Promise.all([complete(), close()]);
+    if (!kept) await giveBack(engine, run, written);
+  } else if (await complete()) {
+    await close();
+  } else {
+    await giveBack(engine, run, written);
+  }
+  return announcement;
+}
+
+/** So long nobody else can have looked at what was written, and it does not matter who counts it. */
+const surelyOursMs = 10_000;
+
+/** A push that accepted nothing has nothing to lose between its beginning and its end. */
+export async function recordIdleRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
+  const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
+  await engine.journal.insert({ ...entryOf(engine, run), ...completion, state: 'written' });
+  return announcement;
+}
+
+async function closeHeads(engine: Engine, run: Run, { created, drafted }: Completion): Promise<void> {
+  const keys = headKeys(run);
+  await Promise.all([
+    engine.heads.close(keys.records, run.syncId, created),
+    keys.drafts === undefined ? undefined : engine.heads.close(keys.drafts, run.syncId, drafted),
+  ]);
+}
+
+/** Somebody took us for dead and settled what had been written until then: let it be settled again. */
+async function giveBack(engine: Engine, run: Run, { settled }: Written): Promise<never> {
+  const changed = settled.filter((one) => one.changed.length > 0);
+  const evidence = Object.fromEntries(
+    changed.map(({ record, changed: names }) => [record.internalId, names]),
+  );
+  await engine.journal.reopen({ ...entryOf(engine, run), evidence }, new Date(engine.now()));
+  throw new Failure('unavailable', 'The push took too long; push it again.', { retryAfterSeconds: 1 });
+}

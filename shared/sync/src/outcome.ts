@@ -1,0 +1,41 @@
+// What a push did to its records, small enough to be kept in its journal entry until its events are out: two
+// bytes a record, in the order of places.
+//
+//   bit 15       the push created the record
+//   bit 14       the push drafted a statement for it
+//   bits 0–13    which fields it changed, in the order of the entry's list of field names
+export interface Outcome {
+  created: boolean;
+  drafted: boolean;
+  changed: readonly string[];
+}
+
+export const untouched: Outcome = { created: false, drafted: false, changed: [] };
+
+const createdBit = 1 << 15;
+const draftedBit = 1 << 14;
+const fieldsMax = 14;
+const bytesEach = 2;
+
+export function packOutcomes(outcomes: readonly Outcome[], fields: readonly string[]): Uint8Array {
+  if (fields.length > fieldsMax) throw new Error(`${fields.length} fields do not fit into ${fieldsMax} bits`);
+  const packed = Buffer.alloc(outcomes.length * bytesEach);
+  for (const [place, { created, drafted, changed }] of outcomes.entries()) {
+    let bits = (created ? createdBit : 0) | (drafted ? draftedBit : 0);
+    for (const name of changed) bits |= 1 << fields.indexOf(name);
+    packed.writeUInt16BE(bits, place * bytesEach);
+  }
+  return packed;
+}
+
+export function unpackOutcomes(packed: Uint8Array, fields: readonly string[]): Outcome[] {
+  const view = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
+  return Array.from({ length: packed.byteLength / bytesEach }, (_, place) => {
+    const bits = view.readUInt16BE(place * bytesEach);
+    return {
+      created: (bits & createdBit) !== 0,
+      drafted: (bits & draftedBit) !== 0,
+      changed: fields.filter((_name, index) => (bits & (1 << index)) !== 0),
+    };
+  });
+}

@@ -1,0 +1,162 @@
+// The records of one kind in the database. Keys and field names in every query come from code, values only as
+// operands of plain operators.
+import { duplicateIndexes, type AnyBulkWriteOperation, type Store } from '@integration-sync/runtime/store';
+import type { Fresh, Known, Stored } from './classify.ts';
+import type { Trace } from './examine.ts';
+import { orderOf } from './ids.ts';
+import type { Fields } from './kind.ts';
+
+export interface RecordDocument {
+  /** The internal id. */
+  _id: string;
+  integration: string;
+  externalId: string;
+  fields: Fields;
+  /** Where it stands among all records of its kind. Holds the push that created it, for ever. */
+  order: string;
+  /** The push that last changed it, or created it. */
+  push: string;
+  changed?: string[];
+  lastSyncedAt: Date;
+}
+
+/** What is the same for everything that a push writes. */
+export interface Writing {
+  integration: string;
+  syncId: string;
+  at: Date;
+}
+
+export interface Records {
+  read(internalIds: readonly string[]): Promise<Map<string, Stored>>;
+  /** Returns those that somebody else has created meanwhile. */
+  insert(fresh: readonly Fresh[], writing: Writing): Promise<Fresh[]>;
+  /** Returns those that somebody else has changed since they were read. */
+  change(known: readonly Known[], writing: Writing): Promise<Known[]>;
+  /** Notes that they are as they should be. */
+  touch(known: readonly Known[], writing: Writing): Promise<void>;
+  trace(internalIds: readonly string[]): Promise<Map<string, Trace>>;
+  /** Moves the time of what the push has written. */
+  stamp(internalIds: readonly string[], syncId: string, at: Date): Promise<void>;
+}
+
+export function openRecords(store: Store, collection: string): Records {
+  const records = store.collection<RecordDocument>(collection);
+
+  const ownAmong = async (ids: readonly string[], push: string): Promise<Set<string>> => {
+    const found = await records
+      .find({ _id: { $in: [...ids] }, push }, { projection: { _id: 1 }, ...wholeAnswer(ids.length) })
+      .toArray();
+    return new Set(found.map(({ _id }) => _id));
+  };
+
+  return {
+    async read(internalIds) {
+      if (internalIds.length === 0) return new Map();
+      const found = await records
+        .find<Pick<RecordDocument, '_id' | 'fields' | 'push' | 'changed'>>(
+          { _id: { $in: [...internalIds] } },
+          { projection: { fields: 1, push: 1, changed: 1 }, ...wholeAnswer(internalIds.length) },
+        )
+        .toArray();
+      return new Map(found.map((stored) => [stored._id, stored]));
+    },
+
+    async insert(fresh, writing) {
+      if (fresh.length === 0) return [];
+      const inOrder = byId(fresh);
+      try {
+        await records.insertMany(
+          inOrder.map((one) => documentOf(one, writing)),
+          { ordered: false },
+        );
+        return [];
+      } catch (error) {
+        return duplicateIndexes(error).flatMap((index) => inOrder[index] ?? []);
+      }
+    },
+
+    async change(known, writing) {
+      if (known.length === 0) return [];
+      const { matchedCount } = await records.bulkWrite(
+        byId(known).map((one) => changeOf(one, writing)),
+        { ordered: false },
+      );
+      if (matchedCount === known.length) return [];
+      const won = await ownAmong(
+        known.map(({ record }) => record.internalId),
+        writing.syncId,
+      );
+      return known.filter(({ record }) => !won.has(record.internalId));
+    },
+
+    async touch(known, { at }) {
+      if (known.length === 0) return;
+      const ids = byId(known).map(({ record }) => record.internalId);
+      await records.updateMany({ _id: { $in: ids } }, { $max: { lastSyncedAt: at } });
+    },
+
+    async trace(internalIds) {
+      if (internalIds.length === 0) return new Map();
+      const found = await records
+        .find<Trace & { _id: string }>(
+          { _id: { $in: [...internalIds] } },
+          {
+            projection: { externalId: 1, order: 1, push: 1, changed: 1 },
+            ...wholeAnswer(internalIds.length),
+          },
+        )
+        .toArray();
+      return new Map(found.map((trace) => [trace._id, trace]));
+    },
+
+    async stamp(internalIds, syncId, at) {
+      await records.updateMany(
+        { _id: { $in: [...internalIds] }, push: syncId },
+        { $max: { lastSyncedAt: at } },
+      );
+    },
+  };
+}
+
+/** One round trip, where the driver would otherwise ask for the first hundred and then for the rest. */
+export const wholeAnswer = (count: number) => ({ batchSize: count + 1, singleBatch: true });
+
+/** Everybody writes in the same order, so that nobody waits in a circle. */
+const byId = <One extends Fresh>(several: readonly One[]): One[] =>
+  several.toSorted((one, other) => (one.record.internalId < other.record.internalId ? -1 : 1));
+
+function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writing): RecordDocument {
+  return {
+    _id: record.internalId,
+    integration,
+    externalId: record.externalId,
+    fields: folded.fields,
+    order: orderOf(syncId, record.place),
+    push: syncId,
+    lastSyncedAt: at,
+  };
+}
+
+/** Takes effect only on what was read: the push that last changed it stands for everything in it. */
+function changeOf(
+  { record, folded, stored }: Known,
+  { syncId, at }: Writing,
+): AnyBulkWriteOperation<RecordDocument> {
+  const set: Record<string, unknown> = { push: syncId, changed: [...folded.changes.keys()] };
+  const unset: Record<string, ''> = {};
+  for (const [name, value] of folded.changes) {
+    if (value === undefined) unset[`fields.${name}`] = '';
+    else set[`fields.${name}`] = value;
+  }
+  return {
+    updateOne: {
+      filter: { _id: record.internalId, push: stored.push },
+      update: {
+        $set: set,
+        $max: { lastSyncedAt: at },
+        ...(Object.keys(unset).length === 0 ? {} : { $unset: unset }),
+      },
+    },
+  };
+}

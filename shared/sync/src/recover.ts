@@ -1,0 +1,119 @@
+// Settling an entry that was left behind in the journal. Everything here may be done twice, by two replicas at
+// once, or be cut off anywhere, to the same end.
+//
+//   writing   the documents tell what was done; nothing at all, and the entry goes as if it had never been
+//   written   it says itself what was done; its listings may still have to be told, and its events published
+import { makeEvents, type AnnouncedRecord, type Announcement } from './announcement.ts';
+import type { Engine, KindEngine } from './engine.ts';
+import { examine } from './examine.ts';
+import { unpackIds } from './ids.ts';
+import type { Completion, Entry } from './journal.ts';
+import { packOutcomes, unpackOutcomes, type Outcome } from './outcome.ts';
+import { headKeys } from './run.ts';
+
+export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
+  const written = entry.state === 'writing' ? await settleWriting(engine, of, entry) : entry;
+  if (written === undefined) return;
+  if (entry.state !== 'writing') await closeHeads(engine, of, entry, entry);
+  await engine.bus.publishBatch(makeEvents(await announcementOf(of, written)));
+  await engine.journal.markAnnounced([entry._id], new Date(engine.now()));
+}
+
+/** Undefined where nothing is left to announce, or somebody else has taken the entry over. */
+async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Promise<Entry | undefined> {
+  if (entry.reopened === true) await stampAgain(engine, of, entry);
+  const outcomes = await outcomesOf(of, entry);
+  const created = outcomes.filter((outcome) => outcome.created).length;
+  const drafted = outcomes.filter((outcome) => outcome.drafted).length;
+  const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
+  // Told before the entry says so: whoever is cut off in between finds the listings closed, and tells them nothing.
+  await closeHeads(engine, of, entry, { created: created - entry.created, drafted: drafted - entry.drafted });
+  if (created + drafted + updated === 0) {
+    await engine.journal.remove(entry._id, entry.owner);
+    return undefined;
+  }
+  const fields = of.reader.names;
+  const completion: Completion = {
+    created,
+    updated,
+    drafted,
+    unchanged: 0,
+    failed: entry.failed,
+    completedAt: new Date(engine.now()),
+    fields,
+    outcomes: packOutcomes(outcomes, fields),
+  };
+  const ours = await engine.journal.complete(entry._id, entry.owner, completion);
+  return ours ? { ...entry, ...completion } : undefined;
+}
+
+async function outcomesOf(of: KindEngine, entry: Entry): Promise<Outcome[]> {
+  const ids = idsOf(of, entry);
+  const [documents, drafts] = await Promise.all([of.records.trace(ids), draftsOf(of, entry, ids)]);
+  return examine(entry._id, ids, {
+    documents,
+    evidence: entry.evidence ?? {},
+    drafted: new Set(drafts.keys()),
+  });
+}
+
+/** Its writer wrote on after the listings had been told that nothing more would come at its time. */
+async function stampAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
+  const keys = headKeys({ ...entry, of });
+  const ids = idsOf(of, entry);
+  await of.records.stamp(ids, entry._id, await engine.heads.open(keys.records, entry._id));
+  if (keys.drafts === undefined) return;
+  await of.drafts?.stamp(entry._id, draftIds(of, ids), await engine.heads.open(keys.drafts, entry._id));
+}
+
+async function closeHeads(
+  engine: Engine,
+  of: KindEngine,
+  entry: Entry,
+  added: { created: number; drafted: number },
+): Promise<void> {
+  const keys = headKeys({ ...entry, of });
+  await engine.heads.close(keys.records, entry._id, added.created);
+  if (keys.drafts !== undefined) await engine.heads.close(keys.drafts, entry._id, added.drafted);
+}
+
+async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcement> {
+  const ids = idsOf(of, entry);
+  const outcomes = unpackOutcomes(entry.outcomes ?? new Uint8Array(), entry.fields ?? []);
+  const touched = ids.filter((_id, place) => {
+    const { created = false, changed = [], drafted = false } = outcomes[place] ?? {};
+    return created || drafted || changed.length > 0;
+  });
+  const [documents, drafts] = await Promise.all([of.records.trace(touched), draftsOf(of, entry, touched)]);
+  const records = ids.flatMap((internalId, place): AnnouncedRecord[] => {
+    const externalId = documents.get(internalId)?.externalId;
+    const outcome = outcomes[place];
+    if (externalId === undefined || outcome === undefined) return [];
+    const draft = drafts.get(internalId);
+    return [{ place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
+  });
+  const { _id: syncId, integration, entityType, startedAt, completedAt } = entry;
+  return {
+    syncId,
+    integration,
+    entityType,
+    counts: entry,
+    startedAt,
+    completedAt: completedAt ?? startedAt,
+    records,
+  };
+}
+
+const idsOf = (of: KindEngine, { ids }: Entry): string[] =>
+  unpackIds(of.kind.idPrefix, ids ?? new Uint8Array());
+
+const draftIds = (of: KindEngine, ids: readonly string[]): string[] =>
+  ids.flatMap((id) => of.kind.drafting?.idOf(id) ?? []);
+
+/** By internal id, the statements that the push drafted. */
+async function draftsOf(of: KindEngine, { _id, drafting }: Entry, ids: readonly string[]) {
+  const rule = of.kind.drafting;
+  if (!drafting || rule === undefined || of.drafts === undefined) return new Map<string, never>();
+  const made = await of.drafts.madeBy(_id, draftIds(of, ids));
+  return new Map([...made.values()].map((entry) => [entry.batchInternalId, entry]));
+}

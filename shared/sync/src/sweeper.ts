@@ -1,0 +1,62 @@
+// Looks for entries that nobody has in hand any more, in every replica, and settles them.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Engine, KindEngine } from './engine.ts';
+import type { LeftBehind } from './journal.ts';
+import { settleEntry } from './recover.ts';
+
+const everyMs = 5_000;
+/** So that replicas that started together do not look together. */
+const jitterMs = 1_000;
+/** After an outage of the bus there may be thousands; this many are settled at once. */
+const atOnce = 4;
+
+export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngine>): AsyncDisposable {
+  const stop = new AbortController();
+  const sweepOn = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await sweep(engine, kinds, stop.signal).catch((error: unknown) =>
+        engine.log.warn({ err: error }, 'sweeping failed, trying again later'),
+      );
+      await wait(everyMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  };
+  const sweeping = sweepOn();
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await sweeping;
+    },
+  };
+}
+
+/** Until none is left. What fails is due again later, behind the others. */
+async function sweep(
+  engine: Engine,
+  kinds: ReadonlyMap<string, KindEngine>,
+  stopping: AbortSignal,
+): Promise<void> {
+  while (!stopping.aborted && engine.bus.connected) {
+    const left = await engine.journal.leftBehind(new Date(engine.now()), atOnce);
+    if (left.length === 0) return;
+    await Promise.all(left.map((one) => settle(engine, kinds, one)));
+  }
+}
+
+async function settle(
+  engine: Engine,
+  kinds: ReadonlyMap<string, KindEngine>,
+  left: LeftBehind,
+): Promise<void> {
+  const entry = await engine.journal.claim(left, randomUUID(), new Date(engine.now()));
+  if (entry === undefined) return;
+  const { _id: syncId, state: found } = entry;
+  try {
+    const of = kinds.get(entry.entityType);
+    if (of === undefined) throw new Error(`nothing is known of ${entry.entityType} here`);
+    await settleEntry(engine, of, entry);
+    engine.log.info({ syncId, found }, 'settled a push that was left behind');
+  } catch (error) {
+    engine.log.warn({ err: error, syncId, found }, 'a push that was left behind could not be settled yet');
+  }
+}

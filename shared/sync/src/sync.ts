@@ -1,0 +1,157 @@
+// Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a
+// dead process left.
+import { randomUUID } from 'node:crypto';
+import { eventsFilter, eventsStream, limits, type ListingEntity } from '@integration-sync/contracts';
+import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import { storeFailure, type Store } from '@integration-sync/runtime/store';
+import { openAnnouncer } from './announcer.ts';
+import { steadyClock } from './clock.ts';
+import { openDrafts, type DraftDocument } from './drafts.ts';
+import type { Engine, KindEngine, Stage } from './engine.ts';
+import { fieldReader } from './fields.ts';
+import { openHeads } from './heads.ts';
+import { journalIndexes, openJournal } from './journal.ts';
+import { sharedKey } from './keys.ts';
+import type { Kind } from './kind.ts';
+import { listingIndexes, openListing, type ListingRule } from './listing.ts';
+import { push } from './push.ts';
+import { openRecords, type RecordDocument } from './records.ts';
+import { rememberIds } from './remembered.ts';
+import { startSweeper } from './sweeper.ts';
+import { compileValidator } from './validate.ts';
+
+export interface SyncOptions {
+  /** Whose collections these are: journal, heads and keys are named after it. */
+  service: string;
+  store: Store;
+  bus: Bus;
+  log: Log;
+  kinds: readonly Kind[];
+  /** How many servers keep a copy of the event stream. */
+  streamReplicas: number;
+  now?: (() => number) | undefined;
+  /** Called at the places at which a test may stop the process. */
+  onStage?: ((stage: Stage) => Promise<void>) | undefined;
+}
+
+export interface Sync extends AsyncDisposable {
+  /** Answers pushes of the kind. */
+  push(kind: Kind): BusHandler;
+  /** Answers listings of the kind. */
+  list(kind: Kind): BusHandler;
+  /** Answers listings of the statements that were drafted for the kind. */
+  listDrafts(kind: Kind): BusHandler;
+}
+
+const settledPushesMax = 10_000;
+
+export async function openSync(options: SyncOptions): Promise<Sync> {
+  const { service, store, bus, log, kinds, now, onStage } = options;
+  await using opening = new AsyncDisposableStack();
+  const names = { journal: `${service}_journal`, heads: `${service}_heads`, keys: `${service}_keys` };
+  await Promise.all([
+    bus.ensureStream(eventsSpec(options.streamReplicas)),
+    store.ensureIndexes(names.journal, journalIndexes),
+    ...listedCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
+  ]);
+  const cursorKey = await sharedKey(store, names.keys, 'cursor');
+  const clock = steadyClock(now);
+  const journal = openJournal(store, names.journal);
+  const heads = openHeads(store, names.heads, clock);
+  const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
+  const announcer = opening.use(openAnnouncer({ bus, journal, log, now: clock, reach }));
+  const engine: Engine = {
+    log,
+    bus,
+    now: clock,
+    owner: randomUUID(),
+    journal,
+    heads,
+    announcer,
+    settledPushes: rememberIds(settledPushesMax),
+    reach,
+  };
+  const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(store, kind)]));
+  opening.use(startSweeper(engine, engines));
+
+  const engineOf = (kind: Kind): KindEngine => {
+    const found = engines.get(kind.entityType);
+    if (found === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
+    return found;
+  };
+  const listing = { store, heads, cursorKey };
+  const open = opening.move();
+  return {
+    push(kind) {
+      const of = engineOf(kind);
+      return answering((request) => push(engine, of, request));
+    },
+    list: (kind) => answering(openListing(listing, recordListing(kind))),
+    listDrafts(kind) {
+      if (kind.drafting === undefined) throw new Error(`nothing is drafted for ${kind.plural}`);
+      return answering(openListing(listing, draftListing(kind.drafting.collection)));
+    },
+    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+  };
+}
+
+function openKind(store: Store, kind: Kind): KindEngine {
+  return {
+    kind,
+    validate: compileValidator(kind.schema),
+    reader: fieldReader(kind),
+    records: openRecords(store, kind.plural),
+    drafts: kind.drafting === undefined ? undefined : openDrafts(store, kind.drafting.collection),
+  };
+}
+
+const listedCollections = (kinds: readonly Kind[]): string[] =>
+  kinds.flatMap(({ plural, drafting }) =>
+    drafting === undefined ? [plural] : [plural, drafting.collection],
+  );
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** `discard: new`: a full stream refuses what is new, which then stays due in the journal. */
+const eventsSpec = (replicas: number) =>
+  ({
+    name: eventsStream,
+    description: 'What has happened: events.<integration>.<entity>.<action>',
+    subjects: [eventsFilter],
+    retention: 'limits',
+    discard: 'new',
+    maxAgeMs: limits.eventsKeptDays * dayMs,
+    duplicateWindowMs: 10 * 60 * 1_000,
+    atomicBatches: true,
+    replicas,
+  }) as const;
+
+const recordListing = (kind: Kind): ListingRule<RecordDocument> => ({
+  name: kind.plural,
+  fields: ['externalId', `fields.${kind.nameField}`, 'lastSyncedAt'],
+  entityOf: ({ _id, externalId, fields, lastSyncedAt }): ListingEntity => ({
+    externalId,
+    internalId: _id,
+    name: String(fields[kind.nameField]),
+    syncStatus: 'SYNCED',
+    lastSyncedAt: lastSyncedAt.toISOString(),
+  }),
+});
+
+const draftListing = (collection: string): ListingRule<DraftDocument> => ({
+  name: collection,
+  fields: ['entry'],
+  entityOf: ({ entry }) => entry,
+});
+
+/** The database's own errors become the failure that the caller is told. */
+const answering =
+  (handler: (request: BusRequest) => Promise<BusReply>): BusHandler =>
+  async (request) => {
+    try {
+      return await handler(request);
+    } catch (error) {
+      throw storeFailure(error);
+    }
+  };

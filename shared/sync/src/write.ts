@@ -1,0 +1,141 @@
+// Writing the records of a push: what is new is inserted, what changes is changed, what does not is noted as
+// seen. Whatever somebody else wrote first is read and sorted again, until nothing is left.
+import { Failure } from '@integration-sync/contracts';
+import { sortRecords, type Fresh, type Known, type Stored } from './classify.ts';
+import type { NewDraft } from './drafts.ts';
+import type { Engine } from './engine.ts';
+import type { Fields } from './kind.ts';
+import { beginRun, type Stamps } from './ledger.ts';
+import type { Writing } from './records.ts';
+import type { Run, Written, WrittenRecord } from './run.ts';
+
+/** A write that began later might meet somebody who has taken the push over. */
+const writingMsMax = 12_000;
+
+export async function writeRecords(
+  engine: Engine,
+  run: Run,
+  found: ReadonlyMap<string, unknown>,
+): Promise<Written> {
+  const [stamps, stored, draftedBefore] = await Promise.all([
+    beginRun(engine, run),
+    run.of.records.read(run.records.map(({ internalId }) => internalId)),
+    readDrafts(run),
+  ]);
+  await engine.reach('after-entry');
+  const settled = await settleRecords(engine, run, stamps, stored);
+  const drafts = await draftMissing(engine, run, stamps, settled, { found, draftedBefore });
+  await engine.reach('after-writes');
+  return { settled, drafts };
+}
+
+interface SettledRecord extends WrittenRecord {
+  fields: Fields;
+}
+
+async function settleRecords(
+  engine: Engine,
+  run: Run,
+  stamps: Stamps,
+  stored: ReadonlyMap<string, Stored>,
+): Promise<SettledRecord[]> {
+  const { integration, syncId } = run;
+  const { records, reader } = run.of;
+  const writing: Writing = { integration, syncId, at: stamps.records };
+  const settled: SettledRecord[] = [];
+  const settle = ({ record, folded }: Fresh, created: boolean): void => {
+    const { fields, changes, idle } = folded;
+    settled[record.place] = { record, created, idle, fields, changed: [...changes.keys()] };
+  };
+
+  let open = run.records;
+  let storedById = stored;
+  while (open.length > 0) {
+    refuseIfLate(run);
+    const { fresh, changed, unchanged } = sortRecords(reader, open, storedById);
+    const [foundThere, changedMeanwhile] = await Promise.all([
+      insertRecords(engine, run, fresh, writing),
+      changeRecords(engine, run, changed, writing),
+      records.touch(unchanged, writing),
+    ]);
+    for (const one of fresh) settle(one, true);
+    for (const one of [...changed, ...unchanged]) settle(one, false);
+    open = [...foundThere, ...changedMeanwhile].map(({ record }) => record);
+    storedById = await records.read(open.map(({ internalId }) => internalId));
+  }
+  return settled;
+}
+
+function refuseIfLate(run: Run): void {
+  if (run.elapsedMs() < writingMsMax) return;
+  throw new Failure('timeout', 'The push took too long; part of it may have been written. Push it again.');
+}
+
+async function insertRecords(
+  engine: Engine,
+  run: Run,
+  fresh: readonly Fresh[],
+  writing: Writing,
+): Promise<Fresh[]> {
+  const foundThere = await run.of.records.insert(fresh, writing);
+  await engine.reach('amid-writes');
+  return foundThere;
+}
+
+/** What is about to be overwritten may be all that tells what a push did that never came to its end. */
+async function changeRecords(
+  engine: Engine,
+  run: Run,
+  known: readonly Known[],
+  writing: Writing,
+): Promise<Known[]> {
+  const changedByPush = new Map<string, Map<string, readonly string[]>>();
+  for (const { record, stored } of known) {
+    if (stored.changed === undefined || engine.settledPushes.has(stored.push)) continue;
+    const changedById = changedByPush.get(stored.push) ?? new Map<string, readonly string[]>();
+    changedByPush.set(stored.push, changedById.set(record.internalId, stored.changed));
+  }
+  const unsettled = await engine.journal.writingAmong([...changedByPush.keys()]);
+  for (const [push, changedById] of changedByPush) {
+    if (unsettled.has(push)) await engine.journal.keepEvidence(push, changedById);
+    else engine.settledPushes.add(push);
+  }
+  return run.of.records.change(known, writing);
+}
+
+interface DraftFacts {
+  /** By externalId, the records that the pushed ones point at. */
+  found: ReadonlyMap<string, unknown>;
+  draftedBefore: ReadonlySet<string>;
+}
+
+async function readDrafts({ of, records, drafting }: Run): Promise<ReadonlySet<string>> {
+  const { drafting: rule } = of.kind;
+  if (!drafting || rule === undefined || of.drafts === undefined) return new Set();
+  return of.drafts.existing(records.map(({ internalId }) => rule.idOf(internalId)));
+}
+
+/** One for each accepted record that has none. */
+async function draftMissing(
+  engine: Engine,
+  run: Run,
+  stamps: Stamps,
+  settled: readonly SettledRecord[],
+  { found, draftedBefore }: DraftFacts,
+): Promise<readonly NewDraft[]> {
+  const { drafting: rule, reference } = run.of.kind;
+  if (!run.drafting || rule === undefined || run.of.drafts === undefined) return [];
+  const missing = settled.flatMap(({ record, fields }): NewDraft[] => {
+    const { place, internalId, externalId } = record;
+    if (draftedBefore.has(rule.idOf(internalId))) return [];
+    try {
+      const parent = found.get(String(fields[reference?.field ?? '']));
+      return [{ place, entry: rule.draft({ internalId, externalId, fields }, parent) }];
+    } catch (error) {
+      engine.log.error({ err: error, internalId }, 'no statement could be drafted');
+      return [];
+    }
+  });
+  const { integration, syncId } = run;
+  return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts });
+}
