@@ -1,9 +1,8 @@
 // What a product is to the push and listing engine, and what catalog tells others about products.
-import { Failure, Product, ResolveProducts, type ResolvedProducts } from '@integration-sync/contracts';
+import { Product, ResolveProducts, type ResolvedProducts } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { storeFailure } from '@integration-sync/runtime/store';
-import type { Kind, Lookup } from '@integration-sync/sync';
-import { Check } from 'typebox/value';
+import { readQuestion, type Kind, type Lookup } from '@integration-sync/sync';
 
 /** A product may point at a supplier, which has to be there. */
 export const productsKind = (suppliers: Lookup): Kind => ({
@@ -25,7 +24,7 @@ export const productsKind = (suppliers: Lookup): Kind => ({
 /** Answers which products exist and, when asked, with what a due-diligence draft takes from them. */
 export function resolveProducts(products: Lookup): BusHandler {
   return async ({ integration, body }) => {
-    const { externalIds, withOrigin } = parseQuestion(body);
+    const { externalIds, withOrigin } = readQuestion(ResolveProducts, body);
     try {
       const answer: ResolvedProducts = {
         products: withOrigin
@@ -40,13 +39,6 @@ export function resolveProducts(products: Lookup): BusHandler {
       throw storeFailure(error);
     }
   };
-}
-
-function parseQuestion(body: Uint8Array): ResolveProducts {
-  const question: unknown = JSON.parse(new TextDecoder().decode(body));
-  if (!Check(ResolveProducts, question))
-    throw new Failure('invalid_request', 'The question is not of its form.');
-  return question;
 }
 
 async function readOrigins(products: Lookup, integration: string, externalIds: readonly string[]) {

@@ -7,6 +7,7 @@ import { openStore } from '@integration-sync/runtime/store';
 import { checkHealth, openLookup, openSync, type Stage } from '@integration-sync/sync';
 import type { CatalogConfig } from './config.ts';
 import { productsKind, resolveProducts } from './products.ts';
+import { runsOfBatches } from './runs.ts';
 import { suppliers } from './suppliers.ts';
 
 export interface Catalog extends AsyncDisposable {
@@ -69,6 +70,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
         [subjects.productsPush]: sync.push(products),
         [subjects.productsList]: sync.list(products),
         [subjects.productsResolve]: resolveProducts(openLookup(store, products)),
+        [subjects.catalogRunsList]: sync.listRuns([runsOfBatches(bus)]),
         [healthSubject('catalog')]: checkHealth(store),
       },
       quiet: [healthSubject('catalog')],

@@ -58,3 +58,21 @@ export const SyncRun = Type.Object(
   { title: 'SyncRun' },
 );
 export type SyncRun = Static<typeof SyncRun>;
+
+/** What catalog asks batches for when it lists the pushes of both: some of one integration's, newest first. */
+export const RunsQuestion = Type.Object({
+  /** Only those whose sync id sorts before this one. */
+  before: Type.Union([Type.String(), Type.Null()]),
+  skip: Type.Integer({ minimum: 0 }),
+  limit: Type.Integer({ minimum: 0 }),
+  /** Whether the answer says how many there are in all, which costs something. */
+  counted: Type.Boolean(),
+});
+export type RunsQuestion = Static<typeof RunsQuestion>;
+
+export const RunsFound = Type.Object({
+  runs: Type.Array(SyncRun),
+  /** 0 unless it was asked for. */
+  total: Type.Integer({ minimum: 0 }),
+});
+export type RunsFound = Static<typeof RunsFound>;

@@ -301,14 +301,14 @@ const otherRoutes: readonly Route[] = [
     summary: 'List the pushes of the last 7 days, newest first',
     scope: scopes.syncsRead,
     subject: subjects.catalogRunsList,
-    query: [page, limit],
+    query: [page, limit, cursor],
     answer: {
       status: 200,
       schema: listingOf(SyncRun, 'SyncRunListing'),
       example: {
         entities: [
           {
-            syncId: '01JQP5Z7W2K4M8N6R3T9V1X5YB',
+            syncId: 'sync_0195eb7a3f21c4d8e09b6a5f3c2d1e40',
             entityType: 'supplier',
             state: 'completed',
             created: 1,
@@ -323,6 +323,7 @@ const otherRoutes: readonly Route[] = [
         page: 1,
         limit: 50,
       },
+      headers: ['Link'],
     },
     timeoutMs: listTimeoutMs,
   },
@@ -460,7 +461,7 @@ const otherRoutes: readonly Route[] = [
       example: {
         entities: [
           {
-            eventId: '01JQP5Z7W2K4M8N6R3T9V1X5YB-0-c',
+            eventId: 'sync_0195eb7a3f21c4d8e09b6a5f3c2d1e40-created-0',
             event: 'supplier.created',
             attempt: 1,
             at: syncedAt,

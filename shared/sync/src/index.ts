@@ -5,3 +5,5 @@ export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
 export { openLookup, type Lookup } from './lookup.ts';
 export { openSync, type Sync, type SyncOptions } from './sync.ts';
+export type { OpenRunSource } from './history.ts';
+export { readAnswer, readQuestion } from './question.ts';

@@ -43,7 +43,7 @@ export function openListing<Document extends ListedDocument>(
     const { integration } = request;
     const listing = headKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
-    const asked = readPageAsked(request.headers.get(requestHeaders.query) ?? '', seal);
+    const asked = readPageAsked(new URLSearchParams(request.headers.get(requestHeaders.query) ?? ''), seal);
     // Read before the page: what this says of the past holds for everything that is read after it.
     const head = await heads.read(listing);
     const nextSince = asked.nextSince ?? settledUntil(head);

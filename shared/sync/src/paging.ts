@@ -25,8 +25,7 @@ export interface CursorSeal {
 }
 
 /** Throws invalid_request, with everything that is wrong. */
-export function readPageAsked(query: string, seal: CursorSeal): PageAsked {
-  const parameters = new URLSearchParams(query);
+export function readPageAsked(parameters: URLSearchParams, seal: CursorSeal): PageAsked {
   const asked = parseListingQuery(parameters);
   if (asked.cursor === undefined) return { ...asked, after: undefined, nextSince: undefined };
   const cursor = openCursor(seal.key, seal.listing, asked.cursor);

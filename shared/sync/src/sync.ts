@@ -11,6 +11,7 @@ import { openDrafts, type DraftDocument } from './drafts.ts';
 import type { Engine, KindEngine, Stage } from './engine.ts';
 import { fieldReader } from './fields.ts';
 import { openHeads } from './heads.ts';
+import { answerRuns, listRuns, openRuns, type OpenRunSource } from './history.ts';
 import { journalIndexes, openJournal } from './journal.ts';
 import { sharedKey } from './keys.ts';
 import type { Kind } from './kind.ts';
@@ -42,6 +43,10 @@ export interface Sync extends AsyncDisposable {
   list(kind: Kind): BusHandler;
   /** Answers listings of the statements that were drafted for the kind. */
   listDrafts(kind: Kind): BusHandler;
+  /** Answers what another service asks about the pushes that were made here. */
+  answerRuns(): BusHandler;
+  /** Answers listings of all pushes: those that were made here, and those of the other journals. */
+  listRuns(others: readonly OpenRunSource[]): BusHandler;
 }
 
 const settledPushesMax = 10_000;
@@ -81,6 +86,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     return found;
   };
   const listing = { store, heads, cursorKey };
+  const runs = openRuns(store, names.journal);
   const open = opening.move();
   return {
     push(kind) {
@@ -92,6 +98,8 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
       if (kind.drafting === undefined) throw new Error(`nothing is drafted for ${kind.plural}`);
       return answering(openListing(listing, draftListing(kind.drafting.collection)));
     },
+    answerRuns: () => answering(answerRuns(runs)),
+    listRuns: (others) => answering(listRuns([runs, ...others], cursorKey)),
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };
 }

@@ -1,0 +1,15 @@
+// What the batches service can be told from outside.
+import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
+import { Type, type Static } from 'typebox';
+
+export const BatchesConfig = Type.Object({
+  ...baseSettings,
+  ...storeSettings,
+  REQUESTS_IN_FLIGHT_MAX: Type.Integer({
+    description: 'How many requests one process works on at once; beyond that it answers that it is busy.',
+    default: 64,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+});
+export type BatchesConfig = Static<typeof BatchesConfig>;

@@ -1,0 +1,36 @@
+// Due-diligence statements: one draft for a batch, made from what the batch and its product say at that moment.
+import type { DdsEntry } from '@integration-sync/contracts';
+import { derivedId, type Drafting, type Fields } from '@integration-sync/sync';
+import type { ProductOrigin } from './products.ts';
+
+export const drafting: Drafting<ProductOrigin> = {
+  flag: 'autoCreateDDS',
+  collection: 'dds',
+  idOf: (batchInternalId) => derivedId('dds', batchInternalId),
+  draft({ internalId, externalId, fields }, product): DdsEntry {
+    const known = {
+      hsCode: product?.hsCode ?? null,
+      countryOfProduction: product?.country ?? null,
+      quantity: amountOf(fields),
+      unit: unitOf(fields),
+      // Given out by the authority once a statement is submitted, which a draft never was.
+      referenceNumber: null,
+      verificationNumber: null,
+    };
+    const unknown = Object.entries(known).filter(([, value]) => value === null);
+    return {
+      ddsId: derivedId('dds', internalId),
+      batchExternalId: externalId,
+      batchInternalId: internalId,
+      status: 'DRAFT',
+      ...known,
+      missing: [...unknown.map(([key]) => key), ...neverHeld],
+    };
+  },
+};
+
+/** What a statement needs and no push carries. */
+const neverHeld = ['geolocation', 'operator', 'productionPeriod', 'riskAssessment'];
+
+const amountOf = ({ quantity }: Fields): number | null => (typeof quantity === 'number' ? quantity : null);
+const unitOf = ({ unit }: Fields): string | null => (typeof unit === 'string' ? unit : null);

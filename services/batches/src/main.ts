@@ -1,0 +1,7 @@
+// The batches service as a process.
+import { readConfig } from '@integration-sync/runtime/config';
+import { runProcess } from '@integration-sync/runtime/lifecycle';
+import { BatchesConfig } from './config.ts';
+import { startBatches } from './service.ts';
+
+await runProcess('batches', (signal) => startBatches(readConfig(BatchesConfig, process.env), { signal }));

@@ -1,0 +1,40 @@
+// What batches asks catalog: which of the products exist that a push points at, once per push.
+import { Failure, requestHeaders, ResolvedProducts, subjects } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { readAnswer, type Reference } from '@integration-sync/sync';
+
+/** What a due-diligence draft takes from its product. */
+export interface ProductOrigin {
+  hsCode: string | null;
+  country: string | null;
+}
+
+export type ResolveProductsOf = Reference<ProductOrigin>['find'];
+
+/** A caller is told within three seconds that something is away. */
+const timeoutMs = 2_500;
+
+export const resolveProducts =
+  (bus: Bus): ResolveProductsOf =>
+  async (externalIds, { integration, requestId, withContent }) => {
+    const body = await ask(bus, JSON.stringify({ externalIds, withOrigin: withContent }), {
+      [requestHeaders.integration]: integration,
+      [requestHeaders.requestId]: requestId,
+    });
+    const { products } = readAnswer(ResolvedProducts, body);
+    return new Map(products.map(({ externalId, hsCode, country }) => [externalId, { hsCode, country }]));
+  };
+
+async function ask(bus: Bus, body: string, headers: Record<string, string>): Promise<Uint8Array> {
+  try {
+    const reply = await bus.request(subjects.productsResolve, { headers, body, timeoutMs });
+    return reply.body;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'timeout') throw error;
+    // To our caller it makes no difference whether catalog is gone or stands still: nothing was written.
+    throw new Failure('unavailable', 'The catalog service does not answer; try again shortly.', {
+      retryAfterSeconds: 1,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,80 @@
+// The batches service: batches of products, and the due-diligence statements drafted for them. This file is its
+// wiring, in order, and nothing else.
+import { healthSubject, subjects } from '@integration-sync/contracts';
+import { openBus } from '@integration-sync/runtime/bus';
+import { openLog, type Log } from '@integration-sync/runtime/log';
+import { openMetrics } from '@integration-sync/runtime/metrics';
+import { openStore } from '@integration-sync/runtime/store';
+import { checkHealth, openSync, type Stage } from '@integration-sync/sync';
+import { batchesKind } from './batches.ts';
+import type { BatchesConfig } from './config.ts';
+import { resolveProducts } from './products.ts';
+
+export interface Batches extends AsyncDisposable {
+  readonly metricsUrl: string;
+}
+
+export interface BatchesDeps {
+  now?: () => number;
+  log?: Log;
+  onStage?: (stage: Stage) => Promise<void>;
+  /** Ends the wait for engines that do not come. */
+  signal?: AbortSignal;
+}
+
+export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}): Promise<Batches> {
+  const { log = openLog({ service: 'batches', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  await using starting = new AsyncDisposableStack();
+  const metrics = starting.use(
+    await openMetrics({ service: 'batches', port: config.METRICS_PORT, host: config.METRICS_HOST }),
+  );
+  const store = starting.use(
+    await openStore({
+      url: config.MONGODB_URL,
+      database: config.MONGODB_DATABASE,
+      poolSize: config.MONGODB_POOL_SIZE,
+      log,
+      ...(signal === undefined ? {} : { signal }),
+    }),
+  );
+  const bus = starting.use(
+    await openBus({
+      url: config.NATS_URL,
+      name: 'batches',
+      log,
+      observe: (seen) => metrics.observeRequest(seen),
+    }),
+  );
+  const batches = batchesKind(resolveProducts(bus));
+  const sync = starting.use(
+    await openSync({
+      service: 'batches',
+      store,
+      bus,
+      log,
+      kinds: [batches],
+      streamReplicas: config.STREAM_REPLICAS,
+      now,
+      onStage,
+    }),
+  );
+  starting.use(
+    await bus.serve({
+      service: 'batches',
+      version: '1.0.0',
+      description: 'Batches and their due-diligence drafts: pushes and listings',
+      inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+      handlers: {
+        [subjects.batchesPush]: sync.push(batches),
+        [subjects.batchesList]: sync.list(batches),
+        [subjects.ddsList]: sync.listDrafts(batches),
+        [subjects.batchesRunsList]: sync.answerRuns(),
+        [healthSubject('batches')]: checkHealth(store),
+      },
+      quiet: [healthSubject('batches')],
+    }),
+  );
+  log.info({ metrics: metrics.url }, 'serving');
+  const running = starting.move();
+  return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
