@@ -61,8 +61,8 @@ function sortServerError(code: unknown, message: string): StoreErrorKind {
   return code === 1 && postgresAway.test(message) ? 'unavailable' : 'bug';
 }
 
-// What a server says that is alive but cannot serve: it stops, it is no longer the primary, it took too long,
-// or it could not make a write durable (which the caller must not take for done).
+// What a server says that is alive but cannot serve: it stops, it is no longer the primary, it took too long, its
+// disk is full, or it could not make a write durable (which the caller must not take for done).
 const awayCodes = new Set([
   6, // HostUnreachable
   7, // HostNotFound
@@ -81,11 +81,12 @@ const awayCodes = new Set([
   11_602, // InterruptedDueToReplStateChange
   13_435, // NotPrimaryNoSecondaryOk
   13_436, // NotPrimaryOrSecondary
+  14_031, // OutOfDiskSpace
 ]);
 
 // FerretDB is alive while the PostgreSQL behind it is not: server error 1, told apart by its words.
 const postgresAway =
-  /failed to connect|connection refused|connection reset|broken pipe|unexpected EOF|terminating connection|conn closed|closed pool|database system is|too many clients|deadline exceeded/i;
+  /failed to connect|connection refused|connection reset|broken pipe|unexpected EOF|terminating connection|conn closed|closed pool|database system is|too many clients|deadline exceeded|no space left|read-only transaction/i;
 
 function isAway(error: unknown): boolean {
   return (
