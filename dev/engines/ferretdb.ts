@@ -57,7 +57,7 @@ function makeFerretdb(context: RowContext): Promise<string> {
     make: async (draft) => {
       const module = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${pins.ferretdb}`;
       await runStep(context, `building FerretDB ${pins.ferretdb} with Go`, 'go', ['install', module], {
-        environment: { ...process.env, GOBIN: draft },
+        environment: { ...context.environment, GOBIN: draft },
         help,
       });
     },

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { endLeftovers, openLedger, type Ledger } from '../process/ledger.ts';
+import { endLeftovers, isLeftOpen, openLedger, type Ledger } from '../process/ledger.ts';
 import { lockOwner, takeLock } from '../process/lock.ts';
 import { cacheFolder } from './cache.ts';
 import { parseForced, type Forced } from './choice.ts';
@@ -140,7 +140,8 @@ export async function removeAbandoned(parent: string, prefix: string): Promise<v
     // One without a lock has just been made, and is about to be locked.
     if (!entry.startsWith(prefix) || !existsSync(join(folder, lockName))) continue;
     using lock = takeLock(join(folder, lockName));
-    if (lock === undefined) continue;
+    // One that was closed in good order may be about to be used again.
+    if (lock === undefined || !isLeftOpen(join(folder, ledgerName))) continue;
     await endLeftovers(join(folder, ledgerName));
     await rm(folder, { recursive: true, force: true });
   }

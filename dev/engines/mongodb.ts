@@ -26,7 +26,7 @@ export const mongodbRows: Rows = {
       addresses: ([port]) => ({ url: `mongodb://127.0.0.1:${port}` }),
     }),
   async path(context) {
-    const version = await findOnPath('mongod', minimums.mongod);
+    const version = await findOnPath(context, 'mongod', minimums.mongod);
     return runMongod(context, 'mongod', `mongod ${version} on PATH`);
   },
   async download(context) {
@@ -42,7 +42,10 @@ export const mongodbRows: Rows = {
           [fetcher, pins.mongod, draft],
           {
             help: 'install mongod 7 or newer, or Docker',
-            environment: { ...process.env, MONGOMS_MAX_RETRIES: process.env['MONGOMS_MAX_RETRIES'] ?? '1' },
+            environment: {
+              ...context.environment,
+              MONGOMS_MAX_RETRIES: context.environment['MONGOMS_MAX_RETRIES'] ?? '1',
+            },
           },
         );
       },

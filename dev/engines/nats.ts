@@ -36,7 +36,7 @@ export const natsRows: Rows = {
       addresses: addressesOf,
     }),
   async path(context) {
-    const version = await findOnPath('nats-server', minimums.natsServer);
+    const version = await findOnPath(context, 'nats-server', minimums.natsServer);
     return runNats(context, 'nats-server', `nats-server ${version} on PATH`);
   },
   async download(context) {
@@ -52,7 +52,7 @@ export const natsRows: Rows = {
       make: async (draft) => {
         const module = `github.com/nats-io/nats-server/v2@v${pins.natsServer}`;
         await runStep(context, 'building nats-server with Go', 'go', ['install', module], {
-          environment: { ...process.env, GOBIN: draft },
+          environment: { ...context.environment, GOBIN: draft },
           help: 'install Go 1.25 or newer, and see that it reaches its module proxy',
         });
       },

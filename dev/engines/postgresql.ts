@@ -112,7 +112,7 @@ async function installMmdebstrap(context: RowContext): Promise<void> {
   }
   const apt = {
     help: 'install the Debian package mmdebstrap',
-    environment: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    environment: { ...context.environment, DEBIAN_FRONTEND: 'noninteractive' },
   };
   await runStep(context, "looking at Debian's archive", 'apt-get', ['update'], apt);
   const install = ['install', '-y', '--no-install-recommends', 'mmdebstrap'];

@@ -38,10 +38,11 @@ const backoff = { firstMs: 100, maxMs: 1_500, settledAfterMs: 10_000 };
 export type ProgramSpec = Omit<ChildSpec, 'backoff' | 'onLine' | 'onStart' | 'onDeath'>;
 
 export async function startProgram(context: RowContext, spec: ProgramSpec): Promise<Child> {
-  const { cache, ledger, logFolder, onChange } = context;
+  const { cache, environment, ledger, logFolder, onChange } = context;
   const log = openLogFile(`${logFolder}/${spec.name}.log`);
   return startChild(
     {
+      environment,
       stopWithinMs: 3_000,
       ...spec,
       backoff,
@@ -102,10 +103,15 @@ export function engineOf(
 }
 
 /** Its version as it prints it, if it is on PATH and new enough. */
-export async function findOnPath(program: string, minimum: Version): Promise<string> {
+export async function findOnPath(
+  { environment, cache }: RowContext,
+  program: string,
+  minimum: Version,
+): Promise<string> {
   const least = minimum.join('.').replace(/\.0$/, '');
   const help = `install ${program} ${least} or newer`;
-  const printed = await runCommand(program, ['--version'], { timeoutMs: 10_000 }).catch((error: unknown) => {
+  const options = { environment, signal: cache.signal, timeoutMs: 10_000 };
+  const printed = await runCommand(program, ['--version'], options).catch((error: unknown) => {
     const missing = error instanceof CommandError && error.missing;
     throw new NotServed(missing ? error.message : `${program} --version fails`, help, error);
   });
@@ -118,7 +124,7 @@ export async function findOnPath(program: string, minimum: Version): Promise<str
 
 /** A step of fetching or building, with its progress; its failure names what helps. */
 export async function runStep(
-  { name, cache }: RowContext,
+  { name, cache, environment }: RowContext,
   what: string,
   command: string,
   args: readonly string[],
@@ -127,7 +133,7 @@ export async function runStep(
   cache.progress.say(`${labels[name]}: ${what}`);
   try {
     return await cache.progress.during(`${labels[name]}: ${what}`, (onLine) =>
-      runCommand(command, args, { ...options, signal: cache.signal, onLine }),
+      runCommand(command, args, { environment, ...options, signal: cache.signal, onLine }),
     );
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;

@@ -26,7 +26,7 @@ export interface ChildSpec {
   name: string;
   command: string;
   args: readonly string[];
-  environment?: NodeJS.ProcessEnv;
+  environment?: Readonly<NodeJS.ProcessEnv>;
   folder?: string;
   backoff: Backoff;
   /** Which line says that it is ready. Without it, ready is what has been spawned. */

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { sendSignal } from './identity.ts';
 
 export interface CommandOptions {
-  environment?: NodeJS.ProcessEnv;
+  environment?: Readonly<NodeJS.ProcessEnv>;
   folder?: string;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;

@@ -43,6 +43,9 @@ export async function endLeftovers(path: string): Promise<string[]> {
   return ended;
 }
 
+/** Whether its starter had no time to close it. */
+export const isLeftOpen = (path: string): boolean => readEntries(path).length > 0;
+
 function readEntries(path: string): Entry[] {
   const value = readJson(path);
   return Array.isArray(value) ? value.filter(isEntry) : [];

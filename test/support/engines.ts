@@ -7,14 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeAbandoned, startEngines, type Engines } from '@integration-sync/dev/engines';
 import type { TestProject } from 'vitest/node';
+import { folderPrefix } from './folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     engines: { mongodb: string; nats: string };
   }
 }
-
-export const folderPrefix = 'integration-sync-test-';
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const use = (shared.current ??= open());

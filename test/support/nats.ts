@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
-import { folderPrefix } from './engines.ts';
+import { folderPrefix } from './folder.ts';
 
 export async function startNats(): Promise<Engine> {
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));

@@ -1,0 +1,126 @@
+// What a killed starter leaves behind, and what must be left alone while that is cleared away.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { access, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { removeAbandoned, startEngine } from '@integration-sync/dev/engines';
+import { assert, describe, expect, it } from 'vitest';
+import { writeJson } from '../../dev/process/files.ts';
+import { identify, runs } from '../../dev/process/identity.ts';
+import { endLeftovers, openLedger } from '../../dev/process/ledger.ts';
+import { eventually } from '../support/eventually.ts';
+import { folderPrefix, temporaryFolder } from '../support/folder.ts';
+
+const starter = join(import.meta.dirname, '../support/processes/nats-starter.ts');
+
+async function startAndKill(folder: string): Promise<number> {
+  const child = spawn(process.execPath, [starter, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  return Number(line);
+}
+
+/** A process of nobody's concern, ended with the test. */
+function openStranger(): ChildProcess & Disposable {
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  return Object.assign(child, { [Symbol.dispose]: () => void child.kill('SIGKILL') });
+}
+
+describe('after the starter was killed', () => {
+  it('its engine is ended by the next start, which takes over', async () => {
+    await using folder = await temporaryFolder();
+    const orphan = await startAndKill(folder.path);
+    expect(identify(orphan)).toBeDefined();
+    const lines: string[] = [];
+    await using nats = await startEngine('nats', {
+      dataFolder: folder.path,
+      say: (line) => lines.push(line),
+    });
+    expect(identify(orphan)).toBeUndefined();
+    expect(nats.pids()).not.toContain(orphan);
+    expect(lines).toContain('ended what a killed start left behind: nats-server');
+  });
+
+  it('a temporary folder is cleared away with its engine by the next test run', async () => {
+    await using folder = await temporaryFolder();
+    const orphan = await startAndKill(folder.path);
+    await removeAbandoned(dirname(folder.path), folder.path.slice(dirname(folder.path).length + 1));
+    await eventually(
+      () => identify(orphan),
+      (found) => found === undefined,
+    );
+    await expect(access(folder.path)).rejects.toThrow('ENOENT');
+  });
+
+  it('a folder whose starter lives is not touched', async () => {
+    await using folder = await temporaryFolder();
+    await using nats = await startEngine('nats', { dataFolder: folder.path });
+    await removeAbandoned(dirname(folder.path), folderPrefix);
+    expect(nats.pids()).toHaveLength(1);
+    await expect(access(folder.path)).resolves.toBeUndefined();
+  });
+});
+
+describe('a ledger', () => {
+  it('ends what stands in it, and only that', async () => {
+    await using folder = await temporaryFolder();
+    using ours = openStranger();
+    using stranger = openStranger();
+    const path = join(folder.path, 'ledger.json');
+    openLedger(path).enter('ours', ours.pid ?? 0);
+    expect(await endLeftovers(path)).toStrictEqual(['ours']);
+    expect(identify(ours.pid ?? 0)).toBeUndefined();
+    expect(identify(stranger.pid ?? 0)).toBeDefined();
+  });
+
+  it('leaves a process alone that was given the pid of a dead one', async () => {
+    await using folder = await temporaryFolder();
+    using stranger = openStranger();
+    const pid = stranger.pid ?? 0;
+    const path = join(folder.path, 'ledger.json');
+    writeJson(path, [
+      { name: 'nats-server', stopSignal: 'SIGKILL', pid, begunAt: 'another start of the machine:17' },
+    ]);
+    expect(await endLeftovers(path)).toStrictEqual([]);
+    expect(identify(pid)).toBeDefined();
+  });
+
+  it.each([
+    '',
+    '{"half":',
+    '"text"',
+    '[{"pid":1}]',
+    '[{"pid":"1","begunAt":"x","name":"x","stopSignal":"SIGKILL"}]',
+  ])('that holds %j names nobody', async (text) => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'ledger.json');
+    await writeFile(path, text);
+    expect(await endLeftovers(path)).toStrictEqual([]);
+  });
+});
+
+describe('a process that was killed', () => {
+  it('does not run any more while its parent has not reaped it', async () => {
+    // The shell starts a child, puts itself in its place, and so never waits for it.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    try {
+      const [line] = await once(createInterface({ input: parent.stdout }), 'line');
+      const identity = identify(Number(line));
+      assert(identity !== undefined);
+      process.kill(identity.pid, 'SIGKILL');
+      await eventually(
+        () => runs(identity),
+        (still) => !still,
+      );
+      // The zombie still answers.
+      expect(process.kill(identity.pid, 0)).toBe(true);
+      expect(identify(identity.pid)).toBeUndefined();
+    } finally {
+      parent.kill('SIGKILL');
+    }
+  });
+});

@@ -1,0 +1,148 @@
+// How a process is kept running, and how one process is kept from doing what another does.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from 'vitest';
+import { startChild, type ChildSpec, type Death } from '../../dev/process/child.ts';
+import { identify } from '../../dev/process/identity.ts';
+import { lockOwner, takeLock, waitForLock } from '../../dev/process/lock.ts';
+import { openLogFile } from '../../dev/process/logfile.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+const backoff = { firstMs: 10, maxMs: 40, settledAfterMs: 60_000 };
+
+function recorded(script: string, more: Partial<ChildSpec> = {}) {
+  const deaths: Death[] = [];
+  const pids: number[] = [];
+  const spec: ChildSpec = {
+    name: 'worker',
+    command: 'sh',
+    args: ['-c', script],
+    backoff,
+    readyWhen: /ready/,
+    onDeath: (death) => deaths.push(death),
+    onStart: (pid) => pids.push(pid),
+    ...more,
+  };
+  return { spec, deaths, pids };
+}
+
+describe('a process that is kept running', () => {
+  it('is started again when it is killed', async () => {
+    const { spec, deaths, pids } = recorded('echo ready; exec sleep 60');
+    await using child = await startChild(spec);
+    await child.kill();
+    await eventually(
+      () => child.pid(),
+      (pid) => pid !== undefined,
+    );
+    expect(deaths).toMatchObject([{ how: 'SIGKILL', againInMs: 10 }]);
+    expect(new Set(pids).size).toBe(2);
+  });
+
+  it('is started again after pauses that double up to their bound', async () => {
+    const { spec, deaths } = recorded('echo ready; sleep 0.02; exit 3');
+    await using _child = await startChild(spec);
+    await eventually(
+      () => deaths.length,
+      (count) => count >= 4,
+    );
+    expect(deaths.slice(0, 4).map(({ how, againInMs }) => [how, againInMs])).toStrictEqual([
+      ['exit code 3', 10],
+      ['exit code 3', 20],
+      ['exit code 3', 40],
+      ['exit code 3', 40],
+    ]);
+  });
+
+  it('fails its start with its last words when it dies before it is ready', async () => {
+    const { spec, deaths } = recorded('echo "the port is taken" >&2; exit 2');
+    await expect(startChild(spec)).rejects.toMatchObject({
+      message: 'worker ended (exit code 2) before it was ready',
+      lastLines: ['the port is taken'],
+    });
+    expect(deaths).toMatchObject([{ againInMs: undefined }]);
+  });
+
+  it('fails its start when there is no such program, and when it is never ready', async () => {
+    const missing = recorded('', { command: '/no/such/program' });
+    await expect(startChild(missing.spec)).rejects.toThrow('ENOENT');
+    const silent = recorded('exec sleep 60', { readyWithinMs: 50 });
+    await expect(startChild(silent.spec)).rejects.toThrow('worker was not ready within 0.05 s');
+    expect(identify(silent.pids[0] ?? 0)).toBeUndefined();
+  });
+
+  it('is not started again once it is stopped, whenever that is', async () => {
+    const { spec, pids } = recorded('echo ready; sleep 0.02; exit 3');
+    const child = await startChild(spec);
+    await eventually(
+      () => pids.length,
+      (count) => count >= 2,
+    );
+    await child.stop();
+    const before = pids.length;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(pids).toHaveLength(before);
+    expect(child.pid()).toBeUndefined();
+  });
+
+  it('is killed when it does not stop in time', async () => {
+    const { spec, deaths } = recorded('trap "" TERM; echo ready; while :; do sleep 0.05; done', {
+      stopWithinMs: 100,
+    });
+    const child = await startChild(spec);
+    const begun = performance.now();
+    await child.stop();
+    expect(performance.now() - begun).toBeGreaterThan(90);
+    expect(deaths).toStrictEqual([]);
+    expect(child.pid()).toBeUndefined();
+  });
+});
+
+describe('a lock', () => {
+  it('has one holder, who is named', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'lock');
+    const lock = takeLock(path);
+    expect(takeLock(path)).toBeUndefined();
+    expect(lockOwner(path)).toBe(process.pid);
+    lock?.[Symbol.dispose]();
+    using again = takeLock(path);
+    expect(again).toBeDefined();
+  });
+
+  it('is free again when its holder is killed', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'lock');
+    const program = `
+      const { takeLock } = await import(${JSON.stringify(join(import.meta.dirname, '../../dev/process/lock.ts'))});
+      globalThis.lock = takeLock(${JSON.stringify(path)});
+      console.log('held');
+      setInterval(() => {}, 1000);`;
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(createInterface({ input: holder.stdout }), 'line');
+    expect(takeLock(path)).toBeUndefined();
+    expect(lockOwner(path)).toBe(holder.pid);
+    holder.kill('SIGKILL');
+    using lock = await waitForLock(path, { signal: AbortSignal.timeout(5_000) });
+    expect(lock).toBeDefined();
+    expect(lockOwner(path)).toBe(process.pid);
+  });
+});
+
+describe('a log file', () => {
+  it('is turned over when it is full, so that it never takes more than twice its bound', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'logs', 'worker.log');
+    using log = openLogFile(path, 100);
+    for (let line = 0; line < 25; line += 1) log.write(`line ${String(line).padStart(3, '0')}`);
+    const [now, before] = [await readFile(path, 'utf8'), await readFile(`${path}.1`, 'utf8')];
+    expect(now).toBe('line 024\n');
+    expect(before.length).toBe(108);
+  });
+});

@@ -1,0 +1,168 @@
+// The engines themselves: chosen, durable, kept running, and gone at the end. Each test has its own.
+import { randomUUID } from 'node:crypto';
+import { access, chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { startEngine, startEngines } from '@integration-sync/dev/engines';
+import { openLog } from '@integration-sync/runtime/log';
+import { openStore } from '@integration-sync/runtime/store';
+import { describe, expect, it } from 'vitest';
+import { openTestBus, text } from '../support/bus.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+const log = openLog({ service: 'test', level: 'silent' });
+const stream = {
+  name: 'KEPT',
+  description: 'Messages that a killed server must not lose',
+  subjects: ['kept.>'],
+  retention: 'limits',
+  discard: 'new',
+} as const;
+
+const isGone = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+};
+
+const jsonOf = async (url: string): Promise<unknown> => JSON.parse(await (await fetch(url)).text());
+
+/** A program of that name that prints that version, alone on PATH with what a shell needs. */
+const fakeProgram = async (folder: string, name: string, printed: string): Promise<string> => {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, name), `#!/bin/sh\necho '${printed}'\n`);
+  await chmod(join(folder, name), 0o755);
+  return `${folder}${delimiter}/usr/bin${delimiter}/bin`;
+};
+
+describe('engines', () => {
+  it('say where they are, where they came from and why', async () => {
+    await using folder = await temporaryFolder();
+    const lines: string[] = [];
+    await using engines = await startEngines({ dataFolder: folder.path, say: (line) => lines.push(line) });
+    for (const engine of [engines.mongodb, engines.nats]) {
+      expect(engine.url).toMatch(/^(mongodb|nats):\/\/127\.0\.0\.1:\d+$/);
+      expect(engine.reason).not.toBe('');
+      expect(lines).toContainEqual(expect.stringContaining(engine.reason));
+    }
+  });
+
+  it('keep what they acknowledged when they are killed, and come back at the same address', async () => {
+    await using folder = await temporaryFolder();
+    await using engines = await startEngines({ dataFolder: folder.path, temporary: true });
+    await using store = await openStore({ url: engines.mongodb.url, database: 'kept', log });
+    await using bus = await openTestBus(engines.nats.url);
+    await bus.ensureStream(stream);
+    const records = store.collection<{ _id: number }>('records');
+    await records.insertMany(Array.from({ length: 500 }, (_, _id) => ({ _id })));
+    await bus.publish({ subject: 'kept.one', id: 'one', body: 'whole' });
+    const before = [...engines.mongodb.pids(), ...engines.nats.pids()];
+
+    await Promise.all([engines.mongodb.kill(), engines.nats.kill()]);
+
+    const count = (): Promise<number> => records.countDocuments().catch(() => -1);
+    await eventually(count, (found) => found === 500, 15_000);
+    await eventually(() => bus.connected, Boolean);
+    const kept = await bus.lastMessage('KEPT', 'kept.one');
+    expect(kept && text(kept.body)).toBe('whole');
+    const after = [...engines.mongodb.pids(), ...engines.nats.pids()];
+    expect(after).toHaveLength(before.length);
+    expect(after.filter((pid) => before.includes(pid))).toStrictEqual([]);
+  });
+
+  it('stay dead while they are held', async () => {
+    await using folder = await temporaryFolder();
+    await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
+    nats.hold();
+    await nats.kill();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(nats.pids()).toStrictEqual([]);
+    await nats.resume();
+    expect(nats.pids()).toHaveLength(1);
+    await using bus = await openTestBus(nats.url);
+    expect(bus.connected).toBe(true);
+  });
+
+  it('are gone with their data when they were temporary, and keep it otherwise', async () => {
+    await using folder = await temporaryFolder();
+    const dataFolder = join(folder.path, 'data');
+    const readBack = async (options: { temporary?: boolean; fresh?: boolean }): Promise<number> => {
+      await using nats = await startEngine('nats', { dataFolder, ...options });
+      await using bus = await openTestBus(nats.url);
+      await bus.ensureStream(stream);
+      const { sequence } = await bus.publish({ subject: 'kept.one', id: randomUUID(), body: 'x' });
+      return sequence;
+    };
+    expect(await readBack({})).toBe(1);
+    expect(await readBack({})).toBe(2);
+    expect(await readBack({ fresh: true })).toBe(1);
+    expect(await readBack({ temporary: true })).toBe(2);
+    await expect(access(dataFolder)).rejects.toThrow('ENOENT');
+  });
+
+  it('leave no process behind', async () => {
+    await using folder = await temporaryFolder();
+    const engines = await startEngines({ dataFolder: folder.path });
+    const pids = [...engines.mongodb.pids(), ...engines.nats.pids()];
+    await engines[Symbol.asyncDispose]();
+    expect(pids.filter((pid) => !isGone(pid))).toStrictEqual([]);
+  });
+
+  it('refuse a second start in the same folder and are none the worse for it', async () => {
+    await using folder = await temporaryFolder();
+    await using nats = await startEngine('nats', { dataFolder: folder.path });
+    const [pid] = nats.pids();
+    await expect(startEngine('nats', { dataFolder: folder.path })).rejects.toThrow(
+      `are run by process ${process.pid} already`,
+    );
+    expect(nats.pids()).toStrictEqual([pid]);
+  });
+});
+
+describe('NATS', () => {
+  it('syncs every message before it acknowledges it, and takes a whole push in one', async () => {
+    await using folder = await temporaryFolder();
+    await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
+    expect(await jsonOf(`${nats.monitorUrl}/jsz?config=1`)).toMatchObject({ config: { sync_always: true } });
+    expect(await jsonOf(`${nats.monitorUrl}/varz`)).toMatchObject({
+      max_payload: 8 * 1024 * 1024,
+      host: '127.0.0.1',
+    });
+  });
+});
+
+describe('a source that cannot serve', () => {
+  it('is an address where nothing answers', async () => {
+    await using folder = await temporaryFolder();
+    const environment = { NATS_URL: 'nats://127.0.0.1:1' };
+    const start = startEngine('nats', { dataFolder: folder.path, environment });
+    await expect(start).rejects.toThrow(
+      /NATS_URL is set, but nothing answers at 127\.0\.0\.1:1\s+→ start it, or unset/,
+    );
+  });
+
+  it.each([
+    [
+      'nats',
+      'nats-server',
+      'nats-server: v2.11.9',
+      'nats-server on PATH is 2.11',
+      'install nats-server 2.12 or newer',
+    ],
+    ['mongodb', 'mongod', 'db version v6.0.1', 'mongod on PATH is 6.0', 'install mongod 7 or newer'],
+  ] as const)('is %s on PATH that is too old', async (name, program, printed, why, help) => {
+    await using folder = await temporaryFolder();
+    const PATH = await fakeProgram(join(folder.path, 'bin'), program, printed);
+    const start = startEngine(name, {
+      dataFolder: join(folder.path, 'data'),
+      environment: { PATH },
+      force: 'path',
+    });
+    await expect(start).rejects.toThrow(why);
+    await expect(start).rejects.toThrow(help);
+    expect(await readdir(join(folder.path, 'data'))).not.toContain(`${name}-path`);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { parseOptions } from '../../../dev/stack/options.ts';
+
+describe('npm start', () => {
+  it('runs one of each and keeps the data', () => {
+    expect(parseOptions([])).toStrictEqual({ replicas: {}, fresh: false, help: false });
+  });
+
+  it('takes numbers of replicas and a fresh start', () => {
+    expect(parseOptions(['--catalog', '2', '--webhooks=3', '--fresh'])).toStrictEqual({
+      replicas: { catalog: 2, webhooks: 3 },
+      fresh: true,
+      help: false,
+    });
+  });
+
+  it.each(['0', '17', '-1', '1.5', 'two', ''])('refuses --catalog=%s', (count) => {
+    expect(() => parseOptions([`--catalog=${count}`])).toThrow(
+      /^--catalog takes a number from 1 to 16, not ".*Usage: /s,
+    );
+  });
+
+  it.each([['--bogus'], ['catalog'], ['--gateway', '2'], ['--catalog']])(
+    'answers %s with its usage',
+    (...args) => {
+      expect(() => parseOptions(args)).toThrow(/Usage: npm start/);
+    },
+  );
+});
