@@ -13,9 +13,9 @@ export interface Connections extends AsyncDisposable {
 export interface ConnectionsOptions {
   proxyUrl?: string | undefined;
   /** Makes the sockets; tests put in one that connects nowhere. */
-  connector?: buildConnector.connector;
+  connector?: buildConnector.connector | undefined;
   /** The certificates to trust, instead of the well-known ones. */
-  ca?: string;
+  ca?: string | undefined;
 }
 
 interface Entry {

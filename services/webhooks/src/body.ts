@@ -1,0 +1,81 @@
+// Request bodies: bytes to JSON to a checked value, and what is wrong with them in words.
+import { isUtf8 } from 'node:buffer';
+import { eventKinds, Failure, quote, type FailureEntry } from '@integration-sync/contracts';
+import { Ajv, type ErrorObject } from 'ajv';
+import type { Static, TSchema } from 'typebox';
+
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
+
+/** Throws the failure to answer with. With `optional`, no body at all is an empty object. */
+export function bodyReader<T extends TSchema>(
+  schema: T,
+  { optional = false } = {},
+): (bytes: Uint8Array) => Static<T> {
+  const isValid = ajv.compile<Static<T>>(schema);
+  return (bytes) => {
+    const body: unknown = optional && bytes.length === 0 ? {} : parseJson(bytes);
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      throw new Failure('invalid_request', 'The body must be a JSON object.');
+    }
+    if (isValid(body)) return body;
+    const entries = (isValid.errors ?? []).map(entryOf);
+    throw invalidRequest(entries);
+  };
+}
+
+export const invalidRequest = (errors: FailureEntry[]): Failure =>
+  new Failure('invalid_request', errors.map(({ detail }) => detail).join('; '), { errors });
+
+function parseJson(bytes: Uint8Array): unknown {
+  if (!isUtf8(bytes)) throw new Failure('invalid_json', 'The body is not valid UTF-8.');
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  try {
+    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  } catch {
+    throw new Failure('invalid_json', 'The body is not valid JSON.');
+  }
+}
+
+function entryOf({ instancePath, keyword, params, data, schema }: ErrorObject): FailureEntry {
+  const missing: unknown = keyword === 'required' ? params['missingProperty'] : undefined;
+  const pointer = missing === undefined ? instancePath : `${instancePath}/${String(missing)}`;
+  const field = pointer.slice(1);
+  if (missing !== undefined) return { pointer, detail: `${field} is required` };
+  const expected = expectation(keyword, schema);
+  return { pointer, detail: `${field}: expected ${expected}, got ${describe(data)}` };
+}
+
+function expectation(keyword: string, schema: unknown): string {
+  switch (keyword) {
+    case 'enum':
+      return `one of ${eventKinds.join(', ')}`;
+    case 'minItems':
+      return 'at least one kind of event';
+    case 'maxItems':
+      return `at most ${String(schema)} entries`;
+    case 'maxLength':
+      return `at most ${String(schema)} characters`;
+    case 'minimum':
+      return `a whole number of ${String(schema)} or more`;
+    case 'maximum':
+      return `a whole number of ${String(schema)} or less`;
+    case 'type':
+      return schema === 'integer'
+        ? 'a whole number'
+        : schema === 'boolean'
+          ? 'true or false'
+          : `${article(schema)}`;
+    default:
+      return `a value that satisfies "${keyword}"`;
+  }
+}
+
+const article = (type: unknown): string =>
+  `${type === 'array' || type === 'object' ? 'an' : 'a'} ${String(type)}`;
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return String(value);
+}

@@ -1,0 +1,50 @@
+// What webhooks can be told from outside.
+import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
+import { Type, type Static } from 'typebox';
+
+export const WebhooksConfig = Type.Object({
+  ...baseSettings,
+  ...storeSettings,
+  WEBHOOK_SECRET_KEY: Type.String({
+    description:
+      'Keys under which signing secrets are stored: `id:key`, key being the base64 of 32 bytes. Several are separated ' +
+      'by commas: the first one seals, each opens what it has sealed.',
+    pattern: '^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=)*$',
+    expected: 'id:key, or several separated by commas, each key being the base64 of 32 bytes',
+    secret: true,
+  }),
+  WEBHOOK_EGRESS_ALLOW: Type.String({
+    description:
+      'Addresses that may be delivered to although they are private, with any port and plain http too: CIDRs ' +
+      'separated by commas. Metadata services of clouds stay refused.',
+    default: '',
+    pattern: '^\\s*$|^\\s*[0-9A-Fa-f:.]+(/\\d{1,3})?\\s*(,\\s*[0-9A-Fa-f:.]+(/\\d{1,3})?\\s*)*$',
+    expected: 'CIDRs separated by commas, such as 10.0.0.0/8,127.0.0.1/32',
+  }),
+  WEBHOOK_EGRESS_PROXY: Type.Optional(
+    Type.String({
+      description: 'HTTP proxy through which deliveries leave (by CONNECT, to the checked address).',
+      pattern: '^https?://\\S+$',
+      expected: 'an address such as http://proxy.internal:3128',
+    }),
+  ),
+  WEBHOOK_IN_FLIGHT_MAX: Type.Integer({
+    description: 'How many deliveries one process has in flight at most, over all endpoints.',
+    default: 1_024,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  WEBHOOK_ENDPOINTS_MAX: Type.Integer({
+    description: 'How many endpoints one integration may have.',
+    default: 1_000,
+    minimum: 1,
+    maximum: 100_000,
+  }),
+  PLATFORM_NAME: Type.String({
+    description: 'The name before the hyphen in the User-Agent of deliveries.',
+    default: 'IntegrationSync',
+    pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~]+$",
+    expected: 'a name of letters, digits, dots and underscores',
+  }),
+});
+export type WebhooksConfig = Static<typeof WebhooksConfig>;

@@ -1,0 +1,150 @@
+// What a replica remembers of the endpoints, ready to send with: so that a delivery that succeeds asks MongoDB
+// nothing. It may be behind, and never matters: each delivery names the version and epoch of its endpoint that it
+// was meant for, and an older memory is not used for it. Changes are broadcast besides.
+import type { Endpoint } from './endpoint.ts';
+import type { Endpoints } from './endpoints.ts';
+import { signingKeyOf, type SigningKey } from './signature.ts';
+import type { Vault } from './vault.ts';
+
+export interface Known {
+  readonly endpoint: Endpoint;
+  /** Set by the replica that sees a failure, before the database knows. */
+  open: boolean;
+  readonly key: SigningKey;
+  readonly previousKey: { key: SigningKey; expiresAtMs: number } | undefined;
+}
+
+export interface Meant {
+  endpointId: string;
+  version: number;
+  epoch: number;
+}
+
+export interface Directory {
+  /** Null: there is no such endpoint. Undefined: not remembered, or not recent enough. */
+  peek(meant: Meant): Known | null | undefined;
+  /** As `peek`, but asks the database rather than not knowing. */
+  get(meant: Meant): Promise<Known | null>;
+  /** What is remembered, however old. */
+  remembered(endpointId: string): Known | null | undefined;
+  prepare(endpoint: Endpoint): Known;
+  forget(endpointId: string): void;
+  forgetAll(): void;
+}
+
+const endpointsMax = 20_000;
+/** The last resort, should a broadcast get lost. */
+const keptMs = 30_000;
+const loadMax = 500;
+
+interface Entry {
+  known: Known | null;
+  until: number;
+}
+
+interface Load {
+  answer: Promise<Known | null>;
+  outdated: boolean;
+}
+
+export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vault): Directory {
+  const entries = new Map<string, Entry>();
+  const loads = new Map<string, Load>();
+
+  const prepare = (endpoint: Endpoint): Known => {
+    const { _id, secret, previousSecret } = endpoint;
+    return {
+      endpoint,
+      open: endpoint.open,
+      key: signingKeyOf(vault.open(secret, _id)),
+      previousKey:
+        previousSecret === null
+          ? undefined
+          : {
+              key: signingKeyOf(vault.open(previousSecret.sealed, _id)),
+              expiresAtMs: previousSecret.expiresAt.getTime(),
+            },
+    };
+  };
+
+  const findOne = gather(endpoints);
+
+  const load = async (id: string): Promise<Known | null> => {
+    const started: Load = { outdated: false, answer: Promise.resolve(null) };
+    started.answer = (async () => {
+      try {
+        const found = await findOne(id);
+        const known = found === undefined ? null : prepare(found);
+        if (!started.outdated) {
+          if (entries.size >= endpointsMax) entries.clear();
+          entries.set(id, { known, until: performance.now() + keptMs });
+        }
+        return known;
+      } finally {
+        if (loads.get(id) === started) loads.delete(id);
+      }
+    })();
+    loads.set(id, started);
+    return started.answer;
+  };
+
+  const peek = ({ endpointId, version, epoch }: Meant): Known | null | undefined => {
+    const entry = entries.get(endpointId);
+    if (entry === undefined || entry.until < performance.now()) return undefined;
+    const { known } = entry;
+    if (known !== null && (known.endpoint.version < version || known.endpoint.epoch < epoch))
+      return undefined;
+    return known;
+  };
+
+  const forget = (id: string): void => {
+    entries.delete(id);
+    const loading = loads.get(id);
+    if (loading !== undefined) loading.outdated = true;
+    loads.delete(id);
+  };
+
+  return {
+    peek,
+    async get(meant) {
+      const known = peek(meant);
+      if (known !== undefined) return known;
+      const loading = loads.get(meant.endpointId);
+      if (loading !== undefined) {
+        const loaded = await loading.answer;
+        // A load that began before the change may have missed it.
+        if (loaded === null || loaded.endpoint.version >= meant.version) return loaded;
+        forget(meant.endpointId);
+      }
+      return load(meant.endpointId);
+    },
+    remembered: (endpointId) => entries.get(endpointId)?.known,
+    prepare,
+    forget,
+    forgetAll() {
+      for (const id of [...entries.keys(), ...loads.keys()]) forget(id);
+    },
+  };
+}
+
+/** Turns the single look-ups of one moment into one query. */
+function gather(endpoints: Pick<Endpoints, 'findAll'>): (id: string) => Promise<Endpoint | undefined> {
+  let waiting: { ids: string[]; found: Promise<Map<string, Endpoint>> } | undefined;
+
+  const begin = (): { ids: string[]; found: Promise<Map<string, Endpoint>> } => {
+    const ids: string[] = [];
+    const found = (async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      waiting = undefined;
+      const all = await endpoints.findAll(ids);
+      return new Map(all.map((endpoint) => [endpoint._id, endpoint]));
+    })();
+    return { ids, found };
+  };
+
+  return async (id) => {
+    if (waiting === undefined || waiting.ids.length >= loadMax) waiting = begin();
+    waiting.ids.push(id);
+    return (await waiting.found).get(id);
+  };
+}

@@ -1,0 +1,160 @@
+// Everything between the event stream and the receivers, put together:
+//
+//   EVENTS ──▶ fan-out ──▶ DELIVERIES ──▶ intake ──▶ lanes ──▶ courier ──▶ receiver
+//                                            │                   │
+//                                            ▼                   ▼ a failure
+//                                          HELD ◀───────────────────
+//                                            │
+//                                            └──▶ keeper ──▶ lanes ──▶ courier ──▶ receiver
+import { eventsStream } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Metrics } from '@integration-sync/runtime/metrics';
+import { openAnnouncer, type Announcer } from './announcer.ts';
+import { openAttemptLog, type AttemptLog } from './attemptlog.ts';
+import { openCourier } from './courier.ts';
+import { openDirectory, type Directory } from './directory.ts';
+import type { Endpoints } from './endpoints.ts';
+import { openFanout } from './fanout.ts';
+import { openHands } from './hands.ts';
+import { openHeld, type Held } from './held.ts';
+import { openIntake } from './intake.ts';
+import { openKeepers } from './keepers.ts';
+import { openLanes } from './lanes.ts';
+import { openLedger } from './ledger.ts';
+import { openNumbers, type Numbers } from './numbers.ts';
+import { openPersistence } from './persistence.ts';
+import { openReport } from './report.ts';
+import { openRoll } from './roll.ts';
+import type { Send } from './sender.ts';
+import { openShelf } from './shelf.ts';
+import { deliverConsumer, deliveriesStream, fanoutConsumer } from './streams.ts';
+import type { Vault } from './vault.ts';
+
+export interface DispatchOptions {
+  bus: Bus;
+  endpoints: Endpoints;
+  vault: Vault;
+  send: Send;
+  /** Fires when what is still in flight is given up. */
+  signal: AbortSignal;
+  inFlightMax: number;
+  metrics: Pick<Metrics, 'registry'>;
+  log: Log;
+  /** Makes streams and consumers again, should the server have lost them. */
+  ensure(): Promise<void>;
+}
+
+export interface Dispatch extends AsyncDisposable {
+  directory: Directory;
+  held: Held;
+  attemptLog: AttemptLog;
+  announcer: Announcer;
+  numbers: Numbers;
+  /** The endpoint has changed: said to this replica and all others. */
+  tellChanged(endpointId: string): void;
+}
+
+const changedSubject = 'webhooks.endpoint.changed';
+const eventsAhead = 500;
+const deliveriesAhead = 256;
+const sweepMs = 500;
+
+export function startDispatch(options: DispatchOptions): Dispatch {
+  const { bus, endpoints, send, log } = options;
+  const closing = new AsyncDisposableStack();
+
+  const roll = closing.use(openRoll(bus));
+  const attemptLog = closing.use(openAttemptLog(bus, log, roll.replica));
+  const held = openHeld(bus);
+  const directory = openDirectory(endpoints, options.vault);
+  const lanes = closing.use(openLanes({ inFlightMax: options.inFlightMax }));
+  const hands = closing.use(openHands());
+  const numbers = openNumbers(options.metrics.registry, {
+    inFlight: () => lanes.inFlight,
+    waiting: () => lanes.waiting,
+    lanes: () => lanes.open,
+    keepers: () => keepers.count,
+    disabled: () => endpoints.countDisabled(),
+  });
+  const announcer = openAnnouncer(endpoints, bus, log);
+  const tellChanged = (endpointId: string): void => {
+    directory.forget(endpointId);
+    bus.broadcast(changedSubject, endpointId);
+  };
+
+  const ledger = openLedger({ endpoints, tellChanged, announce: announcer.announce, numbers });
+  const report = openReport(log, attemptLog, numbers);
+  const persist = openPersistence(log, options.signal);
+  const deliver = openCourier({ send, directory, ledger, held, report, persist });
+  const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, log });
+  const shelf = openShelf({ held, keepers, numbers, log });
+  const onMessage = openIntake({ directory, lanes, hands, shelf, keepers, deliver, numbers, log });
+  const fanout = openFanout({ endpoints, bus, hands, numbers, log });
+
+  closing.use(
+    bus.listen(changedSubject, ({ body }) => {
+      const id = Buffer.from(body).toString();
+      directory.forget(id);
+      keepers.wake(id);
+    }),
+  );
+  // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.
+  closing.defer(() => hands.giveBackAll());
+  closing.defer(() => shelf.settled());
+  closing.defer(() => announcer.settled());
+  closing.defer(async () => void (await Promise.all([keepers.close(), lanes.close()])));
+  closing.defer(() => fanout.settled());
+  closing.use(sweeping({ bus, directory, sweeps: [keepers.sweep, announcer.sweep], log }));
+  const { ensure } = options;
+  closing.use(
+    bus.consume(eventsStream, fanoutConsumer.name, { ahead: eventsAhead, onMessage: fanout.take, ensure }),
+  );
+  closing.use(
+    bus.consume(deliveriesStream, deliverConsumer.name, { ahead: deliveriesAhead, onMessage, ensure }),
+  );
+
+  return {
+    directory,
+    held,
+    attemptLog,
+    announcer,
+    numbers,
+    tellChanged,
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+interface Sweeping {
+  bus: Pick<Bus, 'connected'>;
+  directory: Pick<Directory, 'forgetAll'>;
+  sweeps: readonly (() => Promise<void>)[];
+  log: Log;
+}
+
+/** Looks after what dead replicas left. One round at a time. */
+function sweeping({ bus, directory, sweeps, log }: Sweeping): AsyncDisposable {
+  let round = Promise.resolve();
+  let busy = false;
+  const sweep = async (): Promise<void> => {
+    // Broadcasts that were missed are not repeated.
+    if (!bus.connected) directory.forgetAll();
+    try {
+      for (const one of sweeps) await one();
+    } catch (error) {
+      log.debug({ err: error }, 'sweeping failed, trying again');
+    }
+    busy = false;
+  };
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    round = sweep();
+  }, sweepMs);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await round;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+// A webhook endpoint as it is stored, and as callers see it.
+import type { EventKind, RegisteredWebhook, Webhook } from '@integration-sync/contracts';
+
+export type DisabledReason = 'failures' | 'gone' | 'manual';
+
+export interface Endpoint {
+  _id: string;
+  integration: string;
+  url: string;
+  events: EventKind[];
+  createdAt: Date;
+  /** Grows with every change by its owner. */
+  version: number;
+  /** Sealed by the vault. */
+  secret: string;
+  previousSecret: { sealed: string; expiresAt: Date } | null;
+
+  active: boolean;
+  disabledAt: Date | null;
+  disabledReason: DisabledReason | null;
+  /** How often it was disabled. Each delivery carries the epoch it was meant for. */
+  epoch: number;
+  /** When each epoch ended, newest last. */
+  disablings: { epoch: number; at: Date }[];
+  /** Place in the event stream: only events after it are for the present period of activity. */
+  eventsAfter: number;
+
+  /** Failed attempts in a row. */
+  failures: number;
+  /** While closed, one event is tried at a time, by the keeper. */
+  open: boolean;
+  /** Moves with every counted failure and every change of url: an attempt that began under another mark does not count. */
+  mark: number;
+  /** The event that is tried while the gate is closed. Its place in HELD, and what HELD does not know about it. */
+  trial: Trial | null;
+  /** The replica that looks after what is held for it; absent while there is nothing to look after. */
+  keeper?: string;
+  /** What is still to be announced as `webhook.disabled`. */
+  unannounced: Announcement[];
+}
+
+export interface Announcement {
+  /** The one that ended. */
+  epoch: number;
+  at: Date;
+  url: string;
+  reason: DisabledReason;
+  consecutiveFailures: number;
+}
+
+export interface Trial {
+  sequence: number;
+  attempts: number;
+  dueAt: Date;
+}
+
+/** Disablings that are remembered; those further back can no longer be replayed from. */
+export const disablingsMax = 200;
+
+export const webhookOf = (endpoint: Endpoint): Webhook => ({
+  id: endpoint._id,
+  url: endpoint.url,
+  events: endpoint.events,
+  active: endpoint.active,
+  createdAt: endpoint.createdAt.toISOString(),
+  disabledAt: endpoint.disabledAt?.toISOString() ?? null,
+  disabledReason: endpoint.disabledReason,
+  consecutiveFailures: endpoint.failures,
+});
+
+export const registeredWebhookOf = (endpoint: Endpoint, secret: string): RegisteredWebhook => ({
+  id: endpoint._id,
+  url: endpoint.url,
+  events: endpoint.events,
+  active: endpoint.active,
+  secret,
+  createdAt: endpoint.createdAt.toISOString(),
+});

@@ -1,0 +1,182 @@
+// The endpoints as they stand in MongoDB. Every rule that several replicas could break between them is a
+// condition of one update here.
+import type { Collection, Filter, Store, UpdateFilter } from '@integration-sync/runtime/store';
+import { disablingsMax, type DisabledReason, type Endpoint, type Trial } from './endpoint.ts';
+import type { Subscriber } from './subscription.ts';
+
+const collectionName = 'webhook_endpoints';
+
+export interface Endpoints {
+  insert(endpoint: Endpoint): Promise<void>;
+  count(integration: string): Promise<number>;
+  list(integration: string, page: number, limit: number): Promise<Endpoint[]>;
+  find(id: string): Promise<Endpoint | null>;
+  /** Of this integration only. */
+  findOf(integration: string, id: string): Promise<Endpoint | null>;
+  findAll(ids: readonly string[]): Promise<Endpoint[]>;
+  subscribersOf(integrations: readonly string[]): Promise<Map<string, (Subscriber & { version: number })[]>>;
+  /** Applies the change if the endpoint is still as it was read; null if it is not. */
+  change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
+  remove(integration: string, id: string): Promise<boolean>;
+
+  /** Any 2xx: the gate opens and the counter is zero. False if there was nothing to do. */
+  recordSuccess(id: string, epoch: number): Promise<boolean>;
+  /** A counted failure that leaves the endpoint active; null if it has changed since it was read. */
+  recordFailure(read: Endpoint, failures: number, trial: Trial): Promise<Endpoint | null>;
+  disable(read: Endpoint, reason: DisabledReason, failures: number, at: Date): Promise<Endpoint | null>;
+  unannounced(): Promise<Endpoint[]>;
+  recordAnnounced(id: string, epoch: number): Promise<void>;
+
+  /** Makes the replica the endpoint's keeper if it has none; null if it has. */
+  claim(id: string, replica: string): Promise<Endpoint | null>;
+  takeOver(id: string, from: string, replica: string): Promise<boolean>;
+  letGo(id: string, replica: string): Promise<void>;
+  /** Kept by none of these replicas, which are all that live. */
+  orphans(alive: readonly string[]): Promise<{ _id: string; keeper: string }[]>;
+  countDisabled(): Promise<number>;
+}
+
+export async function openEndpoints(store: Store): Promise<Endpoints> {
+  await store.ensureIndexes(collectionName, [
+    { name: 'listing', key: { integration: 1, createdAt: 1, _id: 1 } },
+    { name: 'keeper', key: { keeper: 1 }, sparse: true },
+    { name: 'unannounced', key: { 'unannounced.epoch': 1 }, sparse: true },
+    { name: 'disabled', key: { disabledAt: 1 } },
+  ]);
+  const collection = store.collection<Endpoint>(collectionName);
+  return { ...managing(collection), ...recording(collection), ...keeping(collection) };
+}
+
+const managing = (collection: Collection<Endpoint>) => ({
+  async insert(endpoint: Endpoint) {
+    await collection.insertOne(endpoint);
+  },
+  count: (integration: string) => collection.countDocuments({ integration }),
+  list: (integration: string, page: number, limit: number) =>
+    collection
+      .find({ integration })
+      .sort({ createdAt: 1, _id: 1 })
+      .skip((page - 1) * limit)
+      .limit(limit)
+      .toArray(),
+  find: (id: string) => collection.findOne({ _id: id }),
+  findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
+  findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
+  async subscribersOf(integrations: readonly string[]) {
+    const found = collection
+      .find({ integration: { $in: [...integrations] } })
+      .project<Subscriber & { version: number; integration: string }>({
+        integration: 1,
+        events: 1,
+        active: 1,
+        createdAt: 1,
+        disablings: { $slice: -1 },
+        epoch: 1,
+        eventsAfter: 1,
+        version: 1,
+      });
+    const byIntegration = new Map<string, (Subscriber & { version: number })[]>();
+    for await (const endpoint of found) {
+      const others = byIntegration.get(endpoint.integration);
+      if (others === undefined) byIntegration.set(endpoint.integration, [endpoint]);
+      else others.push(endpoint);
+    }
+    return byIntegration;
+  },
+  change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
+    collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
+  async remove(integration: string, id: string) {
+    const { deletedCount } = await collection.deleteOne({ _id: id, integration });
+    return deletedCount === 1;
+  },
+});
+
+const recording = (collection: Collection<Endpoint>) => ({
+  async recordSuccess(id: string, epoch: number) {
+    const { modifiedCount } = await collection.updateOne(
+      { _id: id, epoch, active: true, open: false },
+      { $set: { open: true, failures: 0 } },
+    );
+    return modifiedCount === 1;
+  },
+  recordFailure: (read: Endpoint, failures: number, trial: Trial) =>
+    collection.findOneAndUpdate(
+      asRead(read),
+      { $set: { failures, trial, open: false }, $inc: { mark: 1 } },
+      { returnDocument: 'after' },
+    ),
+  disable: (read: Endpoint, reason: DisabledReason, failures: number, at: Date) =>
+    collection.findOneAndUpdate(asRead(read), disabling(read, reason, failures, at), {
+      returnDocument: 'after',
+    }),
+  unannounced: () =>
+    collection
+      .find({ 'unannounced.epoch': { $gte: 0 } })
+      .limit(100)
+      .toArray(),
+  async recordAnnounced(id: string, epoch: number) {
+    await collection.updateOne({ _id: id }, { $pull: { unannounced: { epoch } } });
+  },
+  countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
+});
+
+/** Three fields tell whether anything has happened to an endpoint since it was read. */
+const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
+  _id,
+  version,
+  mark,
+  failures,
+  open,
+  active,
+});
+
+/** The one update that stops an endpoint, whoever asks for it. */
+export const disabling = (
+  { epoch, url }: Pick<Endpoint, 'epoch' | 'url'>,
+  reason: DisabledReason,
+  failures: number,
+  at: Date,
+) => ({
+  $set: {
+    active: false,
+    disabledAt: at,
+    disabledReason: reason,
+    failures,
+    open: false,
+    trial: null,
+  },
+  $inc: { epoch: 1, mark: 1 },
+  $push: {
+    disablings: { $each: [{ epoch, at }], $slice: -disablingsMax },
+    unannounced: {
+      $each: [{ epoch, at, url, reason, consecutiveFailures: failures }],
+      $slice: -disablingsMax,
+    },
+  },
+});
+
+const keeping = (collection: Collection<Endpoint>) => ({
+  claim: (id: string, replica: string) =>
+    collection.findOneAndUpdate(
+      // Its own claim too, as the answer to an earlier one may have got lost.
+      { _id: id, $or: [{ keeper: { $exists: false } }, { keeper: replica }] },
+      { $set: { keeper: replica } },
+      { returnDocument: 'after' },
+    ),
+  async takeOver(id: string, from: string, replica: string) {
+    const { modifiedCount } = await collection.updateOne(
+      { _id: id, keeper: from },
+      { $set: { keeper: replica } },
+    );
+    return modifiedCount === 1;
+  },
+  async letGo(id: string, replica: string) {
+    await collection.updateOne({ _id: id, keeper: replica }, { $unset: { keeper: 1 } });
+  },
+  orphans: (alive: readonly string[]) =>
+    collection
+      .find({ keeper: { $gt: '', $nin: [...alive] } })
+      .project<{ _id: string; keeper: string }>({ keeper: 1 })
+      .limit(500)
+      .toArray(),
+});

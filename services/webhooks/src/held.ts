@@ -1,0 +1,77 @@
+// What is set aside for an endpoint: kept in the stream HELD, oldest first, under the epoch that it was meant
+// for. Entries of the present epoch wait for their turn; those of epochs that have ended are what was missed.
+import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
+import { heldId, heldSubject, readDelivery, subjectsOf, type Delivery } from './envelope.ts';
+import { heldStream } from './streams.ts';
+
+export interface HeldEntry {
+  sequence: number;
+  delivery: Delivery;
+}
+
+export interface Held {
+  put(delivery: Delivery): Promise<number>;
+  putAll(deliveries: readonly Delivery[]): Promise<void>;
+  first(endpointId: string, epoch: number): Promise<HeldEntry | undefined>;
+  at(endpointId: string, epoch: number, sequence: number): Promise<HeldEntry | undefined>;
+  read(endpointId: string, epoch: number, from: number, max: number): Promise<HeldEntry[]>;
+  /** What an epoch's end left behind, however much that is. */
+  readAll(endpointId: string, epoch: number): AsyncGenerator<HeldEntry>;
+  remove(sequence: number): Promise<void>;
+  /** All of this epoch up to there. */
+  removeThrough(endpointId: string, epoch: number, sequence: number): Promise<void>;
+  removeEndpoint(endpointId: string): Promise<void>;
+}
+
+type HeldBus = Pick<Bus, 'publish' | 'publishBatch' | 'readStream' | 'purge' | 'remove'>;
+
+export function openHeld(bus: HeldBus): Held {
+  const messageOf = (delivery: Delivery) => ({
+    subject: heldSubject(delivery.endpointId, delivery.epoch),
+    id: heldId(delivery),
+    body: delivery.body,
+  });
+
+  async function* readFrom(endpointId: string, epoch: number, from: number, max?: number) {
+    const reading = {
+      subject: heldSubject(endpointId, epoch),
+      from: { sequence: from },
+      ...(max === undefined ? {} : { max }),
+    };
+    for await (const message of bus.readStream(heldStream, reading)) {
+      const entry = entryOf(message);
+      if (entry !== undefined) yield entry;
+    }
+  }
+
+  const held: Held = {
+    async put(delivery) {
+      const { sequence } = await bus.publish(messageOf(delivery));
+      return sequence;
+    },
+    putAll: (deliveries) => bus.publishBatch(deliveries.map(messageOf)),
+    async first(endpointId, epoch) {
+      const [entry] = await held.read(endpointId, epoch, 1, 1);
+      return entry;
+    },
+    async at(endpointId, epoch, sequence) {
+      const [entry] = await held.read(endpointId, epoch, sequence, 1);
+      return entry?.sequence === sequence ? entry : undefined;
+    },
+    read: (endpointId, epoch, from, max) => Array.fromAsync(readFrom(endpointId, epoch, from, max)),
+    readAll: (endpointId, epoch) => readFrom(endpointId, epoch, 1),
+    remove: (sequence) => bus.remove(heldStream, sequence),
+    async removeThrough(endpointId, epoch, sequence) {
+      await bus.purge(heldStream, heldSubject(endpointId, epoch), sequence);
+    },
+    async removeEndpoint(endpointId) {
+      await bus.purge(heldStream, subjectsOf(endpointId).held);
+    },
+  };
+  return held;
+}
+
+function entryOf(message: StoredMessage): HeldEntry | undefined {
+  const delivery = readDelivery(message);
+  return delivery === undefined ? undefined : { sequence: message.sequence, delivery };
+}

@@ -1,0 +1,100 @@
+// Deliveries as they come from the stream, and which way each goes:
+//
+//   its endpoint                        the delivery
+//   ──────────────────────────────────  ─────────────────────────────────────────────────────────
+//   is no more                          is dropped
+//   was disabled since                  is set aside, missed
+//   is closed                           is set aside for its keeper
+//   is open, and its lane has room      is sent
+//   is open, and its lane has no room   is set aside for its keeper
+import type { StreamMessage } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Deliver } from './courier.ts';
+import type { Directory, Known } from './directory.ts';
+import { readDelivery, type Delivery } from './envelope.ts';
+import type { Hands, InHand } from './hands.ts';
+import type { Keepers } from './keepers.ts';
+import type { Lanes } from './lanes.ts';
+import type { Numbers } from './numbers.ts';
+import type { Shelf } from './shelf.ts';
+
+export interface IntakeOptions {
+  directory: Pick<Directory, 'peek' | 'get'>;
+  lanes: Pick<Lanes, 'offer' | 'room'>;
+  hands: Pick<Hands, 'take'>;
+  shelf: Pick<Shelf, 'put'>;
+  keepers: Pick<Keepers, 'ensure'>;
+  deliver: Deliver;
+  numbers: Pick<Numbers, 'deliveryLag'>;
+  log: Log;
+}
+
+const retryMs = 1_000;
+/** Deliveries whose endpoints are being looked up. */
+const lookupsMax = 500;
+
+/** For the consumer of the stream: while the promise that it returns is open, no further message is taken. */
+export function openIntake(options: IntakeOptions): (message: StreamMessage) => Promise<void> | undefined {
+  const { directory, lanes, hands, shelf, keepers, deliver, numbers, log } = options;
+  const lookups = new Set<Promise<void>>();
+
+  const send = async (inHand: InHand, delivery: Delivery): Promise<void> => {
+    // Much may have happened while it waited for its turn.
+    const known = directory.peek(delivery);
+    if (known === undefined) return lookUp(inHand, delivery);
+    if (known === null || !isOpenFor(known, delivery)) return route(inHand, delivery, known);
+    numbers.deliveryLag((Date.now() - inHand.message.storedAt.getTime()) / 1000);
+    try {
+      await deliver(known, delivery, undefined);
+      // Known to be closed here means that something is held.
+      if (!known.open) await keepers.ensure(delivery.endpointId);
+      inHand.ack();
+    } catch (error) {
+      log.debug({ err: error, eventId: delivery.eventId }, 'a delivery was not finished here');
+      inHand.giveBack();
+    }
+  };
+
+  const route = (inHand: InHand, delivery: Delivery, known: Known | null): void => {
+    if (known === null) {
+      inHand.ack();
+      return;
+    }
+    const job = {
+      run: () => send(inHand, delivery),
+      giveBack: () => shelf.put(inHand, delivery),
+    };
+    const taken = isOpenFor(known, delivery) && lanes.offer(delivery.endpointId, job);
+    if (!taken) shelf.put(inHand, delivery);
+  };
+
+  const lookUp = async (inHand: InHand, delivery: Delivery): Promise<void> => {
+    try {
+      route(inHand, delivery, await directory.get(delivery));
+    } catch (error) {
+      log.warn({ err: error, endpoint: delivery.endpointId }, 'an endpoint could not be looked up');
+      inHand.giveBack(retryMs);
+    }
+  };
+
+  return (message) => {
+    const delivery = readDelivery(message);
+    if (delivery === undefined) {
+      message.term('not a delivery');
+      return undefined;
+    }
+    const inHand = hands.take(message);
+    const known = directory.peek(delivery);
+    if (known !== undefined) {
+      route(inHand, delivery, known);
+    } else {
+      const looking = lookUp(inHand, delivery).finally(() => lookups.delete(looking));
+      lookups.add(looking);
+      if (lookups.size >= lookupsMax) return Promise.race(lookups);
+    }
+    return lanes.room();
+  };
+}
+
+const isOpenFor = ({ open, endpoint }: Known, { epoch }: Delivery): boolean =>
+  open && endpoint.active && endpoint.epoch === epoch;

@@ -1,0 +1,223 @@
+// The keeper of an endpoint is the one replica that looks after what is held for it. There is one from the moment
+// something is held until nothing is, over all replicas: whoever holds something makes sure of it afterwards.
+//
+//   the endpoint is   the keeper
+//   ────────────────  ─────────────────────────────────────────────────────────────────────────────────────
+//   closed            tries one event at a time, each on its own schedule: the one on trial, else the oldest
+//   open              delivers what is held through the endpoint's lane, oldest first, beside the stream
+//   disabled, gone    lets go; what is held is missed
+//
+// It lets go when nothing is held any more, looks once more afterwards, and takes it up again if something came
+// meanwhile. When a keeper dies, the others hear it fall silent (roll.ts), and one of them takes over.
+import type { Log } from '@integration-sync/runtime/log';
+import type { Deliver } from './courier.ts';
+import type { Directory, Known } from './directory.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Endpoints } from './endpoints.ts';
+import type { Held, HeldEntry } from './held.ts';
+import type { Lanes } from './lanes.ts';
+import type { Roll } from './roll.ts';
+import { attemptsMax } from './schedule.ts';
+
+export interface Keepers {
+  /** Resolves once somebody keeps the endpoint. */
+  ensure(endpointId: string): Promise<void>;
+  /** The endpoint has changed. */
+  wake(endpointId: string): void;
+  /** Takes over what dead replicas kept. */
+  sweep(): Promise<void>;
+  readonly count: number;
+  /** Nothing new begins; resolves when all have stopped. What they kept is taken over by others. */
+  close(): Promise<void>;
+}
+
+export interface KeepersOptions {
+  endpoints: Pick<Endpoints, 'find' | 'claim' | 'takeOver' | 'letGo' | 'orphans'>;
+  held: Held;
+  directory: Pick<Directory, 'prepare'>;
+  lanes: Pick<Lanes, 'run'>;
+  deliver: Deliver;
+  roll: Pick<Roll, 'replica' | 'alive'>;
+  log: Log;
+}
+
+/** So many are read from the stream and delivered before they are removed from it. */
+const chunkEntries = 64;
+/** How long it takes at most to notice what nobody told. */
+const napMs = 5_000;
+const troubleMs = 500;
+
+interface Keeper {
+  woken: boolean;
+  wake(): void;
+  done: Promise<void>;
+}
+
+export function openKeepers(options: KeepersOptions): Keepers {
+  const { endpoints, held, directory, lanes, deliver, roll, log } = options;
+  const keepers = new Map<string, Keeper>();
+  let closed = false;
+
+  const begin = (id: string): void => {
+    const keeper: Keeper = { woken: false, wake: () => undefined, done: Promise.resolve() };
+    keepers.set(id, keeper);
+    keeper.done = keep(id, keeper).finally(() => {
+      if (keepers.get(id) === keeper) keepers.delete(id);
+    });
+  };
+
+  const keep = async (id: string, keeper: Keeper): Promise<void> => {
+    while (!closed) {
+      keeper.woken = false;
+      try {
+        const endpoint = await endpoints.find(id);
+        if (endpoint === null) return;
+        if (endpoint.keeper !== roll.replica) {
+          if (endpoint.keeper !== undefined || (await endpoints.claim(id, roll.replica)) === null) return;
+        } else if ((await lookAfter(endpoint, keeper)) && (await letGo(id, keeper))) {
+          return;
+        }
+      } catch (error) {
+        if (closed) return;
+        log.warn({ err: error, endpoint: id }, 'keeping an endpoint failed, trying again');
+        await nap(keeper, troubleMs);
+      }
+    }
+  };
+
+  /** False if something came meanwhile, so that it is to be taken up again. */
+  const letGo = async (id: string, keeper: Keeper): Promise<boolean> => {
+    await endpoints.letGo(id, roll.replica);
+    const endpoint = await endpoints.find(id);
+    if (endpoint?.active === true && (await held.first(id, endpoint.epoch)) !== undefined) return false;
+    // Whoever held something here before this moment found a keeper and left it to him.
+    return !keeper.woken;
+  };
+
+  /** True when there is nothing to look after. */
+  const lookAfter = async (endpoint: Endpoint, keeper: Keeper): Promise<boolean> => {
+    if (!endpoint.active) return true;
+    const known = directory.prepare(endpoint);
+    return endpoint.open ? drain(known, keeper) : tryOne(known, keeper);
+  };
+
+  const tryOne = async (known: Known, keeper: Keeper): Promise<boolean> => {
+    const { endpoint } = known;
+    const entry = await nextOnTrial(endpoint);
+    if (entry === undefined) return true;
+    const { delivery, sequence } = entry;
+    if (delivery.attempts >= attemptsMax) {
+      await held.remove(sequence);
+      return false;
+    }
+    const waitMs = delivery.dueAtMs - Date.now();
+    if (waitMs > 0) {
+      // Much can happen meanwhile, so the endpoint is read again afterwards.
+      await nap(keeper, waitMs);
+      return false;
+    }
+    const result = await lanes.run(endpoint._id, async () =>
+      closed ? 'held' : deliver(known, delivery, { sequence, onTrial: true }),
+    );
+    if (result === 'settled') await held.remove(sequence);
+    return false;
+  };
+
+  const nextOnTrial = async ({ _id, epoch, trial }: Endpoint): Promise<HeldEntry | undefined> => {
+    const onTrial = trial === null ? undefined : await held.at(_id, epoch, trial.sequence);
+    const entry = onTrial ?? (await held.first(_id, epoch));
+    return entry === undefined ? undefined : asOnTrial(entry, trial);
+  };
+
+  const drain = async (known: Known, keeper: Keeper): Promise<boolean> => {
+    const { _id, epoch, trial } = known.endpoint;
+    let wakeAtMs = Infinity;
+    for (let from = 1; ;) {
+      const chunk = (await held.read(_id, epoch, from, chunkEntries)).map((entry) => asOnTrial(entry, trial));
+      const last = chunk.at(-1);
+      if (last === undefined) break;
+      const later = chunk.filter(({ delivery }) => delivery.dueAtMs > Date.now());
+      const due = chunk.filter((entry) => !later.includes(entry));
+      for (const { delivery } of later) wakeAtMs = Math.min(wakeAtMs, delivery.dueAtMs);
+      const settled = await deliverAll(known, due, keeper);
+      const wholeSoFar = settled.length === chunk.length && wakeAtMs === Infinity;
+      if (wholeSoFar) await held.removeThrough(_id, epoch, last.sequence);
+      else await Promise.all(settled.map(({ sequence }) => held.remove(sequence)));
+      if (settled.length < due.length || closed || keeper.woken) return false;
+      from = last.sequence + 1;
+    }
+    if (wakeAtMs === Infinity) return true;
+    await nap(keeper, wakeAtMs - Date.now());
+    return false;
+  };
+
+  /** Those that need not be held any longer as they are. Once one has failed, no further one begins. */
+  const deliverAll = async (
+    known: Known,
+    entries: readonly HeldEntry[],
+    keeper: Keeper,
+  ): Promise<HeldEntry[]> => {
+    const tried = entries.map(async (entry) => {
+      const place = { sequence: entry.sequence, onTrial: false };
+      const result = await lanes.run(known.endpoint._id, async () =>
+        known.open && !keeper.woken && !closed ? deliver(known, entry.delivery, place) : 'held',
+      );
+      return result === 'settled' ? [entry] : [];
+    });
+    return (await Promise.all(tried)).flat();
+  };
+
+  const nap = async (keeper: Keeper, ms: number): Promise<void> => {
+    if (keeper.woken || closed || ms <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    keeper.wake = resolve;
+    const timer = setTimeout(resolve, Math.min(ms, napMs));
+    await promise;
+    clearTimeout(timer);
+  };
+
+  return {
+    async ensure(id) {
+      const mine = keepers.get(id);
+      if (mine !== undefined && !closed) {
+        mine.woken = true;
+        mine.wake();
+        return;
+      }
+      const claimed = await endpoints.claim(id, roll.replica);
+      // While the process stops, the claim stands for the others to take over.
+      if (claimed !== null && !keepers.has(id) && !closed) begin(id);
+    },
+    wake(id) {
+      const keeper = keepers.get(id);
+      if (keeper === undefined) return;
+      keeper.woken = true;
+      keeper.wake();
+    },
+    async sweep() {
+      const alive = roll.alive();
+      if (alive === undefined || closed) return;
+      for (const { _id, keeper } of await endpoints.orphans(alive)) {
+        if (!closed && (await endpoints.takeOver(_id, keeper, roll.replica))) {
+          log.info({ endpoint: _id, from: keeper }, 'an endpoint is kept here now, its keeper died');
+          begin(_id);
+        }
+      }
+    },
+    get count() {
+      return keepers.size;
+    },
+    async close() {
+      closed = true;
+      for (const keeper of keepers.values()) keeper.wake();
+      await Promise.all([...keepers.values()].map(({ done }) => done));
+    },
+  };
+}
+
+/** Of the event on trial, the endpoint knows better than the stream how often it was tried. */
+function asOnTrial(entry: HeldEntry, trial: Endpoint['trial']): HeldEntry {
+  if (trial === null || trial.sequence !== entry.sequence) return entry;
+  const { attempts, dueAt } = trial;
+  return { ...entry, delivery: { ...entry.delivery, attempts, dueAtMs: dueAt.getTime() } };
+}

@@ -1,0 +1,207 @@
+// Lanes: how many deliveries of one endpoint, and of all, are in flight at once in this replica. No waiting, no
+// sending: what runs in a lane is a function.
+//
+//   a lane has room for     8 in flight, while the process has fewer than half of what it may have in all;
+//                           1 beyond that, so that a thousand hanging endpoints leave room for the others
+//   what came too much      waits, at most 1,000 over all lanes; then nothing more is taken from the stream
+//   what waited too long    is given back after 300 ms to be set aside, and until the lane is empty so is
+//                           everything that finds no free place: a slow endpoint fills nobody else's memory
+//
+// A fast endpoint with a deep backlog stays under the 300 ms and never leaves its lane.
+
+export interface Job {
+  run(): Promise<void>;
+  /** Instead of running: there is no room for it. Absent where the job must be waited for. */
+  giveBack?(): void;
+}
+
+export interface Lanes extends Disposable {
+  /** False: no room, and not taken. */
+  offer(endpointId: string, job: Required<Job>): boolean;
+  /** Waits for its turn, however long that takes. */
+  run<T>(endpointId: string, work: () => Promise<T>): Promise<Awaited<T>>;
+  /** Resolves when there is room for another job; undefined if there is now. */
+  room(): Promise<void> | undefined;
+  /** Gives back what waits for this endpoint. */
+  clear(endpointId: string): void;
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** Endpoints that have something in flight or waiting. */
+  readonly open: number;
+  /** Resolves once nothing is in flight; nothing new begins after it was called. */
+  close(): Promise<void>;
+}
+
+export interface LaneLimits {
+  inFlightMax: number;
+  perEndpoint?: number;
+  waitingMax?: number;
+  patienceMs?: number;
+}
+
+interface Waiting extends Job {
+  since: number;
+}
+
+interface Lane {
+  inFlight: number;
+  queue: Waiting[];
+  slow: boolean;
+}
+
+export function openLanes(limits: LaneLimits, now = () => performance.now()): Lanes {
+  const { inFlightMax, perEndpoint = 8, waitingMax = 1_000, patienceMs = 300 } = limits;
+  const lanes = new Map<string, Lane>();
+  /** Lanes that have something waiting, in the order in which they get the next free place. */
+  const hungry = new Set<string>();
+  let inFlight = 0;
+  let waiting = 0;
+  let closed = false;
+  let roomWanted = Promise.withResolvers<void>();
+  let someoneWaits = false;
+  let idle: (() => void) | undefined;
+
+  const laneOf = (id: string): Lane => {
+    const found = lanes.get(id);
+    if (found !== undefined) return found;
+    const lane = { inFlight: 0, queue: [], slow: false };
+    lanes.set(id, lane);
+    return lane;
+  };
+
+  const hasRoom = (lane: Lane): boolean =>
+    inFlight < inFlightMax && lane.inFlight < (inFlight < inFlightMax / 2 ? perEndpoint : 1);
+
+  const start = (id: string, lane: Lane, job: Job): void => {
+    lane.inFlight += 1;
+    inFlight += 1;
+    void job.run().finally(() => {
+      lane.inFlight -= 1;
+      inFlight -= 1;
+      feed(id, lane);
+      if (hungry.size > 0) feedOthers();
+      if (inFlight === 0) idle?.();
+    });
+  };
+
+  const feed = (id: string, lane: Lane): void => {
+    while (!closed && lane.queue.length > 0 && hasRoom(lane)) {
+      const job = lane.queue.shift();
+      if (job === undefined) break;
+      left(1);
+      start(id, lane, job);
+    }
+    if (lane.queue.length === 0) {
+      hungry.delete(id);
+      if (lane.inFlight === 0) lanes.delete(id);
+    }
+  };
+
+  /** Only lanes that the common bound kept waiting can have room now, and each gets a place in turn. */
+  const feedOthers = (): void => {
+    for (const id of hungry) {
+      if (inFlight >= inFlightMax) return;
+      const lane = lanes.get(id);
+      hungry.delete(id);
+      if (lane === undefined) continue;
+      if (lane.queue.length > 0) hungry.add(id);
+      if (!hasRoom(lane)) {
+        if (lane.inFlight > 0) continue;
+        return;
+      }
+      feed(id, lane);
+    }
+  };
+
+  const left = (count: number): void => {
+    waiting -= count;
+    if (!someoneWaits || waiting >= waitingMax) return;
+    someoneWaits = false;
+    roomWanted.resolve();
+  };
+
+  const giveBack = (lane: Lane, keep: (job: Waiting) => boolean): void => {
+    const returned = lane.queue.filter((job) => !keep(job));
+    lane.queue = lane.queue.filter(keep);
+    left(returned.length);
+    for (const job of returned) job.giveBack?.();
+  };
+  const mustWait = (job: Waiting): boolean => job.giveBack === undefined;
+
+  const watch = setInterval(() => {
+    const before = now() - patienceMs;
+    for (const id of hungry) {
+      const lane = lanes.get(id);
+      const [oldest] = lane?.queue.filter((job) => !mustWait(job)) ?? [];
+      if (lane === undefined || oldest === undefined || oldest.since > before) continue;
+      lane.slow = true;
+      giveBack(lane, mustWait);
+    }
+  }, patienceMs / 3);
+
+  const queue = (id: string, lane: Lane, job: Job): void => {
+    lane.queue.push({ ...job, since: now() });
+    waiting += 1;
+    hungry.add(id);
+  };
+
+  return {
+    offer(id, job) {
+      if (closed) return false;
+      const lane = laneOf(id);
+      if (lane.queue.length === 0 && hasRoom(lane)) start(id, lane, job);
+      else if (lane.slow) return false;
+      else queue(id, lane, job);
+      return true;
+    },
+    run<T>(id: string, work: () => Promise<T>) {
+      const { promise, resolve, reject } = Promise.withResolvers<Awaited<T>>();
+      const lane = laneOf(id);
+      const job: Job = {
+        run: async () => {
+          try {
+            resolve(await work());
+          } catch (error) {
+            reject(error);
+          }
+        },
+      };
+      if (!closed && lane.queue.length === 0 && hasRoom(lane)) start(id, lane, job);
+      else queue(id, lane, job);
+      return promise;
+    },
+    room() {
+      if (waiting < waitingMax) return undefined;
+      if (!someoneWaits) {
+        someoneWaits = true;
+        roomWanted = Promise.withResolvers();
+      }
+      return roomWanted.promise;
+    },
+    clear(id) {
+      const lane = lanes.get(id);
+      if (lane !== undefined) giveBack(lane, mustWait);
+    },
+    get inFlight() {
+      return inFlight;
+    },
+    get waiting() {
+      return waiting;
+    },
+    get open() {
+      return lanes.size;
+    },
+    async close() {
+      closed = true;
+      if (someoneWaits) roomWanted.resolve();
+      for (const lane of lanes.values()) giveBack(lane, mustWait);
+      if (inFlight === 0) return;
+      const empty = Promise.withResolvers<void>();
+      idle = () => empty.resolve();
+      await empty.promise;
+    },
+    [Symbol.dispose]() {
+      clearInterval(watch);
+    },
+  };
+}

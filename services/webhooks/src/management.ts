@@ -1,0 +1,279 @@
+// What callers do with their endpoints: register, list, read, change, rotate, delete and test. An endpoint of
+// another integration is as absent as one that never was.
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  basePath,
+  ChangeWebhook,
+  eventsStream,
+  Failure,
+  limits,
+  parseListingQuery,
+  RegisterWebhook,
+  requestHeaders,
+  RotateSecret,
+  subjects,
+  type EventKind,
+} from '@integration-sync/contracts';
+import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Announcer } from './announcer.ts';
+import type { AttemptLog } from './attemptlog.ts';
+import { bodyReader, invalidRequest } from './body.ts';
+import type { Directory } from './directory.ts';
+import { registeredWebhookOf, webhookOf, type Endpoint } from './endpoint.ts';
+import { disabling, type Endpoints } from './endpoints.ts';
+import { subjectsOf } from './envelope.ts';
+import { TargetRefused, type Guard } from './guard.ts';
+import type { Held } from './held.ts';
+import type { Numbers } from './numbers.ts';
+import { makeSecret } from './secret.ts';
+import type { Send } from './sender.ts';
+import { deliveriesStream } from './streams.ts';
+import type { Vault } from './vault.ts';
+
+export interface ManagementOptions {
+  endpoints: Endpoints;
+  vault: Vault;
+  guard: Guard;
+  directory: Pick<Directory, 'prepare'>;
+  send: Send;
+  bus: Pick<Bus, 'streamFacts' | 'purge'>;
+  held: Pick<Held, 'removeEndpoint'>;
+  attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
+  announcer: Pick<Announcer, 'announce'>;
+  numbers: Pick<Numbers, 'disabledBy'>;
+  tellChanged(endpointId: string): void;
+  endpointsMax: number;
+  log: Log;
+}
+
+/** Each of them may hold a receiver's whole ten seconds. */
+const testsMax = 64;
+
+export function managementHandlers(options: ManagementOptions): Record<string, BusHandler> {
+  return {
+    [subjects.endpointsRegister]: registering(options),
+    [subjects.endpointsList]: listing(options),
+    [subjects.endpointsGet]: async (request) => json(webhookOf(await endpointOf(options.endpoints, request))),
+    [subjects.endpointsChange]: changing(options),
+    [subjects.endpointsRotate]: rotating(options),
+    [subjects.endpointsRemove]: removing(options),
+    [subjects.endpointsTest]: testing(options),
+  };
+}
+
+export const json = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });
+
+export async function endpointOf(endpoints: Endpoints, request: BusRequest): Promise<Endpoint> {
+  const id = request.headers.get(requestHeaders.id) ?? '';
+  const endpoint = await endpoints.findOf(request.integration, id);
+  if (endpoint === null) throw absent();
+  return endpoint;
+}
+
+const absent = (): Failure => new Failure('not_found', 'There is no webhook with this id.');
+
+function registering({ endpoints, vault, guard, bus, endpointsMax }: ManagementOptions): BusHandler {
+  const read = bodyReader(RegisterWebhook);
+  return async ({ body, integration }) => {
+    const { url, events } = read(body);
+    await checkUrl(guard, url);
+    if ((await endpoints.count(integration)) >= endpointsMax) {
+      throw new Failure('conflict', `An integration may have ${endpointsMax} webhooks; delete one first.`);
+    }
+    const id = `wh_${randomBytes(16).toString('hex')}`;
+    const secret = makeSecret();
+    const { lastSequence } = await bus.streamFacts(eventsStream);
+    const endpoint = newEndpoint({
+      id,
+      integration,
+      url,
+      events,
+      secret: vault.seal(secret, id),
+      eventsAfter: lastSequence,
+    });
+    await endpoints.insert(endpoint);
+    return {
+      ...json(registeredWebhookOf(endpoint, secret), 201),
+      headers: { location: `${basePath}/webhook-events/${id}` },
+    };
+  };
+}
+
+async function checkUrl(guard: Guard, url: string): Promise<void> {
+  try {
+    await guard(url);
+  } catch (error) {
+    if (!(error instanceof TargetRefused)) throw error;
+    throw invalidRequest([{ pointer: '/url', detail: `url: ${error.message}` }]);
+  }
+}
+
+interface NewEndpoint {
+  id: string;
+  integration: string;
+  url: string;
+  events: readonly EventKind[];
+  secret: string;
+  eventsAfter: number;
+}
+
+const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => ({
+  ...given,
+  _id: id,
+  events: [...new Set(events)],
+  createdAt: new Date(),
+  version: 1,
+  previousSecret: null,
+  active: true,
+  disabledAt: null,
+  disabledReason: null,
+  epoch: 0,
+  disablings: [],
+  failures: 0,
+  open: false,
+  mark: 0,
+  trial: null,
+  unannounced: [],
+});
+
+const listing =
+  ({ endpoints }: ManagementOptions): BusHandler =>
+  async ({ integration, headers }) => {
+    const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
+    const { page, limit } = parseListingQuery(query);
+    const [found, total] = await Promise.all([
+      endpoints.list(integration, page, limit),
+      endpoints.count(integration),
+    ]);
+    return json({ entities: found.map(webhookOf), total, page, limit });
+  };
+
+function changing(options: ManagementOptions): BusHandler {
+  const { endpoints, guard, bus, announcer, numbers, tellChanged } = options;
+  const read = bodyReader(ChangeWebhook);
+  return async (request) => {
+    const wanted = read(request.body);
+    if (wanted.url !== undefined) await checkUrl(guard, wanted.url);
+    for (;;) {
+      const endpoint = await endpointOf(endpoints, request);
+      const isEnabling = wanted.active === true && !endpoint.active;
+      const eventsAfter = isEnabling
+        ? (await bus.streamFacts(eventsStream)).lastSequence
+        : endpoint.eventsAfter;
+      const change = changeOf(endpoint, wanted, eventsAfter, new Date());
+      if (change === undefined) return json(webhookOf(endpoint));
+      const changed = await endpoints.change(endpoint, change);
+      // Somebody else changed it meanwhile, be it by a delivery that failed.
+      if (changed === null) continue;
+      tellChanged(changed._id);
+      if (endpoint.active && !changed.active) {
+        numbers.disabledBy('manual');
+        announcer.announce(changed);
+      }
+      return json(webhookOf(changed));
+    }
+  };
+}
+
+/** The update that makes the endpoint as wanted; undefined if it is so already. */
+export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, eventsAfter: number, now: Date) {
+  const { url = endpoint.url, events, active = endpoint.active } = wanted;
+  const kinds = events === undefined ? endpoint.events : [...new Set(events)];
+  const moves = url !== endpoint.url;
+  const isSame = !moves && active === endpoint.active && kinds.join() === endpoint.events.join();
+  if (isSame) return undefined;
+  const stopped =
+    active || !endpoint.active ? undefined : disabling(endpoint, 'manual', endpoint.failures, now);
+  const started = active && !endpoint.active;
+  return {
+    $set: {
+      url,
+      events: kinds,
+      // Another receiver is another matter: it starts with one attempt in flight.
+      ...(moves ? { open: false } : {}),
+      ...(started ? { ...enabled, eventsAfter } : {}),
+      ...stopped?.$set,
+    },
+    $inc: { version: 1, ...(moves || started ? { mark: 1 } : {}), ...stopped?.$inc },
+    ...(stopped === undefined ? {} : { $push: stopped.$push }),
+  };
+}
+
+const enabled = {
+  active: true,
+  disabledAt: null,
+  disabledReason: null,
+  failures: 0,
+  open: false,
+  trial: null,
+};
+
+function rotating({ endpoints, vault, tellChanged }: ManagementOptions): BusHandler {
+  const read = bodyReader(RotateSecret, { optional: true });
+  return async (request) => {
+    const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request.body);
+    const secret = makeSecret();
+    for (;;) {
+      const endpoint = await endpointOf(endpoints, request);
+      const expiresAt = gracePeriodSeconds === 0 ? null : new Date(Date.now() + gracePeriodSeconds * 1000);
+      const previousSecret = expiresAt === null ? null : { sealed: endpoint.secret, expiresAt };
+      const changed = await endpoints.change(endpoint, {
+        $set: { secret: vault.seal(secret, endpoint._id), previousSecret },
+        $inc: { version: 1 },
+      });
+      if (changed === null) continue;
+      tellChanged(changed._id);
+      return json({
+        ...webhookOf(changed),
+        secret,
+        previousSecretExpiresAt: expiresAt?.toISOString() ?? null,
+      });
+    }
+  };
+}
+
+const removing =
+  ({ endpoints, held, attemptLog, bus, tellChanged, log }: ManagementOptions): BusHandler =>
+  async (request) => {
+    const id = request.headers.get(requestHeaders.id) ?? '';
+    if (!(await endpoints.remove(request.integration, id))) throw absent();
+    tellChanged(id);
+    // From here on it is gone. What is left in the streams is only in the way, and expires by itself.
+    const tidied = await Promise.allSettled([
+      bus.purge(deliveriesStream, subjectsOf(id).deliveries),
+      held.removeEndpoint(id),
+      attemptLog.removeEndpoint(id),
+    ]);
+    for (const part of tidied) {
+      if (part.status === 'rejected') log.warn({ err: part.reason, endpoint: id }, 'not tidied up');
+    }
+    return { status: 204 };
+  };
+
+function testing({ endpoints, directory, send }: ManagementOptions): BusHandler {
+  let underWay = 0;
+  return async (request) => {
+    const endpoint = await endpointOf(endpoints, request);
+    if (underWay >= testsMax) {
+      throw new Failure('unavailable', 'Too many tests are under way.', { retryAfterSeconds: 2 });
+    }
+    underWay += 1;
+    try {
+      const { verdict, responseStatus, durationMs, error } = await send(
+        directory.prepare(endpoint),
+        testOf(endpoint),
+      );
+      return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
+    } finally {
+      underWay -= 1;
+    }
+  };
+}
+
+function testOf({ _id, integration }: Endpoint) {
+  const event = 'webhook.test';
+  const timestamp = new Date().toISOString();
+  const body = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
+  return { eventId: `test-${randomUUID()}`, event, timestamp, body: Buffer.from(JSON.stringify(body)) };
+}

@@ -1,0 +1,99 @@
+// What Prometheus is told of webhooks. Labels never name an endpoint or an integration: there are too many.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Verdict } from './schedule.ts';
+
+export interface Gauges {
+  inFlight(): number;
+  waiting(): number;
+  lanes(): number;
+  keepers(): number;
+  disabled(): Promise<number>;
+}
+
+export interface Numbers {
+  attempt(verdict: Verdict, durationMs: number): void;
+  /** From the event's being stored to the first attempt of a delivery. */
+  deliveryLag(seconds: number): void;
+  /** From the event's being stored to its deliveries' being stored. */
+  fanoutLag(seconds: number): void;
+  fannedOut(events: number, deliveries: number): void;
+  setAside(count: number): void;
+  disabledBy(reason: string): void;
+}
+
+const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+export function openNumbers(registry: Registry, gauges: Gauges): Numbers {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: 'webhook_attempts_total',
+    help: 'Delivery attempts, by how they ended.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'webhook_attempt_seconds',
+    help: 'How long delivery attempts took.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const deliveryLag = new Histogram({
+    name: 'webhook_delivery_lag_seconds',
+    help: 'Time from a delivery being queued to its first attempt.',
+    buckets: lagBuckets,
+    registers,
+  });
+  const fanoutLag = new Histogram({
+    name: 'webhook_fanout_lag_seconds',
+    help: 'Time from an event being stored to its deliveries being queued.',
+    buckets: lagBuckets,
+    registers,
+  });
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const events = counter('webhook_events_total', 'Events fanned out.');
+  const deliveries = counter('webhook_deliveries_total', 'Deliveries queued.');
+  const setAside = counter('webhook_set_aside_total', 'Deliveries set aside behind a gate or a full lane.');
+  const disabled = new Counter({
+    name: 'webhook_disabled_total',
+    help: 'Endpoints disabled, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  gauge(registry, 'webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
+  gauge(registry, 'webhook_waiting', 'Deliveries waiting in memory for their turn.', gauges.waiting);
+  gauge(registry, 'webhook_lanes', 'Endpoints with something in flight or waiting.', gauges.lanes);
+  gauge(
+    registry,
+    'webhook_kept',
+    'Endpoints whose held deliveries this replica looks after.',
+    gauges.keepers,
+  );
+  gauge(registry, 'webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
+
+  return {
+    attempt(verdict, durationMs) {
+      attempts.inc({ outcome: verdict });
+      seconds.observe(durationMs / 1000);
+    },
+    deliveryLag: (lag) => deliveryLag.observe(lag),
+    fanoutLag: (lag) => fanoutLag.observe(lag),
+    fannedOut(eventCount, deliveryCount) {
+      events.inc(eventCount);
+      deliveries.inc(deliveryCount);
+    },
+    setAside: (count) => setAside.inc(count),
+    disabledBy: (reason) => disabled.inc({ reason }),
+  };
+}
+
+function gauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
+  const made = new Gauge({
+    name,
+    help,
+    registers: [registry],
+    async collect() {
+      // A metric that cannot be read leaves the others readable.
+      made.set(await Promise.resolve(read()).catch(() => Number.NaN));
+    },
+  });
+}

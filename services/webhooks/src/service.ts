@@ -1,0 +1,134 @@
+// The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
+// else. What is opened first is closed last.
+import { eventsStream, eventsStreamSpec, healthSubject } from '@integration-sync/contracts';
+import { openBus, type Bus } from '@integration-sync/runtime/bus';
+import { healthHandlers } from '@integration-sync/runtime/health';
+import { openLog, type Log } from '@integration-sync/runtime/log';
+import { openMetrics } from '@integration-sync/runtime/metrics';
+import { openStore, type Store } from '@integration-sync/runtime/store';
+import type { buildConnector } from 'undici';
+import { parseAllowList } from './address.ts';
+import { answering } from './answering.ts';
+import type { WebhooksConfig } from './config.ts';
+import { openConnections } from './connections.ts';
+import { deliveriesHandlers } from './deliveries.ts';
+import { startDispatch, type Dispatch } from './dispatch.ts';
+import { openEndpoints, type Endpoints } from './endpoints.ts';
+import { openGuard, type Guard } from './guard.ts';
+import { managementHandlers } from './management.ts';
+import { replayHandlers } from './replay.ts';
+import { openResolver, type Resolve } from './resolver.ts';
+import { openSender, type Send } from './sender.ts';
+import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams.ts';
+import { openVault, type Vault } from './vault.ts';
+
+export interface Webhooks extends AsyncDisposable {
+  readonly metricsUrl: string;
+}
+
+export interface WebhooksDeps {
+  log?: Log;
+  /** Ends the wait for engines that do not come. */
+  signal?: AbortSignal;
+  /** In place of DNS. */
+  resolve?: Resolve;
+  /** In place of real sockets. */
+  connector?: buildConnector.connector;
+  /** In place of the well-known certificates. */
+  ca?: string;
+}
+
+const service = 'webhooks';
+/** What is in flight then is cut off, so that the process ends within its 15 s. */
+const stopMs = 11_000;
+const requestsInFlightMax = 256;
+
+export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps = {}): Promise<Webhooks> {
+  const { log = openLog({ service, level: config.LOG_LEVEL }), signal } = deps;
+  const vault = openVault(config.WEBHOOK_SECRET_KEY);
+  const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW);
+  await using starting = new AsyncDisposableStack();
+  const metrics = starting.use(
+    await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),
+  );
+  const store = starting.use(
+    await openStore({
+      url: config.MONGODB_URL,
+      database: config.MONGODB_DATABASE,
+      poolSize: config.MONGODB_POOL_SIZE,
+      log,
+      ...(signal === undefined ? {} : { signal }),
+    }),
+  );
+  const observe = metrics.observeRequest;
+  const bus = starting.use(await openBus({ url: config.NATS_URL, name: service, log, observe }));
+  const ensure = () => ensureStreams(bus, config.STREAM_REPLICAS);
+  await ensure();
+  const endpoints = await openEndpoints(store);
+
+  const { connector, ca } = deps;
+  const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));
+  const guard = openGuard({ allowed, resolve: openResolver(deps.resolve) });
+  const stop = new AbortController();
+  const userAgent = `${config.PLATFORM_NAME}-Webhook/1.0`;
+  const send = openSender({ guard, connections, userAgent, signal: stop.signal });
+  const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
+  const dispatch = starting.use(
+    startDispatch({ bus, endpoints, vault, send, signal: stop.signal, inFlightMax, metrics, log, ensure }),
+  );
+  starting.use(await serve({ config, bus, store, endpoints, vault, guard, send, dispatch, log }));
+  starting.defer(() => {
+    const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
+    timer.unref();
+  });
+
+  log.info({ metrics: metrics.url }, 'serving');
+  const running = starting.move();
+  return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+async function ensureStreams(bus: Bus, replicas: number): Promise<void> {
+  for (const spec of [eventsStreamSpec(replicas), ...streamSpecs(replicas)]) await bus.ensureStream(spec);
+  await bus.ensureConsumer(eventsStream, fanoutConsumer);
+  await bus.ensureConsumer(deliveriesStream, deliverConsumer);
+}
+
+interface Serving {
+  config: WebhooksConfig;
+  bus: Bus;
+  store: Store;
+  endpoints: Endpoints;
+  vault: Vault;
+  guard: Guard;
+  send: Send;
+  dispatch: Dispatch;
+  log: Log;
+}
+
+function serve({ config, bus, store, endpoints, dispatch, ...others }: Serving): Promise<AsyncDisposable> {
+  return bus.serve({
+    service,
+    version: '1.0.0',
+    description: 'Webhook endpoints: registering and managing them, their attempt logs, replays',
+    inFlightMax: requestsInFlightMax,
+    handlers: {
+      ...answering({
+        ...managementHandlers({
+          ...others,
+          ...dispatch,
+          bus,
+          endpoints,
+          endpointsMax: config.WEBHOOK_ENDPOINTS_MAX,
+        }),
+        ...deliveriesHandlers({
+          endpoints,
+          attemptLog: dispatch.attemptLog,
+          cursorKey: config.WEBHOOK_SECRET_KEY,
+        }),
+        ...replayHandlers({ endpoints, held: dispatch.held, bus }),
+      }),
+      ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
+    },
+    quiet: [healthSubject(service)],
+  });
+}

@@ -1,0 +1,66 @@
+// The streams and consumers of webhooks. EVENTS itself is in the contracts, as every service ensures it.
+import { eventsStream } from '@integration-sync/contracts';
+import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+export const deliveriesStream = 'DELIVERIES';
+export const heldStream = 'HELD';
+export const attemptsStream = 'ATTEMPTS';
+
+/** What is in hand is said to be in hand every second, so a replica that died is noticed this soon. */
+const ackWaitMs = 4_000;
+
+export const streamSpecs = (replicas: number): StreamSpec[] => [
+  {
+    name: deliveriesStream,
+    description: 'One message per event and endpoint that is to be delivered',
+    subjects: ['deliveries.>'],
+    retention: 'workqueue',
+    discard: 'new',
+    duplicateWindowMs: 10 * 60 * 1000,
+    atomicBatches: true,
+    replicas,
+  },
+  {
+    name: heldStream,
+    description:
+      'Deliveries set aside: behind a closed gate, beyond a full lane, or missed by a disabled endpoint',
+    subjects: ['held.>'],
+    retention: 'limits',
+    discard: 'new',
+    maxAgeMs: 7 * dayMs,
+    duplicateWindowMs: 10 * 60 * 1000,
+    atomicBatches: true,
+    replicas,
+  },
+  {
+    name: attemptsStream,
+    description: 'The attempt log: the last 1,000 of each endpoint',
+    subjects: ['attempts.>'],
+    retention: 'limits',
+    discard: 'old',
+    maxAgeMs: 7 * dayMs,
+    messagesPerSubjectMax: 1_000,
+    atomicBatches: true,
+    replicas,
+  },
+];
+
+export const fanoutConsumer: ConsumerSpec = {
+  name: 'webhook-fanout',
+  description: 'Turns events into deliveries',
+  ackWaitMs,
+  ackPendingMax: 20_000,
+  deliver: 'all',
+};
+
+export const deliverConsumer: ConsumerSpec = {
+  name: 'webhook-deliver',
+  description: 'Deliveries, shared by all replicas',
+  ackWaitMs,
+  ackPendingMax: 50_000,
+  deliver: 'all',
+};
+
+export { eventsStream };

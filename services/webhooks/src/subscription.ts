@@ -1,0 +1,46 @@
+// Which events are for which endpoint, and for which of its periods of activity.
+//
+//   the endpoint now        the event                                    it is
+//   ──────────────────────  ───────────────────────────────────────────  ─────────────────────────────
+//   active                  stored after it was registered or enabled    delivered
+//   disabled or re-enabled  from before it was disabled, fanned out late missed, kept for a replay
+//   disabled or re-enabled  from while it was disabled                   left to a replay of the events
+import type { Endpoint } from './endpoint.ts';
+
+export interface OccurredEvent {
+  event: string;
+  /** ISO time of the event. */
+  timestamp: string;
+  /** Its place in the event stream. */
+  sequence: number;
+  data: unknown;
+}
+
+export type Subscriber = Pick<
+  Endpoint,
+  '_id' | 'events' | 'active' | 'createdAt' | 'disablings' | 'epoch' | 'eventsAfter'
+>;
+
+/** Kinds are compared, not the integration: whoever asks has looked the endpoints up by it. */
+export function isMeantFor(
+  endpoint: Pick<Endpoint, '_id' | 'events'>,
+  event: Pick<OccurredEvent, 'event' | 'data'>,
+) {
+  if (!endpoint.events.some((kind) => kind === event.event)) return false;
+  // That an endpoint was disabled is news for the integration's others.
+  return event.event !== 'webhook.disabled' || !isAbout(event.data, endpoint._id);
+}
+
+/** The epoch under which the event goes out to the endpoint, or undefined if it does not. */
+export function epochOf(endpoint: Subscriber, event: OccurredEvent): number | undefined {
+  if (!isMeantFor(endpoint, event)) return undefined;
+  if (endpoint.active && event.sequence > endpoint.eventsAfter) return endpoint.epoch;
+  const last = endpoint.disablings.at(-1);
+  if (last === undefined) return undefined;
+  const occurredAt = Date.parse(event.timestamp);
+  const whileItWasActive = occurredAt >= endpoint.createdAt.getTime() && occurredAt <= last.at.getTime();
+  return whileItWasActive ? last.epoch : undefined;
+}
+
+const isAbout = (data: unknown, endpointId: string): boolean =>
+  typeof data === 'object' && data !== null && 'webhookId' in data && data.webhookId === endpointId;
