@@ -1,9 +1,6 @@
 // What happens to a store whose database goes away, in every way that a database can. The engine is this
 // file's own, so that nobody else misses it.
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startEngine, type Engine } from '@integration-sync/dev/engines';
+import type { Engine } from '@integration-sync/dev/engines';
 import { openLog } from '@integration-sync/runtime/log';
 import {
   openStore,
@@ -14,8 +11,8 @@ import {
   type StoreOptions,
 } from '@integration-sync/runtime/store';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { folderPrefix } from '../../support/engines.ts';
 import { freeze } from '../../support/freeze.ts';
+import { startMongodb } from '../../support/mongodb.ts';
 
 interface Farm {
   _id: string;
@@ -35,8 +32,7 @@ const open = (options: Partial<StoreOptions> = {}): Promise<Store> =>
   });
 
 beforeAll(async () => {
-  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
-  engine = await startEngine('mongodb', { dataFolder, temporary: true });
+  engine = await startMongodb();
   store = await open();
   farms = store.collection<Farm>('farms');
 });
