@@ -1,0 +1,93 @@
+// A webhook receiver on loopback that remembers every hit and behaves as it is told. What is waited for is
+// subscribed to, so no test sleeps.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Hit {
+  /** Milliseconds since the receiver was opened. */
+  atMs: number;
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export type Behaviour = (hit: Hit, response: ServerResponse, request: IncomingMessage) => void;
+
+export const answer =
+  (status: number, headers: Record<string, string> = {}): Behaviour =>
+  (_hit, response) =>
+    void response.writeHead(status, headers).end();
+
+export const hang: Behaviour = () => undefined;
+
+export interface Receiver extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly hits: Hit[];
+  behave(behaviour: Behaviour): void;
+  /** Hits whose body names this kind of event. */
+  of(event: string): Hit[];
+  /** Resolves once there are so many hits that match. */
+  received(count: number, options?: { withinMs?: number; where?: (hit: Hit) => boolean }): Promise<Hit[]>;
+}
+
+export async function openReceiver(behaviour: Behaviour = answer(204)): Promise<Receiver> {
+  const hits: Hit[] = [];
+  const watchers = new Set<() => void>();
+  let behave = behaviour;
+  const openedAt = performance.now();
+
+  const server = createServer((request, response) => {
+    const atMs = performance.now() - openedAt;
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const hit: Hit = {
+        atMs,
+        path: request.url ?? '',
+        headers: Object.fromEntries(
+          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+        ),
+        body: Buffer.concat(chunks).toString(),
+      };
+      hits.push(hit);
+      behave(hit, response, request);
+      for (const watch of watchers) watch();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    port,
+    hits,
+    behave(next) {
+      behave = next;
+    },
+    of: (event) => hits.filter(({ headers }) => headers['x-webhook-event'] === event),
+    async received(count, { withinMs = 10_000, where = () => true } = {}) {
+      const { promise, resolve, reject } = Promise.withResolvers<Hit[]>();
+      const timer = setTimeout(() => {
+        const seen = hits.filter(where).length;
+        reject(new Error(`expected ${count} hits within ${withinMs} ms, got ${seen}`));
+      }, withinMs);
+      const watch = (): void => {
+        const found = hits.filter(where);
+        if (found.length >= count) resolve(found);
+      };
+      watchers.add(watch);
+      watch();
+      try {
+        return await promise;
+      } finally {
+        clearTimeout(timer);
+        watchers.delete(watch);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,147 @@
+// The webhooks service in this process, on a NATS of its own and a database of its own: what its component tests
+// register with, publish to and read from.
+import { randomUUID } from 'node:crypto';
+import type { Engine } from '@integration-sync/dev/engines';
+import { openBus, type Bus } from '@integration-sync/runtime/bus';
+import { readConfig } from '@integration-sync/runtime/config';
+import { openLog, type Log } from '@integration-sync/runtime/log';
+import { openStore, type Store } from '@integration-sync/runtime/store';
+import { startWebhooks, type Webhooks, type WebhooksDeps } from '@integration-sync/webhooks';
+import { WebhooksConfig } from '@integration-sync/webhooks/config';
+import { inject } from 'vitest';
+import { startNats } from './nats.ts';
+
+export const secretKey = `first:${Buffer.alloc(32, 7).toString('base64')}`;
+
+export interface House extends AsyncDisposable {
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly nats: Engine;
+  /** Everything that was logged, as it would stand in the file. */
+  readonly lines: string[];
+  readonly environment: Record<string, string>;
+  /** Starts a replica, which stops with the house unless it is stopped before. */
+  start(deps?: WebhooksDeps, environment?: Record<string, string>): Promise<Webhooks>;
+  as(integration: string): Client;
+  /** An integration that nobody else uses. */
+  newClient(): Client;
+}
+
+export interface Answer<T> {
+  status: number;
+  headers: Record<string, string>;
+  body: T;
+}
+
+export interface Registered {
+  id: string;
+  url: string;
+  events: string[];
+  active: boolean;
+  secret: string;
+  createdAt: string;
+}
+
+export interface Client {
+  readonly integration: string;
+  ask<T>(
+    verb: string,
+    options?: { id?: string; query?: string; body?: unknown; raw?: string },
+  ): Promise<Answer<T>>;
+  register(url: string, events?: string[]): Promise<Registered>;
+  /** Announces events as catalog does; answers with their ids. */
+  announce(count?: number, event?: string, timestamp?: string): Promise<string[]>;
+}
+
+const subjectsByNoun = { deliveries: 'svc.webhooks.deliveries.list' };
+
+export async function openHouse(): Promise<House> {
+  const stack = new AsyncDisposableStack();
+  const lines: string[] = [];
+  const log: Log = openLog({
+    service: 'webhooks',
+    level: 'info',
+    pretty: false,
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  const nats = stack.use(await startNats());
+  const database = `webhooks_${randomUUID().replaceAll('-', '')}`;
+  const environment = {
+    NATS_URL: nats.url,
+    MONGODB_URL: inject('engines').mongodb,
+    MONGODB_DATABASE: database,
+    WEBHOOK_SECRET_KEY: secretKey,
+    WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
+  };
+  const quiet = openLog({ service: 'test', level: 'silent' });
+  const bus = stack.use(await openBus({ url: nats.url, name: 'test', log: quiet }));
+  const store = stack.use(await openStore({ url: environment.MONGODB_URL, database, log: quiet }));
+  stack.defer(async () => void (await store.database.dropDatabase()));
+
+  const house: House = {
+    bus,
+    store,
+    nats,
+    lines,
+    environment,
+    async start(deps = {}, more = {}) {
+      const config = readConfig(WebhooksConfig, { ...environment, ...more });
+      return stack.use(once(await startWebhooks(config, { log, ...deps })));
+    },
+    as: (integration) => clientOf(bus, integration),
+    newClient: () => clientOf(bus, `acme-${randomUUID().slice(0, 8)}`),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+  return house;
+}
+
+/** Stopping twice is stopping once. */
+function once(webhooks: Webhooks): Webhooks {
+  let stopped: PromiseLike<void> | undefined;
+  return {
+    metricsUrl: webhooks.metricsUrl,
+    [Symbol.asyncDispose]: () => (stopped ??= webhooks[Symbol.asyncDispose]()),
+  };
+}
+
+function clientOf(bus: Bus, integration: string): Client {
+  const client: Client = {
+    integration,
+    async ask<T>(verb: string, options: { id?: string; query?: string; body?: unknown; raw?: string } = {}) {
+      const { id, query, body, raw } = options;
+      const subject = verb === 'deliveries' ? subjectsByNoun.deliveries : `svc.webhooks.endpoints.${verb}`;
+      const reply = await bus.request(subject, {
+        headers: { integration, 'request-id': randomUUID(), id, query },
+        body: raw ?? (body === undefined ? '' : JSON.stringify(body)),
+        timeoutMs: 30_000,
+      });
+      const text = Buffer.from(reply.body).toString();
+      return {
+        status: Number(reply.headers.get('status')),
+        headers: Object.fromEntries(reply.headers),
+        body: (text === '' ? undefined : JSON.parse(text)) as T,
+      };
+    },
+    async register(url, events = ['supplier.created']) {
+      const { body } = await client.ask<Registered>('register', { body: { url, events } });
+      return body;
+    },
+    async announce(count = 1, event = 'supplier.created', timestamp = new Date().toISOString()) {
+      const ids = Array.from({ length: count }, () => randomUUID());
+      await bus.publishBatch(
+        ids.map((id, index) => ({
+          subject: `events.${integration}.${event}`,
+          id,
+          body: JSON.stringify({
+            event,
+            timestamp,
+            integrationId: integration,
+            data: { externalId: `S-${index}`, internalId: `sup_${index}` },
+          }),
+        })),
+      );
+      return ids;
+    },
+  };
+  return client;
+}
