@@ -13,6 +13,15 @@ export function freeze(pids: readonly number[]): Disposable {
   };
 }
 
+/** Not those of another user, nor any of a Docker that runs in a machine of its own. */
+export function mayFreeze(pids: readonly number[]): boolean {
+  try {
+    return pids.length > 0 && pids.every((pid) => process.kill(pid, 0));
+  } catch {
+    return false;
+  }
+}
+
 function withDescendants(pids: readonly number[]): number[] {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const family = new Set(pids);

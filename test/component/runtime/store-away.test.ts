@@ -11,7 +11,7 @@ import {
   type StoreOptions,
 } from '@integration-sync/runtime/store';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { freeze } from '../../support/freeze.ts';
+import { freeze, mayFreeze } from '../../support/freeze.ts';
 import { startMongodb } from '../../support/mongodb.ts';
 
 interface Farm {
@@ -40,7 +40,8 @@ afterAll(async () => {
   await store[Symbol.asyncDispose]();
   await engine[Symbol.asyncDispose]();
 });
-beforeEach(async () => {
+beforeEach(async (context) => {
+  context.skip(engine.source === 'environment', 'the engine is not ours to take away');
   await farms.deleteMany({});
   await farms.insertOne({ _id: 'a', visits: 0 });
 });
@@ -99,6 +100,10 @@ async function expectAtWork(): Promise<void> {
 }
 
 describe('a database that stands still', () => {
+  beforeEach((context) => {
+    context.skip(!mayFreeze(engine.pids()), 'the processes of the engine are not ours to stop');
+  });
+
   it('fails what is under way within 3 s and what comes after at once, and serves again when it goes on', async () => {
     {
       using _frozen = freeze(engine.pids());
