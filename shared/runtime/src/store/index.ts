@@ -31,7 +31,7 @@ export interface StoreOptions {
   /** Connections for operations; one more serves to notice that the database is away. */
   poolSize?: number;
   /** Ends the wait for a database that does not come. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 export interface Store extends AsyncDisposable {
