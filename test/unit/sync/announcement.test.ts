@@ -1,0 +1,195 @@
+import type { DdsEntry } from '@integration-sync/contracts';
+import { describe, expect, it } from 'vitest';
+import { makeEvents, type Announcement } from '../../../shared/sync/src/announcement.ts';
+import { answerItems, countItems } from '../../../shared/sync/src/answer.ts';
+import { judgeItems, referencedIds } from '../../../shared/sync/src/judge.ts';
+import type { Verdict } from '../../../shared/sync/src/validate.ts';
+
+const untouched = { created: false, drafted: false, changed: [] };
+const draft: DdsEntry = {
+  ddsId: 'dds_1',
+  batchExternalId: 'B',
+  batchInternalId: 'bat_2',
+  status: 'DRAFT',
+  hsCode: null,
+  countryOfProduction: null,
+  quantity: null,
+  unit: null,
+  referenceNumber: null,
+  verificationNumber: null,
+  missing: ['hsCode'],
+};
+const announcement: Announcement = {
+  syncId: 'sync_1',
+  integration: 'acme',
+  entityType: 'batch',
+  counts: { created: 1, updated: 3, unchanged: 1, failed: 2 },
+  startedAt: new Date('2026-03-31T09:26:53.589Z'),
+  completedAt: new Date('2026-03-31T09:26:53.641Z'),
+  records: [
+    {
+      place: 0,
+      internalId: 'bat_0',
+      externalId: 'a "quoted"\u2028one',
+      outcome: { ...untouched, created: true },
+    },
+    { place: 1, internalId: 'bat_1', externalId: 'b', outcome: untouched },
+    {
+      place: 2,
+      internalId: 'bat_2',
+      externalId: 'c',
+      outcome: { created: false, drafted: true, changed: ['unit', 'quantity'] },
+      draft,
+    },
+  ],
+};
+
+describe('the events of a push', () => {
+  const head = { timestamp: '2026-03-31T09:26:53.641Z', integrationId: 'acme' };
+
+  it('are one per record that was created or changed, one per draft, and the completion last', () => {
+    const events = makeEvents(announcement);
+    expect(
+      events.map(({ subject, id, body }) => ({ subject, id, body: JSON.parse(body) as unknown })),
+    ).toEqual([
+      {
+        subject: 'events.acme.batch.created',
+        id: 'sync_1-created-0',
+        body: {
+          event: 'batch.created',
+          ...head,
+          data: { externalId: 'a "quoted"\u2028one', internalId: 'bat_0' },
+        },
+      },
+      {
+        subject: 'events.acme.batch.updated',
+        id: 'sync_1-updated-2',
+        body: {
+          event: 'batch.updated',
+          ...head,
+          data: { externalId: 'c', internalId: 'bat_2', changedFields: ['unit', 'quantity'] },
+        },
+      },
+      {
+        subject: 'events.acme.dds.created',
+        id: 'sync_1-drafted-2',
+        body: { event: 'dds.created', ...head, data: draft },
+      },
+      {
+        subject: 'events.acme.sync.completed',
+        id: 'sync_1-completed',
+        body: {
+          event: 'sync.completed',
+          ...head,
+          data: {
+            syncId: 'sync_1',
+            entityType: 'batch',
+            created: 1,
+            updated: 3,
+            failed: 2,
+            startedAt: '2026-03-31T09:26:53.589Z',
+            completedAt: '2026-03-31T09:26:53.641Z',
+          },
+        },
+      },
+    ]);
+  });
+
+  it('are the same bytes whoever makes them', () => {
+    expect(makeEvents(structuredClone(announcement))).toEqual(makeEvents(announcement));
+  });
+
+  it('are only the completion where nothing changed', () => {
+    expect(makeEvents({ ...announcement, records: [] }).map(({ id }) => id)).toEqual(['sync_1-completed']);
+  });
+});
+
+const verdict = (externalId: string, item: object, reasons: [string, string][] = []): Verdict => ({
+  item: { externalId, ...item },
+  externalId,
+  reasons: new Map(reasons),
+});
+
+describe('judging items', () => {
+  const rule = {
+    field: 'parent',
+    notFound: (id: string) => `no "${id}"`,
+    find: () => Promise.reject(new Error('not asked here')),
+  };
+  const verdicts = [
+    verdict('a', { parent: 'there' }),
+    verdict('b', { parent: 'gone' }),
+    verdict('c', { parent: 'gone' }, [['name', 'name is wrong']]),
+    verdict('d', { parent: 5 }, [['parent', 'parent is wrong']]),
+    verdict('e', { parent: '' }),
+    verdict('f', { parent: null }),
+    verdict('g', {}),
+  ];
+
+  it('asks once for every record that some item points at', () => {
+    expect(referencedIds('parent', verdicts)).toEqual(['there', 'gone']);
+  });
+
+  it('accepts what is right and points at something, or at nothing', () => {
+    const { accepted, rejected } = judgeItems(verdicts, { rule, found: new Map([['there', true]]) });
+    expect(accepted.map(({ externalId, position }) => [externalId, position])).toEqual([
+      ['a', 0],
+      ['e', 4],
+      ['f', 5],
+      ['g', 6],
+    ]);
+    expect(rejected).toEqual([
+      { position: 1, externalId: 'b', reasons: ['no "gone"'] },
+      { position: 2, externalId: 'c', reasons: ['name is wrong', 'no "gone"'] },
+      { position: 3, externalId: 'd', reasons: ['parent is wrong'] },
+    ]);
+  });
+});
+
+const record = (externalId: string, positions: number[]) => ({
+  place: 0,
+  internalId: `sup_${externalId}`,
+  externalId,
+  items: positions.map(() => ({})),
+  positions,
+});
+
+describe('the answer', () => {
+  const settled = [
+    { record: record('a', [0, 4]), created: true, idle: 1 },
+    { record: record('b', [2]), created: false, idle: 0 },
+    { record: record('c', [5, 6]), created: false, idle: 1 },
+  ];
+  const rejected = [
+    { position: 3, externalId: 'x', reasons: ['one', 'two'] },
+    { position: 1, externalId: '', reasons: ['three'] },
+  ];
+
+  it('counts items, not records', () => {
+    expect(countItems(settled, rejected)).toEqual({ created: 1, updated: 4, unchanged: 2, failed: 2 });
+    expect(countItems([], [])).toEqual({ created: 0, updated: 0, unchanged: 0, failed: 0 });
+  });
+
+  it('has an entry per item and the errors, both in the pushed order', () => {
+    expect(answerItems(settled, rejected)).toEqual({
+      success: false,
+      errors: [
+        { externalId: '', error: 'three' },
+        { externalId: 'x', error: 'one; two' },
+      ],
+      records: [
+        { externalId: 'a', internalId: 'sup_a', status: 'CREATED' },
+        { externalId: '', internalId: '', status: 'ERROR' },
+        { externalId: 'b', internalId: 'sup_b', status: 'UPDATED' },
+        { externalId: 'x', internalId: '', status: 'ERROR' },
+        { externalId: 'a', internalId: 'sup_a', status: 'UPDATED' },
+        { externalId: 'c', internalId: 'sup_c', status: 'UPDATED' },
+        { externalId: 'c', internalId: 'sup_c', status: 'UPDATED' },
+      ],
+    });
+  });
+
+  it('is a success without errors, also without anything', () => {
+    expect(answerItems([], [])).toEqual({ success: true, errors: [], records: [] });
+  });
+});

@@ -1,0 +1,98 @@
+import { openLog } from '@integration-sync/runtime/log';
+import { expect, it } from 'vitest';
+import type { Announcement } from '../../../shared/sync/src/announcement.ts';
+import { openAnnouncer } from '../../../shared/sync/src/announcer.ts';
+import { rememberIds } from '../../../shared/sync/src/remembered.ts';
+
+const of = (syncId: string): Announcement => ({
+  syncId,
+  integration: 'acme',
+  entityType: 'supplier',
+  counts: { created: 0, updated: 0, unchanged: 0, failed: 0 },
+  startedAt: new Date(0),
+  completedAt: new Date(0),
+  records: [],
+});
+
+function setUp(publish: (id: string) => Promise<void>, mark: () => Promise<void> = async () => {}) {
+  const published: string[] = [];
+  const marked: string[][] = [];
+  const announcer = openAnnouncer({
+    bus: {
+      async publishBatch([first]) {
+        await publish(first?.id ?? '');
+        published.push(first?.id.replace('-completed', '') ?? '');
+      },
+    },
+    journal: {
+      async markAnnounced(syncIds) {
+        marked.push([...syncIds]);
+        await mark();
+      },
+    },
+    log: openLog({ service: 'test', level: 'silent' }),
+    now: () => 0,
+    reach: async () => {},
+  });
+  return { announcer, published, marked };
+}
+
+it('publishes in the order of completion, marks what is out, and is done when it is closed', async () => {
+  const { announcer, published, marked } = setUp(() => new Promise((resolve) => setTimeout(resolve, 1)));
+  const ids = Array.from({ length: 40 }, (_, index) => `s${index}`);
+  for (const id of ids) announcer.announce(of(id));
+  await announcer[Symbol.asyncDispose]();
+  expect(published.toSorted()).toEqual(ids.toSorted());
+  expect(marked.flat().toSorted()).toEqual(ids.toSorted());
+});
+
+it('marks in one update what came out while the one before was under way', async () => {
+  const { announcer, marked } = setUp(
+    async () => {},
+    () => new Promise((resolve) => setTimeout(resolve, 5)),
+  );
+  for (let index = 0; index < 40; index += 1) announcer.announce(of(`s${index}`));
+  await announcer[Symbol.asyncDispose]();
+  expect(marked.flat()).toHaveLength(40);
+  expect(marked.length).toBeLessThan(10);
+});
+
+it('goes on after what could not be published or marked, which stays due', async () => {
+  let marks = 0;
+  const { announcer, published, marked } = setUp(
+    (id) => (id === 's1-completed' ? Promise.reject(new Error('away')) : Promise.resolve()),
+    () => ((marks += 1) === 1 ? Promise.reject(new Error('away')) : Promise.resolve()),
+  );
+  for (const id of ['s0', 's1', 's2']) announcer.announce(of(id));
+  await announcer[Symbol.asyncDispose]();
+  expect(published.toSorted()).toEqual(['s0', 's2']);
+  expect(marked.flat()).not.toContain('s1');
+});
+
+it('takes only so much in hand while the bus stands still', async () => {
+  const bus = Promise.withResolvers<void>();
+  const { announcer, published } = setUp(() => bus.promise);
+  for (let index = 0; index < 500; index += 1) announcer.announce(of(`s${index}`));
+  bus.resolve();
+  await announcer[Symbol.asyncDispose]();
+  expect(published.length).toBeLessThan(100);
+});
+
+it('takes up what comes at the very moment at which it had finished', async () => {
+  const { announcer, published } = setUp(async () => {});
+  for (let index = 0; index < 50; index += 1) {
+    announcer.announce(of(`s${index}`));
+    for (let ticks = 0; ticks < index; ticks += 1) await Promise.resolve();
+  }
+  await announcer[Symbol.asyncDispose]();
+  expect(published).toHaveLength(50);
+});
+
+it('remembers as many ids as it may, and forgets the one that was not asked for longest', () => {
+  const ids = rememberIds(2);
+  ids.add('a');
+  ids.add('b');
+  expect(ids.has('a')).toBe(true);
+  ids.add('c');
+  expect([ids.has('a'), ids.has('b'), ids.has('c')]).toEqual([true, false, true]);
+});

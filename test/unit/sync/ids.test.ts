@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import {
+  derivedId,
+  eventId,
+  internalIdOf,
+  isCreatedBy,
+  newSyncId,
+  orderOf,
+  packIds,
+  unpackIds,
+} from '../../../shared/sync/src/ids.ts';
+
+const token = /^[A-Za-z0-9_-]+$/;
+
+describe('an internal id', () => {
+  it('is the same for ever', () => {
+    expect(internalIdOf('sup', 'acme', 'SUP-001')).toBe('sup_4a792022d567928acb3bad4271a5836a');
+  });
+
+  it('differs where the integration, the kind or the externalId differs, case included', () => {
+    const ids = [
+      internalIdOf('sup', 'acme', 'SUP-001'),
+      internalIdOf('prd', 'acme', 'SUP-001'),
+      internalIdOf('sup', 'acm', 'eSUP-001'),
+      internalIdOf('sup', 'Acme', 'SUP-001'),
+      internalIdOf('sup', 'acme', 'sup-001'),
+      internalIdOf('sup', 'acme', 'SUP-001 '),
+      derivedId('dds', internalIdOf('sup', 'acme', 'SUP-001')),
+    ];
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^(sup|prd|dds)_[0-9a-f]{32}$/);
+  });
+
+  it('can be packed without its prefix', () => {
+    const ids = ['a', 'b', 'c'].map((externalId) => internalIdOf('sup', 'acme', externalId));
+    expect(packIds(ids)).toHaveLength(48);
+    expect(unpackIds('sup', packIds(ids))).toEqual(ids);
+    expect(unpackIds('sup', packIds([]))).toEqual([]);
+  });
+});
+
+describe('a sync id', () => {
+  it('sorts by time', () => {
+    const times = [0, 1, 255, 256, 1_795_285_463_674, 2 ** 47];
+    const ids = times.map((time) => newSyncId(new Date(time)));
+    expect(ids.toSorted()).toEqual(ids);
+    for (const id of ids) expect(id).toMatch(/^sync_[0-9a-f]{32}$/);
+  });
+
+  it('is another one for each push of a millisecond', () => {
+    const ids = Array.from({ length: 1_000 }, () => newSyncId(new Date(0)));
+    expect(new Set(ids).size).toBe(1_000);
+  });
+});
+
+it('orders the records of a push by their places, and knows the push again', () => {
+  const syncId = newSyncId(new Date(1));
+  const orders = [0, 9, 10, 99, 100, 499].map((place) => orderOf(syncId, place));
+  expect(orders.toSorted()).toEqual(orders);
+  expect(orders.every((order) => isCreatedBy(order, syncId))).toBe(true);
+  expect(isCreatedBy(orderOf(newSyncId(new Date(1)), 0), syncId)).toBe(false);
+});
+
+it('makes event ids that fit into a header and a subject', () => {
+  for (const what of ['completed', 'created-499', 'updated-0', 'drafted-7'] as const) {
+    const id = eventId(newSyncId(new Date()), what);
+    expect(id).toMatch(token);
+    expect(id.length).toBeLessThanOrEqual(255);
+  }
+});

@@ -1,0 +1,85 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { examine, type Trace } from '../../../shared/sync/src/examine.ts';
+import { orderOf } from '../../../shared/sync/src/ids.ts';
+import { packOutcomes, unpackOutcomes, untouched } from '../../../shared/sync/src/outcome.ts';
+
+const fields = ['name', 'code', 'country', 'address'];
+
+describe('outcomes', () => {
+  it('come out of two bytes as they went in', () => {
+    const outcome = fc.record({
+      created: fc.boolean(),
+      drafted: fc.boolean(),
+      changed: fc.subarray(fields),
+    });
+    fc.assert(
+      fc.property(fc.array(outcome, { maxLength: 500 }), (outcomes) => {
+        const packed = packOutcomes(outcomes, fields);
+        expect(packed).toHaveLength(2 * outcomes.length);
+        expect(unpackOutcomes(packed, fields)).toEqual(outcomes);
+      }),
+    );
+  });
+
+  it('are read with the names that they were written with, whatever a later release knows', () => {
+    const packed = packOutcomes([{ ...untouched, changed: ['address'] }], fields);
+    expect(unpackOutcomes(packed, [...fields, 'later'])[0]?.changed).toEqual(['address']);
+  });
+
+  it('have room for every field of every kind, and say when they have not', () => {
+    expect(() =>
+      packOutcomes(
+        [],
+        Array.from({ length: 15 }, (_, index) => `f${index}`),
+      ),
+    ).toThrow('14 bits');
+  });
+});
+
+describe('what documents tell of a push that died', () => {
+  const mine = 'sync_a';
+  const other = 'sync_b';
+  const trace = (given: Partial<Trace>): Trace => ({
+    externalId: 'S',
+    order: orderOf(other, 0),
+    push: other,
+    ...given,
+  });
+  const told = (found: Trace | undefined, evidence: Record<string, string[]> = {}, drafted: string[] = []) =>
+    examine(mine, ['id'], {
+      documents: new Map(found === undefined ? [] : [['id', found]]),
+      evidence,
+      drafted: new Set(drafted),
+    })[0];
+
+  it.each([
+    ['a document that is not there', undefined, untouched],
+    ['one that somebody else created', trace({}), untouched],
+    ['one that somebody else changed', trace({ changed: ['name'] }), untouched],
+    ['one that it created', trace({ order: orderOf(mine, 3), push: mine }), { ...untouched, created: true }],
+    [
+      'one that it created and somebody else has changed since',
+      trace({ order: orderOf(mine, 3), changed: ['name'] }),
+      { ...untouched, created: true },
+    ],
+    ['one that it changed', trace({ push: mine, changed: ['code'] }), { ...untouched, changed: ['code'] }],
+  ])('%s', (_what, found, outcome) => {
+    expect(told(found)).toEqual(outcome);
+  });
+
+  it('one that it changed and somebody else has changed since, who left word', () => {
+    expect(told(trace({ changed: ['name'] }), { id: ['code'] })).toEqual({ ...untouched, changed: ['code'] });
+    expect(told(trace({ changed: ['name'] }), { another: ['code'] })).toEqual(untouched);
+  });
+
+  it('one that it drafted a statement for', () => {
+    expect(told(trace({}), {}, ['id'])).toEqual({ ...untouched, drafted: true });
+  });
+
+  it('in the order of places', () => {
+    const documents = new Map([['c', trace({ push: mine, changed: ['name'] })]]);
+    const outcomes = examine(mine, ['a', 'c', 'b'], { documents, evidence: {}, drafted: new Set() });
+    expect(outcomes.map(({ changed }) => changed.length)).toEqual([0, 1, 0]);
+  });
+});

@@ -1,0 +1,156 @@
+import { Failure } from '@integration-sync/contracts';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/cursor.ts';
+import { settledUntil } from '../../../shared/sync/src/heads.ts';
+import { choosePlan, linkToNext, readPageAsked } from '../../../shared/sync/src/paging.ts';
+
+const key = Buffer.alloc(32, 1);
+const listing = 'acme/suppliers';
+const seal = { key, listing };
+const cursor: Cursor = {
+  after: 'sync_0001-499',
+  page: 3,
+  limit: 20,
+  since: new Date('2026-03-31T09:26:53.589Z'),
+  nextSince: new Date('2026-04-01T00:00:00.000Z'),
+};
+
+describe('a cursor', () => {
+  it('comes back as it went out', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          after: fc.stringMatching(/^[a-z0-9_-]+$/),
+          page: fc.integer({ min: 1 }),
+          limit: fc.integer({ min: 1, max: 100 }),
+          since: fc.option(fc.date({ noInvalidDate: true }), { nil: undefined }),
+          nextSince: fc.option(fc.date({ noInvalidDate: true }), { nil: undefined }),
+        }),
+        (given) => {
+          const sealed = sealCursor(key, listing, given);
+          expect(sealed).toMatch(/^[A-Za-z0-9_-]+$/);
+          expect(openCursor(key, listing, sealed)).toEqual(given);
+        },
+      ),
+    );
+  });
+
+  it('opens nowhere else: not for another integration, not for another kind, not with another key', () => {
+    const sealed = sealCursor(key, listing, cursor);
+    expect(openCursor(key, 'other/suppliers', sealed)).toBeUndefined();
+    expect(openCursor(key, 'acme/products', sealed)).toBeUndefined();
+    expect(openCursor(Buffer.alloc(32, 2), listing, sealed)).toBeUndefined();
+  });
+
+  it('does not open when a single character of it was changed, added or left out', () => {
+    const sealed = sealCursor(key, listing, cursor);
+    for (let index = 0; index < sealed.length; index += 1) {
+      const [before, after] = [sealed.slice(0, index), sealed.slice(index + 1)];
+      const other = sealed[index] === 'A' ? 'B' : 'A';
+      for (const text of [
+        `${before}${other}${after}`,
+        `${before}${after}`,
+        `${before}A${sealed.slice(index)}`,
+      ]) {
+        expect(openCursor(key, listing, text)).toBeUndefined();
+      }
+    }
+    expect(openCursor(key, listing, `${sealed}=`)).toBeUndefined();
+    expect(openCursor(key, listing, `${sealed}.`)).toBeUndefined();
+  });
+
+  it.each(['', 'a', 'null', '%', 'eyJhIjoxfQ', 'é', ' ', '../../etc/passwd', 'A'.repeat(5_000)])(
+    'is none when it is %j',
+    (text) => {
+      expect(openCursor(key, listing, text)).toBeUndefined();
+    },
+  );
+});
+
+function ask(query: string) {
+  return readPageAsked(new URLSearchParams(query), seal);
+}
+
+function refusal(query: string): Failure {
+  try {
+    ask(query);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error(`${query} was taken`);
+}
+
+describe('the page that is asked for', () => {
+  const sealed = sealCursor(key, listing, cursor);
+
+  it('is a numbered one without a cursor', () => {
+    expect(ask('page=2&limit=5')).toMatchObject({ page: 2, limit: 5, since: undefined, after: undefined });
+  });
+
+  it('is all that its cursor says', () => {
+    expect(ask(`cursor=${sealed}`)).toEqual(cursor);
+  });
+
+  it('may be asked for with what the cursor keeps, said again', () => {
+    expect(ask(`cursor=${sealed}&limit=20&since=2026-03-31T11:26:53.589%2B02:00`)).toEqual(cursor);
+  });
+
+  it.each([
+    ['limit=21', 'limit: expected the 20 that the cursor keeps, or none'],
+    ['since=2026-03-31', 'since: expected the one that the cursor keeps, or none'],
+    ['page=3', 'page: expected none beside a cursor'],
+  ])('cannot be asked for with a cursor and another %s', (query, detail) => {
+    expect(refusal(`cursor=${sealed}&${query}`)).toMatchObject({ code: 'invalid_request', detail });
+  });
+
+  it('cannot be asked for with what is no cursor', () => {
+    expect(refusal('cursor=abc')).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: 'cursor' }],
+    });
+  });
+
+  it('is linked from the one before it', () => {
+    const asked = { ...ask('page=2&limit=5&since=2026-03-31'), nextSince: undefined };
+    const link = linkToNext('suppliers', seal, asked, 'sync_9-000', cursor.nextSince);
+    const [, query = ''] = /^<\/api\/v1\/integration\/suppliers\?([^>]+)>; rel="next"$/.exec(link) ?? [];
+    expect(ask(query)).toEqual({
+      after: 'sync_9-000',
+      page: 3,
+      limit: 5,
+      since: new Date('2026-03-31'),
+      nextSince: cursor.nextSince,
+    });
+  });
+});
+
+describe('the plan for a page under since', () => {
+  it.each([
+    [0, 1_000_000, 51, 'by-time'],
+    [2_000, 1_000_000, 51, 'by-time'],
+    [100_000, 1_000_000, 51, 'in-order'],
+    [1_000_000, 1_000_000, 51, 'in-order'],
+    [1_000_000, 1_000_000, 900_000, 'by-time'],
+    [5_000, 1_000_000, 51, 'by-time'],
+    [5_000, 0, 51, 'in-order'],
+  ] as const)('for %i matches among %i, %i wanted: %s', (matches, total, wanted, plan) => {
+    expect(choosePlan(matches, total, wanted)).toBe(plan);
+  });
+});
+
+describe('the time until which everything is settled', () => {
+  it('is the last stamp while nobody writes', () => {
+    expect(settledUntil({ stamp: 1_000, open: {} })).toEqual(new Date(1_000));
+  });
+
+  it('is before the beginning of whoever writes', () => {
+    expect(settledUntil({ stamp: 1_000, open: { a: 990, b: 980 } })).toEqual(new Date(979));
+    expect(settledUntil({ stamp: 1_000, open: { a: 1_000 } })).toEqual(new Date(999));
+  });
+
+  it('is the beginning of time where nobody has written yet', () => {
+    expect(settledUntil({ stamp: 0, open: {} }).toISOString()).toBe('1970-01-01T00:00:00.000Z');
+  });
+});
