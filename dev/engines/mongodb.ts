@@ -2,13 +2,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeOnce } from './cache.ts';
-import { startContainer } from './container.ts';
 import type { RunningEngine } from './engine.ts';
 import { startFerretdb } from './ferretdb.ts';
 import {
   engineOf,
   findOnPath,
   runStep,
+  startFromImage,
   startOnPort,
   startProgram,
   type RowContext,
@@ -18,7 +18,7 @@ import { minimums, pins } from './versions.ts';
 
 export const mongodbRows: Rows = {
   docker: (context) =>
-    startContainer(context, {
+    startFromImage(context, {
       image: context.environment['MONGODB_IMAGE'] || pins.mongodbImage,
       ports: [27_017],
       data: '/data/db',

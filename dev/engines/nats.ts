@@ -3,12 +3,12 @@ import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
 import { makeOnce } from './cache.ts';
-import { startContainer } from './container.ts';
 import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
 import {
   engineOf,
   findOnPath,
   runStep,
+  startFromImage,
   startOnPort,
   startProgram,
   type RowContext,
@@ -18,7 +18,7 @@ import { minimums, pins } from './versions.ts';
 
 export const natsRows: Rows = {
   docker: (context) =>
-    startContainer(context, {
+    startFromImage(context, {
       image: context.environment['NATS_IMAGE'] || pins.natsImage,
       ports: [4_222, 8_222],
       data: '/data',

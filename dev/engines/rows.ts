@@ -7,6 +7,7 @@ import { openLogFile } from '../process/logfile.ts';
 import { findPort } from '../process/port.ts';
 import type { Cache } from './cache.ts';
 import { labels, type Forced } from './choice.ts';
+import type { ContainerSpec } from './container.ts';
 import { NotServed, type Addresses, type EngineName, type RunningEngine } from './engine.ts';
 import type { Environment } from './environment.ts';
 import { isAtLeast, parseVersion, type Version } from './versions.ts';
@@ -31,6 +32,12 @@ export interface RowContext {
 /** Starts the engine from one source, or says by NotServed why that cannot be. */
 export type Row = (context: RowContext) => Promise<RunningEngine>;
 export type Rows = Record<Forced, Row>;
+
+/** Loaded only where it is tried: testcontainers takes half a second to load. */
+export async function startFromImage(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {
+  const { startContainer } = await import('./container.ts');
+  return startContainer(context, spec);
+}
 
 /** An engine that dies comes back within two seconds. */
 const backoff = { firstMs: 100, maxMs: 1_500, settledAfterMs: 10_000 };

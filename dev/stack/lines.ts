@@ -6,6 +6,8 @@ export interface LogLine {
   metrics?: string;
 }
 
+/** What a person wants to know of a line beside its words; the rest stands in the log. */
+const telling = ['method', 'route', 'subject', 'stream', 'status', 'code'];
 const troubles = new Set(['warn', 'error', 'fatal']);
 
 /** A line that is no log line is trouble: a setting that is wrong, or a crash. */
@@ -13,9 +15,10 @@ export function readLine(text: string): LogLine {
   const fields = parse(text);
   if (fields === undefined) return { text, isTrouble: text.trim() !== '' };
   const { level, msg, metrics, err } = fields;
+  const details = telling.map((name) => fields[name]).filter((value) => value !== undefined);
   const cause = typeof err === 'object' && err !== null && 'message' in err ? `: ${String(err.message)}` : '';
   return {
-    text: `${String(level)}: ${String(msg)}${cause}`,
+    text: `${[`${String(level)}:`, msg, ...details].join(' ')}${cause}`,
     isTrouble: typeof level === 'string' && troubles.has(level),
     ...(typeof metrics === 'string' ? { metrics } : {}),
   };

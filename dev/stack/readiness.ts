@@ -33,6 +33,6 @@ export async function waitUntilReady(
     if (state.ready) return;
     if (performance.now() > end) throw new Error(`not ready within ${withinMs / 1_000} s: ${state.why}`);
     onWait?.(state.why);
-    await wait(50, undefined, { signal });
+    await wait(100, undefined, { signal });
   }
 }

@@ -1,5 +1,6 @@
 // The four services as the local stack runs them: which there are and what each is told.
 import { join, resolve } from 'node:path';
+import { cacheFolder } from '../engines/cache.ts';
 import type { Environment } from '../engines/environment.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -32,7 +33,12 @@ export function settingsOf(
   { authSecret, webhookSecretKey }: Secrets,
   environment: Environment,
 ): Record<Service, Settings> {
-  const all: Settings = { NATS_URL: nats, METRICS_PORT: '0' };
+  const all: Settings = {
+    NATS_URL: nats,
+    METRICS_PORT: '0',
+    // Node keeps what it has compiled: a service that died is back in half the time.
+    NODE_COMPILE_CACHE: environment['NODE_COMPILE_CACHE'] || join(cacheFolder(environment), 'compiled'),
+  };
   if (natsMonitor !== undefined) all['NATS_MONITOR_URL'] = natsMonitor;
   const signing: Settings = authSecret === undefined ? {} : { AUTH_JWT_SECRET: authSecret };
   const stored: Settings = { ...all, MONGODB_URL: mongodb, MONGODB_DATABASE: database };

@@ -14,6 +14,12 @@ describe('a line of a service', () => {
     expect(readLine(line)).toStrictEqual({ text: `${level}: no delivery: refused`, isTrouble: true });
   });
 
+  it('says which request or stream it is about, and leaves the rest to the log', () => {
+    const line =
+      '{"level":"warn","route":"/readyz","status":503,"method":"GET","durationMs":22.3,"msg":"request"}';
+    expect(readLine(line)).toMatchObject({ text: 'warn: request GET /readyz 503' });
+  });
+
   it('is for the screen as it is when it is no log line', () => {
     expect(readLine('catalog cannot start:')).toStrictEqual({
       text: 'catalog cannot start:',
