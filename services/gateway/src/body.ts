@@ -58,7 +58,7 @@ export function openBodies(heldMax: number = heldBytesMax): CollectBody {
 
   return async ({ raw, exchange }, reply, bytesMax) => {
     // A client that asked first has waited until now, and was let in.
-    if (raw.headers.expect !== undefined) reply.raw.writeContinue();
+    if (/^100-continue$/i.test(raw.headers.expect ?? '')) reply.raw.writeContinue();
     const chunks: Buffer[] = [];
     let bytes = 0;
     const { promise, resolve, reject } = Promise.withResolvers<void>();

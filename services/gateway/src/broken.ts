@@ -6,6 +6,7 @@
 //   ERR_HTTP_REQUEST_TIMEOUT          408     not all there in time
 //   HPE_CHUNK_EXTENSIONS_OVERFLOW     413     a chunked body made of something else than chunks
 //   any other                         400     not HTTP
+//   a CONNECT                         404     there is no proxy here
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -17,15 +18,28 @@ import { problemType } from './problems.ts';
 
 interface Breakage {
   status: number;
-  detail: string;
+  failure: Failure;
 }
 
 const breakages: Readonly<Record<string, Breakage>> = {
-  HPE_HEADER_OVERFLOW: { status: 431, detail: 'The URL and the headers together are larger than 16 KiB.' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, detail: 'The request did not arrive in time.' },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, detail: 'The chunk extensions of the body are too large.' },
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    failure: new Failure('invalid_request', 'The URL and the headers together are larger than 16 KiB.'),
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    failure: new Failure('invalid_request', 'The request did not arrive in time.'),
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    failure: new Failure('body_too_large', 'The chunk extensions of the body are too large.'),
+  },
 };
-const notHttp: Breakage = { status: 400, detail: 'What was sent is not a well-formed HTTP/1.1 request.' };
+const notHttp: Breakage = {
+  status: 400,
+  failure: new Failure('invalid_request', 'What was sent is not a well-formed HTTP/1.1 request.'),
+};
+const noProxy: Breakage = { status: 404, failure: new Failure('not_found', 'There is no proxy here.') };
 
 /** How long a client may go on sending after its answer, so that it gets to read it. */
 const lingerMs = 2_000;
@@ -39,6 +53,7 @@ export interface BrokenRequests {
   /** Remembers which request a connection is busy with. */
   follow(request: FastifyRequest, reply: FastifyReply): void;
   answer(error: Error, socket: Socket): void;
+  refuseTunnel(socket: Socket): void;
 }
 
 export function openBrokenRequests(log: Log): BrokenRequests {
@@ -66,19 +81,21 @@ export function openBrokenRequests(log: Log): BrokenRequests {
         // The broken one came behind a good one: that one is answered, and then the connection ends.
         pending.reply.raw.shouldKeepAlive = false;
       } else {
-        write(socket, breakages[code] ?? notHttp, { code, log, exchange: pending?.request.exchange });
+        write(socket, breakages[code] ?? notHttp, { reason: code, log, exchange: pending?.request.exchange });
       }
+    },
+    refuseTunnel(socket) {
+      write(socket, noProxy, { reason: 'CONNECT', log, exchange: undefined });
     },
   };
 }
 
 function write(
   socket: Socket,
-  { status, detail }: Breakage,
-  { code, log, exchange }: { code: string; log: Log; exchange: Exchange | undefined },
+  { status, failure }: Breakage,
+  { reason, log, exchange }: { reason: string; log: Log; exchange: Exchange | undefined },
 ): void {
   const requestId = exchange?.requestId ?? randomUUID();
-  const failure = new Failure(status === 413 ? 'body_too_large' : 'invalid_request', detail);
   const body = JSON.stringify({ ...problemOf(failure, requestId), status });
   socket.end(
     [
@@ -95,5 +112,10 @@ function write(
   );
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once('close', () => clearTimeout(timer));
-  log.info({ requestId, status, reason: code }, 'request broken off');
+  if (exchange === undefined) {
+    log.info({ requestId, status, code: failure.code, reason }, 'request broken off');
+  } else {
+    exchange.code = failure.code;
+    exchange.brokenOff = { status, reason };
+  }
 }

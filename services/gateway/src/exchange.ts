@@ -26,6 +26,8 @@ export interface Exchange {
   code: ErrorCode | undefined;
   /** Which check a token failed: for us, not for the caller. */
   refusal: string | undefined;
+  /** How it was broken off on its connection, before it could be answered. */
+  brokenOff: { status: number; reason: string } | undefined;
   /** The subject that was asked. */
   upstream: string | undefined;
   bytesIn: number;
@@ -42,6 +44,7 @@ export const openExchange = (requestId: string): Exchange => ({
   caller: undefined,
   code: undefined,
   refusal: undefined,
+  brokenOff: undefined,
   upstream: undefined,
   bytesIn: 0,
   bytesOut: 0,
@@ -72,10 +75,10 @@ export function closeExchange(
   { log, metrics }: { log: Log; metrics: Metrics },
 ): void {
   const { exchange } = request;
-  const route = request.is404 ? undefined : request.routeOptions.url;
-  const aborted = exchange.answeredAt === undefined;
+  const route = request.routeOptions.config?.path ?? request.routeOptions.url;
+  const aborted = exchange.answeredAt === undefined && exchange.brokenOff === undefined;
   const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;
-  const status = aborted ? 0 : reply.statusCode;
+  const status = aborted ? 0 : (exchange.brokenOff?.status ?? reply.statusCode);
   // Probes come every few seconds and say little, as long as all is well.
   const quiet = quietRoutes.has(route ?? '') && status < 500;
   log[quiet ? 'debug' : status >= 500 ? 'warn' : 'info'](
@@ -88,6 +91,7 @@ export function closeExchange(
       status,
       code: exchange.code,
       refusal: exchange.refusal,
+      reason: exchange.brokenOff?.reason,
       aborted: aborted || undefined,
       bytesIn: exchange.bytesIn,
       bytesOut: exchange.bytesOut,

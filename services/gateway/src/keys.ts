@@ -69,10 +69,11 @@ export function openKeySet(url: string): FindKey {
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw unusable(error);
     }
-    const sinceMs = performance.now() - fetchedAtMs;
-    if (sinceMs < refetchEveryMs) await wait(refetchEveryMs - sinceMs);
-    // Somebody else may have fetched while this one waited.
-    if (performance.now() - fetchedAtMs >= refetchEveryMs) await fetchKeys();
+    const seenAtMs = fetchedAtMs;
+    const waitMs = seenAtMs + refetchEveryMs - performance.now();
+    if (waitMs > 0) await wait(waitMs);
+    // Unless somebody else has fetched while this one waited.
+    if (fetchedAtMs === seenAtMs) await fetchKeys();
     return select(alg, kid).catch((error: unknown) => {
       throw unusable(error);
     });

@@ -10,6 +10,13 @@ import { methodNotAllowed } from './problems.ts';
 import type { VerifyToken } from './tokens.ts';
 import type { Upstream } from './upstream.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** As the route table writes it. */
+    path?: string;
+  }
+}
+
 export interface RoutingOptions {
   verify: VerifyToken;
   collect: CollectBody;
@@ -29,6 +36,7 @@ export function addRoutes(
     app.route({
       method: route.method,
       url: pathOf(route),
+      config: { path: route.path },
       async onRequest(request, reply) {
         const { exchange } = request;
         exchange.caller = await timed(exchange, 'token', () => admit(request, reply, verify, route.scope));
@@ -46,8 +54,12 @@ export function addRoutes(
   }
 }
 
-/** `{id}` as Fastify writes it. */
-const pathOf = ({ path }: Pick<Route, 'path'>): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+/**
+ * `{id}` as Fastify writes it. No id ever given out looks otherwise; whatever else stands there is an address
+ * that does not exist, and never gets near a header of the bus.
+ */
+const pathOf = ({ path }: Pick<Route, 'path'>): string =>
+  path.replaceAll(/\{(\w+)\}/g, String.raw`:$1(^[\w-]+$)`);
 
 function checkQuery(request: FastifyRequest): void {
   try {
@@ -64,13 +76,14 @@ export function refuseOtherMethods(
   app: FastifyInstance,
   pages: readonly Pick<Route, 'method' | 'path'>[],
 ): void {
-  for (const [path, rows] of Map.groupBy([...routes, ...pages], pathOf)) {
+  for (const [path, rows] of Map.groupBy([...routes, ...pages], (row) => row.path)) {
     const methods = new Set<string>(rows.map(({ method }) => method));
     if (methods.has('GET')) methods.add('HEAD');
     const allow = [...methods].toSorted().join(', ');
     app.route({
       method: METHODS.filter((method) => method !== 'CONNECT' && !methods.has(method)),
-      url: path,
+      url: pathOf({ path }),
+      config: { path },
       async onRequest(request: FastifyRequest, reply: FastifyReply) {
         reply.header('allow', allow);
         throw methodNotAllowed(request.method, allow);

@@ -43,7 +43,7 @@ export function createServer({ requestTimeoutMs, log, metrics, isStopping }: Ser
   };
   const finish = <T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Readable => {
     if (isStopping()) reply.header('connection', 'close');
-    if (!request.raw.socket.destroyed) request.exchange.answeredAt = performance.now();
+    if (request.raw.errored === null) request.exchange.answeredAt = performance.now();
     if (typeof payload === 'string' || payload instanceof Buffer) request.exchange.bytesOut = payload.length;
     return lingering(request, reply, payload);
   };
@@ -57,7 +57,8 @@ export function createServer({ requestTimeoutMs, log, metrics, isStopping }: Ser
   const app = fastify({
     http: {
       maxHeaderSize: headerBytesMax,
-      headersTimeout: headersTimeoutMs,
+      // Node heeds the time for the whole request only where the one for its headers is shorter.
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs / 2),
       connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs / 4),
       // Node would answer a missing Host itself, without a problem in the body.
       requireHostHeader: false,
@@ -88,6 +89,8 @@ export function createServer({ requestTimeoutMs, log, metrics, isStopping }: Ser
   app.setNotFoundHandler(() => {
     throw notFound();
   });
+  // Node would drop the connection in silence.
+  app.server.on('connect', (request) => broken.refuseTunnel(request.socket));
   listenToExpectations(app);
   return app;
 }
@@ -100,7 +103,7 @@ function checkHost({ raw }: FastifyRequest): void {
 
 /**
  * `Expect: 100-continue` is answered when the body is wanted, so that a client whose token is bad need not send
- * it; other expectations are ignored. CONNECT is for proxies, and Node would drop the connection in silence.
+ * it; other expectations are ignored.
  */
 function listenToExpectations(app: FastifyInstance): void {
   app.server.on('checkContinue', (request, response) => app.routing(request, response));

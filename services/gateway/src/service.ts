@@ -1,5 +1,5 @@
 // The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
-import { openLog } from '@integration-sync/runtime/log';
+import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openBodies } from './body.ts';
 import type { GatewayConfig } from './config.ts';
@@ -20,16 +20,16 @@ export interface Gateway extends AsyncDisposable {
 export interface GatewayDeps {
   /** Epoch milliseconds; tokens expire by it. */
   now?: () => number;
+  log?: Log;
 }
 
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
-  const { now = Date.now } = deps;
+  const { now = Date.now, log = openLog({ service: 'gateway', level: config.LOG_LEVEL }) } = deps;
   await using starting = new AsyncDisposableStack();
-  const log = openLog({ service: 'gateway', level: config.LOG_LEVEL });
   const metrics = starting.use(
     await openMetrics({ service: 'gateway', port: config.METRICS_PORT, host: config.METRICS_HOST }),
   );
-  const upstream = starting.use(openUpstream({ url: config.NATS_URL, log }));
+  const upstream = starting.use(await openUpstream({ url: config.NATS_URL, log }));
 
   let stopping = false;
   const isStopping = (): boolean => stopping;

@@ -1,5 +1,6 @@
-// The way to the services. The gateway serves from its first moment, also while NATS is not there yet: until
-// then every request is told so at once.
+// The way to the services. The gateway gives NATS a moment to be there, and then serves without it: until it
+// comes, every request is told so at once.
+import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { openBus, type Bus, type Reply, type RequestOptions } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -14,7 +15,9 @@ export interface Upstream extends AsyncDisposable {
 /** More than the headers of an HTTP request can be. */
 const headerBytesMax = 64 * 1024;
 
-export function openUpstream(options: { url: string; log: Log }): Upstream {
+const firstConnectMs = 2_000;
+
+export async function openUpstream(options: { url: string; log: Log }): Promise<Upstream> {
   let bus: Bus | undefined;
   let released = false;
   const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {
@@ -22,6 +25,9 @@ export function openUpstream(options: { url: string; log: Log }): Upstream {
     else bus = opened;
   });
   opening.catch((error: unknown) => options.log.error({ err: error }, 'the bus cannot be opened'));
+  const patience = new AbortController();
+  await Promise.race([opening, wait(firstConnectMs, undefined, { signal: patience.signal })]);
+  patience.abort();
 
   return {
     get connected() {

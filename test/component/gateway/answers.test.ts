@@ -1,0 +1,239 @@
+import { Failure, subjects, routes } from '@integration-sync/contracts';
+import type { BusRequest } from '@integration-sync/runtime/bus';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { bearer } from '../../support/access-tokens.ts';
+import { openGateway, openServices, type Asked, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { expectProblem } from '../../support/problems.ts';
+
+// What a service is told of a request, and what becomes of its answer.
+
+const outer = new AsyncDisposableStack();
+let natsUrl: string;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const nats = outer.use(await startNats());
+  natsUrl = nats.url;
+  gateway = outer.use(await openGateway(natsUrl));
+});
+afterAll(() => outer.disposeAsync());
+
+let inner: AsyncDisposableStack;
+beforeEach(() => {
+  inner = new AsyncDisposableStack();
+});
+afterEach(() => inner.disposeAsync());
+
+const list = (query = '', headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${gateway.url}/api/v1/integration/suppliers${query}`, { headers: { ...bearer(), ...headers } });
+
+const answering = async (handler: (request: BusRequest) => Promise<object>): Promise<void> => {
+  inner.use(await openServices(natsUrl, { [subjects.suppliersList]: handler }));
+};
+
+const failing = (failure: Error): Promise<void> =>
+  answering(() => {
+    throw failure;
+  });
+
+const traceOf = async (given: string) =>
+  ((await (await list('', { traceparent: given })).json()) as Asked).headers['traceparent'];
+
+describe('what a service is told', () => {
+  it('each route asks its own subject', async () => {
+    inner.use(await openServices(natsUrl));
+    for (const route of routes) {
+      const answer = await fetch(gateway.url + route.path.replace('{id}', 'wh_1'), {
+        method: route.method,
+        headers: { ...bearer(), ...(route.body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(route.body === undefined ? {} : { body: JSON.stringify(route.body.example) }),
+      });
+      const asked = (await answer.json()) as Asked;
+      expect({ operation: route.operationId, subject: asked.subject, id: asked.headers['id'] }).toEqual({
+        operation: route.operationId,
+        subject: route.subject,
+        id: route.path.includes('{id}') ? 'wh_1' : undefined,
+      });
+      expect(Buffer.from(asked.body, 'base64').toString()).toBe(
+        route.body === undefined ? '' : JSON.stringify(route.body.example),
+      );
+    }
+  });
+
+  it('who asks, under which request, and until when', async () => {
+    inner.use(await openServices(natsUrl));
+    const startedAt = Date.now();
+    const asked = (await (await list('', { 'x-request-id': 'mine' })).json()) as Asked;
+    expect(asked.headers).toMatchObject({ integration: 'acme', 'request-id': 'mine' });
+    expect(asked.headers).not.toHaveProperty('authorization');
+    expect(Number(asked.headers['deadline'])).toBeGreaterThan(startedAt + 9_000);
+    expect(Number(asked.headers['deadline'])).toBeLessThan(Date.now() + 10_001);
+  });
+
+  it('the integration of the token and not of a header', async () => {
+    inner.use(await openServices(natsUrl));
+    const asked = (await (
+      await list('', { integration: 'rival', 'x-integration-id': 'rival' })
+    ).json()) as Asked;
+    expect(asked.headers['integration']).toBe('acme');
+  });
+
+  it.each([
+    '?page=1&limit=2',
+    '?since=2026-03-31T09%3A26%3A53%2B02%3A00',
+    '?a=1&a=2&=&&x',
+    '?cursor=%00%0d%0ax',
+    '?ä',
+  ])('the query %s as it came', async (query) => {
+    inner.use(await openServices(natsUrl));
+    const asked = (await (await list(query)).json()) as Asked;
+    expect(asked.headers['query']).toBe(new URL(`http://x/${query}`).search.slice(1));
+  });
+
+  it('nothing where there is no query', async () => {
+    inner.use(await openServices(natsUrl));
+    for (const query of ['', '?']) {
+      expect(((await (await list(query)).json()) as Asked).headers).not.toHaveProperty('query');
+    }
+  });
+
+  it('the trace that the caller is in, or a new one', async () => {
+    inner.use(await openServices(natsUrl));
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    expect(await traceOf(traceparent)).toBe(traceparent);
+    for (const odd of [
+      'x',
+      `${traceparent}-x`,
+      traceparent.replace(/4bf92f3577b34da6a3ce929d0e0e4736/, '0'.repeat(32)),
+    ]) {
+      const made = await traceOf(odd);
+      expect(made).toMatch(/^00-[\da-f]{32}-[\da-f]{16}-00$/);
+      expect(made).not.toBe(odd);
+    }
+  });
+});
+
+describe('what becomes of its answer', () => {
+  it('status, bytes and http-* headers are the caller’s, log-* fields the log’s', async () => {
+    const bytes = '{ "entities" : [] , "ä": 1e2 }\n';
+    await answering(async () => ({
+      status: 201,
+      headers: {
+        'x-sync-id': 'sync-1',
+        'x-next-since': '2026-03-31T09:26:53.589Z',
+        link: '</api/v1/integration/suppliers?cursor=x>; rel="next"',
+        location: '/api/v1/integration/webhook-events/wh_1',
+      },
+      body: bytes,
+      logFields: { created: 3, kind: 'supplier', replayed: false },
+    }));
+    const answer = await list('', { 'x-request-id': 'logged' });
+    expect(answer.status).toBe(201);
+    expect(await answer.text()).toBe(bytes);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'x-sync-id': 'sync-1',
+      'x-next-since': '2026-03-31T09:26:53.589Z',
+      link: '</api/v1/integration/suppliers?cursor=x>; rel="next"',
+      location: '/api/v1/integration/webhook-events/wh_1',
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+    });
+    expect(answer.headers.has('created')).toBe(false);
+    expect(gateway.lines.findLast((line) => line['requestId'] === 'logged')).toMatchObject({
+      msg: 'request',
+      level: 'info',
+      integration: 'acme',
+      method: 'GET',
+      route: '/api/v1/integration/suppliers',
+      upstream: 'svc.catalog.suppliers.list',
+      status: 201,
+      created: 3,
+      kind: 'supplier',
+      replayed: false,
+      bytesIn: 0,
+      bytesOut: Buffer.byteLength(bytes),
+      stages: { token: expect.any(Number), upstream: expect.any(Number) },
+      durationMs: expect.any(Number),
+    });
+  });
+
+  it('204 has neither a body nor its headers', async () => {
+    await answering(async () => ({ status: 204 }));
+    const answer = await list();
+    expect(answer.status).toBe(204);
+    expect(answer.headers.has('content-type')).toBe(false);
+    expect(answer.headers.has('content-length')).toBe(false);
+  });
+
+  it('HEAD carries the headers alone', async () => {
+    await answering(async () => ({ headers: { 'x-next-since': 'then' }, body: '{"some":"thing"}' }));
+    const answer = await fetch(`${gateway.url}/api/v1/integration/suppliers`, {
+      method: 'HEAD',
+      headers: bearer(),
+    });
+    expect({
+      status: answer.status,
+      next: answer.headers.get('x-next-since'),
+      body: await answer.text(),
+    }).toEqual({
+      status: 200,
+      next: 'then',
+      body: '',
+    });
+    expect(answer.headers.get('content-length')).toBe('16');
+  });
+});
+
+describe('what becomes of its failures', () => {
+  it.each([
+    ['invalid_json', 400],
+    ['invalid_request', 400],
+    ['not_found', 404],
+    ['conflict', 409],
+    ['too_many_items', 413],
+    ['internal', 500],
+    ['unavailable', 503],
+    ['timeout', 504],
+  ] as const)('%s is %i, in the service’s words', async (code, status) => {
+    await failing(
+      new Failure(code, 'What the service says.', { errors: [{ pointer: '/a/0', detail: 'wrong' }] }),
+    );
+    const problem = await expectProblem(await list(), { status, code });
+    expect(problem).toMatchObject({
+      detail: 'What the service says.',
+      errors: [{ pointer: '/a/0', detail: 'wrong' }],
+    });
+  });
+
+  it('503 says when to try again, as the service wants it or else in a second', async () => {
+    await failing(new Failure('unavailable', 'Away.', { retryAfterSeconds: 7 }));
+    await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '7' } });
+    await inner.disposeAsync();
+    inner = new AsyncDisposableStack();
+    await failing(new Failure('unavailable', 'Away.'));
+    await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
+  });
+
+  it('an error that nobody foresaw is 500 and tells nothing', async () => {
+    await failing(new Error('ECONNREFUSED mongodb://user:secret@10.0.0.1'));
+    const problem = await expectProblem(await list(), { status: 500, code: 'internal' });
+    expect(JSON.stringify(problem)).not.toMatch(/mongodb|secret|ECONN/);
+  });
+
+  it('nobody there is 503 at once', async () => {
+    const startedAt = Date.now();
+    await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
+    expect(Date.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  it('no answer in time is 504, when the time is over', { timeout: 20_000 }, async () => {
+    const { promise, resolve } = Promise.withResolvers<object>();
+    await answering(() => promise);
+    const startedAt = Date.now();
+    await expectProblem(await list(), { status: 504, code: 'timeout' });
+    expect(Date.now() - startedAt).toBeGreaterThan(9_900);
+    expect(Date.now() - startedAt).toBeLessThan(11_000);
+    resolve({});
+  });
+});

@@ -1,0 +1,268 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bearer, token } from '../../support/access-tokens.ts';
+import { askedBody, openGateway, openServices, type Asked, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { expectProblem } from '../../support/problems.ts';
+import { exchangeRaw, openRaw } from '../../support/raw-http.ts';
+
+// Bodies as they come over the wire: whole, in pieces, too large, declared wrongly, slowly, and not at all.
+
+const stack = new AsyncDisposableStack();
+const bodyBytesMax = 5 * 1024 * 1024;
+let gateway: TestGateway;
+let impatient: TestGateway;
+
+beforeAll(async () => {
+  const nats = stack.use(await startNats());
+  stack.use(await openServices(nats.url));
+  gateway = stack.use(await openGateway(nats.url));
+  impatient = stack.use(await openGateway(nats.url, { REQUEST_TIMEOUT_MS: '1000' }));
+});
+afterAll(() => stack.disposeAsync());
+
+const path = '/api/v1/integration/suppliers';
+const json = { 'content-type': 'application/json' };
+
+const push = (
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
+  fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { ...bearer(), ...json, ...headers },
+    body,
+    ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+  });
+
+const head = (more: string, authorization = `Bearer ${token()}`): string =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${more}\r\n`;
+
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+const streamOf = (bytes: number): ReadableStream =>
+  new ReadableStream({
+    start(controller) {
+      for (let sent = 0; sent < bytes; sent += 65_536) {
+        controller.enqueue(new Uint8Array(Math.min(65_536, bytes - sent)).fill(32));
+      }
+      controller.close();
+    },
+  });
+
+describe('what reaches the service', () => {
+  it.each(['{}', '[]', 'not json', '{"a":"\u0000ä€😀"}', ' '.repeat(100_000)])(
+    'is byte for byte %j',
+    async (body) => {
+      const asked = (await (await push(body)).json()) as Asked;
+      expect(askedBody(asked)).toBe(body);
+    },
+  );
+
+  it('is byte for byte also where it is not UTF-8', async () => {
+    const asked = (await (await push(new Uint8Array([0xff, 0xfe, 0x00, 0x80]))).json()) as Asked;
+    expect(asked.body).toBe(Buffer.from([0xff, 0xfe, 0x00, 0x80]).toString('base64'));
+  });
+
+  it('is put together from chunks', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(head('transfer-encoding: chunked\r\n'));
+    for (const text of ['{"sup', 'pliers', '":[]}']) {
+      connection.send(chunk(text));
+      await wait(20);
+    }
+    connection.send('0\r\n\r\n');
+    const answer = await connection.answer();
+    expect(askedBody(JSON.parse(answer.body))).toBe('{"suppliers":[]}');
+  });
+});
+
+describe('bodies that are too large', () => {
+  it('takes exactly the limit and not a byte more', async () => {
+    expect((await push(new Uint8Array(bodyBytesMax))).status).toBe(200);
+    await expectProblem(await push(new Uint8Array(bodyBytesMax + 1)), {
+      status: 413,
+      code: 'body_too_large',
+    });
+  });
+
+  it('counts chunks too, and says so to a client that is still sending', async () => {
+    expect((await push(streamOf(bodyBytesMax))).status).toBe(200);
+    await expectProblem(await push(streamOf(bodyBytesMax + 1)), { status: 413, code: 'body_too_large' });
+    await expectProblem(await push(streamOf(12 * 1024 * 1024)), { status: 413, code: 'body_too_large' });
+  });
+
+  it('refuses by the declared length, before anything was sent', async () => {
+    const answer = await exchangeRaw(gateway.port, head(`content-length: ${bodyBytesMax + 1}\r\n`));
+    expect(answer.status).toBe(413);
+    expect(answer.headers['connection']).toBe('close');
+  });
+
+  it('leaves a bystander on another connection alone', async () => {
+    const [large, small] = await Promise.all([push(streamOf(bodyBytesMax * 2)), push('{}')]);
+    expect([large.status, small.status]).toEqual([413, 200]);
+  });
+});
+
+describe('bodies of those who may not come in', () => {
+  it('says 401 to a client that sends everything before it reads', async () => {
+    using connection = await openRaw(gateway.port);
+    const bytes = 12 * 1024 * 1024;
+    connection.send(head(`content-length: ${bytes}\r\n`, 'Bearer x'));
+    connection.send(Buffer.alloc(bytes, 32));
+    const answer = await connection.answer();
+    expect({ status: answer.status, connection: answer.headers['connection'] }).toEqual({
+      status: 401,
+      connection: 'close',
+    });
+    await connection.closed;
+  });
+
+  it('answers before the body has come, and waits a bounded while for the rest', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(head('transfer-encoding: chunked\r\n', 'Bearer x'));
+    const startedAt = Date.now();
+    expect((await connection.answer()).status).toBe(401);
+    expect(Date.now() - startedAt).toBeLessThan(500);
+    await connection.closed;
+    expect(Date.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  it('keeps the connection where little was sent', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(`${head('content-length: 2\r\n', 'Bearer x')}{}`);
+    expect((await connection.answer()).status).toBe(401);
+    connection.send(`${head('content-length: 2\r\n')}{}`);
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  it('does not ask them to go on', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(head('content-length: 100\r\nexpect: 100-continue\r\n', 'Bearer x'));
+    expect((await connection.answer()).status).toBe(401);
+  });
+});
+
+describe('expectations', () => {
+  it('are met once the token is good', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(head('content-length: 2\r\nexpect: 100-continue\r\n'));
+    expect((await connection.answer()).status).toBe(100);
+    connection.send('{}');
+    expect((await connection.answer()).status).toBe(200);
+  });
+
+  it('are not raised for a body that will be refused', async () => {
+    const answer = await exchangeRaw(
+      gateway.port,
+      head(`content-length: ${bodyBytesMax + 1}\r\nexpect: 100-continue\r\n`),
+    );
+    expect(answer.status).toBe(413);
+  });
+
+  it('are ignored where nobody knows them', async () => {
+    const answer = await exchangeRaw(gateway.port, `${head('content-length: 2\r\nexpect: a miracle\r\n')}{}`);
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe('lengths that lie', () => {
+  it('a body shorter than declared is cut off', async () => {
+    using connection = await openRaw(impatient.port);
+    connection.send(`${head('content-length: 100\r\n')}{}`);
+    const answer = await connection.answer();
+    expect(answer.status).toBe(408);
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    const problem = JSON.parse(answer.body);
+    expect(problem).toMatchObject({
+      status: 408,
+      code: 'invalid_request',
+      requestId: answer.headers['x-request-id'],
+    });
+    await connection.closed;
+  });
+
+  it('a body longer than declared is not part of the request', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(`${head('content-length: 2\r\n')}{}{"more":true}`);
+    const first = await connection.answer();
+    expect({ status: first.status, body: askedBody(JSON.parse(first.body)) }).toEqual({
+      status: 200,
+      body: '{}',
+    });
+    await connection.closed;
+  });
+
+  it.each([
+    'content-length: -1\r\n',
+    'content-length: 1e1\r\n',
+    'content-length: 2, 2\r\n',
+    'content-length: 2\r\ncontent-length: 3\r\n',
+    'content-length: 2\r\ntransfer-encoding: chunked\r\n',
+    'transfer-encoding: gzip\r\n',
+  ])('%j is no HTTP', async (lengths) => {
+    const answer = await exchangeRaw(gateway.port, `${head(lengths)}{}`);
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body).code).toBe('invalid_request');
+  });
+
+  it('chunks that are none end the request', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(head('transfer-encoding: chunked\r\n'));
+    connection.send('zz\r\n');
+    const answer = await connection.answer();
+    expect({ status: answer.status, code: JSON.parse(answer.body).code }).toEqual({
+      status: 400,
+      code: 'invalid_request',
+    });
+    await connection.closed;
+  });
+
+  it('a client that hangs up half-way is forgotten', async () => {
+    using connection = await openRaw(gateway.port);
+    connection.send(`${head('content-length: 100\r\nx-request-id: hung-up\r\n')}{}`);
+    await wait(100);
+    connection.socket.destroy();
+    await expect
+      .poll(() => gateway.lines.filter((line) => line['requestId'] === 'hung-up'))
+      .toMatchObject([{ msg: 'request', status: 400, reason: 'HPE_INVALID_EOF_STATE' }]);
+  });
+});
+
+describe('slow clients', () => {
+  it('500 of them cost the others nothing', { timeout: 60_000 }, async () => {
+    using slow = new DisposableStack();
+    const connections = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port)));
+    for (const connection of connections) {
+      slow.use(connection);
+      connection.send(head('content-length: 4000000\r\n'));
+    }
+    const dripping = setInterval(() => {
+      for (const connection of connections) connection.send(' ');
+    }, 200);
+    slow.defer(() => clearInterval(dripping));
+
+    const durationsMs: number[] = [];
+    for (let count = 0; count < 100; count += 1) {
+      const startedAt = performance.now();
+      const answer = await push('{"suppliers":[]}');
+      expect(answer.status).toBe(200);
+      await answer.text();
+      durationsMs.push(performance.now() - startedAt);
+    }
+    const slowest = durationsMs.toSorted((a, b) => a - b).at(97) ?? Infinity;
+    expect(slowest).toBeLessThan(500);
+    expect(connections.every(({ socket }) => !socket.destroyed)).toBe(true);
+  });
+
+  it('who never finishes the headers is cut off too', async () => {
+    using connection = await openRaw(impatient.port);
+    connection.send(`POST ${path} HTTP/1.1\r\nhost: x\r\n`);
+    const answer = await connection.answer();
+    expect({ status: answer.status, code: JSON.parse(answer.body).code }).toEqual({
+      status: 408,
+      code: 'invalid_request',
+    });
+    await connection.closed;
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { token } from '../../support/access-tokens.ts';
+import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { exchangeRaw, openRaw, type RawAnswer } from '../../support/raw-http.ts';
+
+// What is not, or hardly, HTTP: refused on the socket, in the same words as everything else.
+
+const stack = new AsyncDisposableStack();
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const nats = stack.use(await startNats());
+  stack.use(await openServices(nats.url));
+  gateway = stack.use(await openGateway(nats.url));
+});
+afterAll(() => stack.disposeAsync());
+
+function expectBroken(answer: RawAnswer, status: number): void {
+  expect(answer.status).toBe(status);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/problem+json',
+    'x-request-id': expect.stringMatching(/^[\da-f-]{36}$/),
+    'cache-control': 'no-store',
+    connection: 'close',
+  });
+  expect(JSON.parse(answer.body)).toMatchObject({
+    type: 'urn:integration-sync:problem:invalid_request',
+    status,
+    code: 'invalid_request',
+    detail: expect.stringMatching(/\.$/),
+    requestId: answer.headers['x-request-id'],
+  });
+}
+
+describe('headers', () => {
+  it('of 64 KiB are refused, whatever they are', async () => {
+    const large = 'x'.repeat(65_536);
+    for (const header of [`x-large: ${large}`, `authorization: Bearer ${large}`, `${large}: x`]) {
+      expectBroken(
+        await exchangeRaw(gateway.port, `GET /healthz HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n`),
+        431,
+      );
+    }
+    expectBroken(await exchangeRaw(gateway.port, `GET /healthz?${large} HTTP/1.1\r\nhost: x\r\n\r\n`), 431);
+  });
+
+  it('of 12 KiB are taken, for tokens can be long', async () => {
+    const request = `GET /healthz HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(12_288)}\r\n\r\n`;
+    expect((await exchangeRaw(gateway.port, request)).status).toBe(200);
+  });
+
+  it('in a thousand lines are answered one way or the other', async () => {
+    const lines = Array.from({ length: 1_000 }, (_, at) => `x-${at}: x\r\n`).join('');
+    const answer = await exchangeRaw(gateway.port, `GET /healthz HTTP/1.1\r\nhost: x\r\n${lines}\r\n`);
+    expect([200, 431]).toContain(answer.status);
+  });
+});
+
+describe('requests', () => {
+  it.each([
+    'hello\r\n\r\n',
+    'GET\r\n\r\n',
+    'GET /healthz HTTP/9.9\r\n\r\n',
+    'FETCH /healthz HTTP/1.1\r\nhost: x\r\n\r\n',
+    'GET /health z HTTP/1.1\r\nhost: x\r\n\r\n',
+    'GET /healthz HTTP/1.1\r\nhost x\r\n\r\n',
+    'GET /healthz HTTP/1.1\r\nhost: x\r\nbad\u0000name: x\r\n\r\n',
+    'GET /healthz HTTP/1.1\r\nhost: x\r\nx: a\u0000b\r\n\r\n',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
+  ])('%j is 400', async (bytes) => {
+    expectBroken(await exchangeRaw(gateway.port, Buffer.from(bytes, 'latin1')), 400);
+  });
+
+  it('without a host are 400 in HTTP/1.1, and taken in 1.0', async () => {
+    const answer = await exchangeRaw(gateway.port, 'GET /healthz HTTP/1.1\r\n\r\n');
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body)).toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining('Host'),
+    });
+    expect((await exchangeRaw(gateway.port, 'GET /healthz HTTP/1.0\r\n\r\n')).status).toBe(200);
+  });
+
+  it('that want to become something else stay what they are', async () => {
+    const request = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
+    expect((await exchangeRaw(gateway.port, request)).status).toBe(200);
+  });
+});
+
+describe('connections', () => {
+  it('answer what was sent in one go in its order, and end with what is broken', async () => {
+    using connection = await openRaw(gateway.port);
+    const authorization = `authorization: Bearer ${token()}\r\n`;
+    connection.send(
+      `GET /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n${authorization}\r\nGET /healthz HTTP/1.1\r\nhost: x\r\n\r\n`,
+    );
+    expect(JSON.parse((await connection.answer()).body)).toMatchObject({
+      subject: 'svc.catalog.suppliers.list',
+    });
+    expect(JSON.parse((await connection.answer()).body)).toEqual({ status: 'ok' });
+    connection.send(
+      `GET /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n${authorization}\r\nbroken\r\n\r\n`,
+    );
+    const good = await connection.answer();
+    expect({ status: good.status, connection: good.headers['connection'] }).toEqual({
+      status: 200,
+      connection: 'close',
+    });
+    await connection.closed;
+  });
+
+  it('that say nothing cost nothing, and the next one is served', async () => {
+    using silent = await openRaw(gateway.port);
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    expect(silent.socket.destroyed).toBe(false);
+  });
+});
+
+it('each broken request leaves one line in the log', async () => {
+  const answer = await exchangeRaw(gateway.port, 'hello\r\n\r\n');
+  const lines = gateway.lines.filter((line) => line['requestId'] === answer.headers['x-request-id']);
+  expect(lines).toMatchObject([{ status: 400, code: 'invalid_request', msg: 'request broken off' }]);
+});

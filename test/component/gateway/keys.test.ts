@@ -1,0 +1,204 @@
+import { createServer } from 'node:http';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { goodClaims, part, signAsymmetric, signHmac } from '../../support/access-tokens.ts';
+import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { expectProblem } from '../../support/problems.ts';
+
+// Tokens whose keys are published by their issuer, at an address that works, changes, breaks and hangs.
+
+interface Issuer extends Disposable {
+  url: string;
+  keys: unknown[];
+  /** How the address behaves. */
+  mode: 'serves' | 'fails' | 'hangs' | 'lies';
+  fetches: number;
+}
+
+async function openIssuer(): Promise<Issuer> {
+  const server = createServer((_request, response) => {
+    issuer.fetches += 1;
+    if (issuer.mode === 'hangs') return;
+    if (issuer.mode === 'fails') response.writeHead(500).end();
+    else if (issuer.mode === 'lies') response.end('<html>');
+    else response.end(JSON.stringify({ keys: issuer.keys }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer: Issuer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
+    keys: [],
+    mode: 'serves',
+    fetches: 0,
+    [Symbol.dispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return issuer;
+}
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const rotated = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const jwk = (key: KeyObject, more: Record<string, unknown>): Record<string, unknown> => ({
+  ...key.export({ format: 'jwk' }),
+  ...more,
+});
+const rsaKey = jwk(rsa.publicKey, { kid: 'rsa', alg: 'RS256', use: 'sig' });
+const rotatedKey = jwk(rotated.publicKey, { kid: 'rotated' });
+const ecKey = jwk(ec.publicKey, { kid: 'ec' });
+
+const outer = new AsyncDisposableStack();
+let natsUrl: string;
+beforeAll(async () => {
+  const nats = outer.use(await startNats());
+  outer.use(await openServices(nats.url));
+  natsUrl = nats.url;
+});
+afterAll(() => outer.disposeAsync());
+
+let inner: AsyncDisposableStack;
+let issuer: Issuer;
+let gateway: TestGateway;
+beforeEach(async () => {
+  inner = new AsyncDisposableStack();
+  issuer = inner.use(await openIssuer());
+  issuer.keys = [rsaKey, ecKey];
+  gateway = inner.use(await openGateway(natsUrl, { AUTH_JWKS_URL: issuer.url }));
+});
+afterEach(() => inner.disposeAsync());
+
+const list = (token: string): Promise<Response> =>
+  fetch(`${gateway.url}/api/v1/integration/suppliers`, { headers: { authorization: `Bearer ${token}` } });
+const byRsa = (header: Record<string, unknown> = {}) =>
+  signAsymmetric(rsa.privateKey, { alg: 'RS256', kid: 'rsa', ...header }, goodClaims());
+const byRotated = () => signAsymmetric(rotated.privateKey, { alg: 'RS256', kid: 'rotated' }, goodClaims());
+
+describe('keys that are there', () => {
+  it('lets in what they signed, and fetches them once', async () => {
+    const tokens = [
+      byRsa(),
+      byRsa({ typ: 'at+jwt' }),
+      signAsymmetric(ec.privateKey, { alg: 'ES256', kid: 'ec' }, goodClaims()),
+    ];
+    const statuses = await Promise.all(
+      [...tokens, ...tokens].map((token) => list(token).then(({ status }) => status)),
+    );
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(issuer.fetches).toBe(1);
+  });
+
+  it.each<[string, () => string]>([
+    [
+      'another key under a known kid',
+      () => signAsymmetric(rotated.privateKey, { alg: 'RS256', kid: 'rsa' }, goodClaims()),
+    ],
+    ['alg none', () => `${part({ alg: 'none', kid: 'rsa' })}.${part(goodClaims())}.`],
+    [
+      'HS256 with the public key as its secret',
+      () =>
+        signHmac(
+          'sha256',
+          { alg: 'HS256', kid: 'rsa' },
+          goodClaims(),
+          rsa.publicKey.export({ type: 'spki', format: 'pem' }),
+        ),
+    ],
+    ['HS256 with an empty secret', () => signHmac('sha256', { alg: 'HS256' }, goodClaims(), '')],
+    [
+      'the key of another algorithm',
+      () => signAsymmetric(rsa.privateKey, { alg: 'RS256', kid: 'ec' }, goodClaims()),
+    ],
+    [
+      'a key of its own in its header',
+      () => signAsymmetric(rotated.privateKey, { alg: 'RS256', kid: 'rsa', jwk: rotatedKey }, goodClaims()),
+    ],
+    ['a kid that is no text', () => byRsa({ kid: 7 })],
+    ['a kid that nobody has', () => byRsa({ kid: '../../etc/passwd' })],
+    [
+      'no exp',
+      () => signAsymmetric(rsa.privateKey, { alg: 'RS256', kid: 'rsa' }, goodClaims({ exp: undefined })),
+    ],
+  ])('refuses %s', async (_name, make) => {
+    await expectProblem(await list(make()), { status: 401, code: 'unauthorized' });
+    expect((await list(byRsa())).status).toBe(200);
+  });
+
+  it.each<[string, unknown]>([
+    ['an empty secret', { kty: 'oct', k: '', kid: 'empty' }],
+    ['an RSA key of nothing', { kty: 'RSA', n: '', e: '', kid: 'empty', alg: 'RS256' }],
+    ['nothing at all', { kid: 'empty' }],
+  ])('a key set with %s lets nobody in by it', async (_name, key) => {
+    issuer.keys = [rsaKey, key];
+    const header = { alg: 'HS256', kid: 'empty' };
+    expect((await list(signHmac('sha256', header, goodClaims(), ''))).status).toBe(401);
+    expect(
+      (await list(signAsymmetric(rsa.privateKey, { alg: 'RS256', kid: 'empty' }, goodClaims()))).status,
+    ).toBe(401);
+    expect((await list(byRsa())).status).toBe(200);
+  });
+
+  it('never asks the address that a token names', async () => {
+    using other = await openIssuer();
+    other.keys = [rotatedKey];
+    const forged = signAsymmetric(
+      rotated.privateKey,
+      { alg: 'RS256', kid: 'rotated', jku: other.url, x5u: other.url },
+      goodClaims(),
+    );
+    expect((await list(forged)).status).toBe(401);
+    expect(other.fetches).toBe(0);
+  });
+});
+
+describe('keys that change', () => {
+  it('lets in what a new key signed, at once', async () => {
+    expect((await list(byRsa())).status).toBe(200);
+    issuer.keys = [rotatedKey];
+    expect((await list(byRotated())).status).toBe(200);
+  });
+
+  it('asks the issuer twice a second at most, however many unknown keys are named', async () => {
+    expect((await list(byRsa())).status).toBe(200);
+    const startedAt = Date.now();
+    const unknown = Array.from({ length: 50 }, (_, at) => list(byRsa({ kid: `unknown-${at}` })));
+    for (const answer of await Promise.all(unknown)) expect(answer.status).toBe(401);
+    const seconds = (Date.now() - startedAt) / 1_000;
+    expect(issuer.fetches).toBeLessThanOrEqual(2 + seconds * 2);
+  });
+});
+
+describe('keys that cannot be had', () => {
+  it.each(['fails', 'lies', 'hangs'] as const)(
+    'an issuer that %s is 503 within 3 s, and nobody comes in',
+    async (mode) => {
+      issuer.mode = mode;
+      const startedAt = Date.now();
+      const answers = await Promise.all([list(byRsa()), list(byRotated())]);
+      expect(Date.now() - startedAt).toBeLessThan(3_000);
+      for (const answer of answers) {
+        await expectProblem(answer, { status: 503, code: 'unavailable', headers: { 'retry-after': '5' } });
+      }
+      issuer.mode = 'serves';
+      expect((await list(byRsa())).status).toBe(200);
+      expect((await list(byRsa({ kid: 'other' }))).status).toBe(401);
+    },
+  );
+
+  it('what was known before goes on being good', async () => {
+    expect((await list(byRsa())).status).toBe(200);
+    issuer.mode = 'fails';
+    expect((await list(byRsa())).status).toBe(200);
+    expect((await list(byRsa({ typ: 'JWT' }))).status).toBe(200);
+    // Whether this one is good, nobody can tell.
+    expect((await list(byRotated())).status).toBe(503);
+  });
+
+  it('a token that is not even one is still 401', async () => {
+    issuer.mode = 'fails';
+    expect((await list('x.y.z')).status).toBe(401);
+    expect((await list(`${part({ alg: 'none' })}.${part(goodClaims())}.`)).status).toBe(401);
+  });
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bearer } from '../../support/access-tokens.ts';
+import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { expectProblem } from '../../support/problems.ts';
+
+const stack = new AsyncDisposableStack();
+let limited: TestGateway;
+let unlimited: TestGateway;
+
+beforeAll(async () => {
+  const nats = stack.use(await startNats());
+  stack.use(await openServices(nats.url));
+  const settings = { RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_WINDOW_SECONDS: '2' };
+  limited = stack.use(await openGateway(nats.url, settings));
+  unlimited = stack.use(await openGateway(nats.url));
+});
+afterAll(() => stack.disposeAsync());
+
+const list = (gateway: TestGateway, integration: string, scope?: string): Promise<Response> =>
+  fetch(`${gateway.url}/api/v1/integration/suppliers`, {
+    headers: bearer({ integration_id: integration, ...(scope === undefined ? {} : { scope }) }),
+  });
+
+it('limits nobody unless it is told to', async () => {
+  const answers = await Promise.all(Array.from({ length: 50 }, () => list(unlimited, 'acme')));
+  for (const answer of answers) {
+    expect(answer.status).toBe(200);
+    expect(answer.headers.has('ratelimit-limit')).toBe(false);
+  }
+});
+
+it('counts each integration for itself, says what is left, and when to come back', async () => {
+  for (const left of ['2', '1', '0']) {
+    const answer = await list(limited, 'acme');
+    expect({ status: answer.status, left: answer.headers.get('ratelimit-remaining') }).toEqual({
+      status: 200,
+      left,
+    });
+    expect(answer.headers.get('ratelimit-limit')).toBe('3');
+    expect(Number(answer.headers.get('ratelimit-reset'))).toBeGreaterThan(0);
+  }
+  const refused = await list(limited, 'acme');
+  const seconds = Number(refused.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  expect(seconds).toBeLessThanOrEqual(2);
+  await expectProblem(refused, {
+    status: 429,
+    code: 'rate_limited',
+    headers: { 'ratelimit-remaining': '0' },
+  });
+  expect((await list(limited, 'bystander')).status).toBe(200);
+  await expect
+    .poll(async () => (await list(limited, 'acme')).status, { timeout: 5_000, interval: 250 })
+    .toBe(200);
+});
+
+it('counts nobody who is not let in, and no page of the gateway’s own', async () => {
+  for (let count = 0; count < 5; count += 1) {
+    expect((await list(limited, 'unscoped', 'integration:products:read')).status).toBe(403);
+    expect((await fetch(`${limited.url}/healthz`)).status).toBe(200);
+  }
+  expect((await list(limited, 'unscoped')).status).toBe(200);
+});

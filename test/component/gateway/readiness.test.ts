@@ -1,0 +1,113 @@
+import { Failure, healthSubject } from '@integration-sync/contracts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bearer } from '../../support/access-tokens.ts';
+import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { expectProblem } from '../../support/problems.ts';
+
+// Whether the gateway says rightly what is there and what is away. Each test has a NATS of its own.
+
+let stack: AsyncDisposableStack;
+let nats: Awaited<ReturnType<typeof startNats>>;
+let gateway: TestGateway;
+beforeEach(async () => {
+  stack = new AsyncDisposableStack();
+  nats = stack.use(await startNats());
+  gateway = stack.use(await openGateway(nats.url));
+});
+afterEach(() => stack.disposeAsync());
+
+const ready = (): Promise<Response> => fetch(`${gateway.url}/readyz`);
+const expectAway = (answer: Response) =>
+  expectProblem(answer, { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
+
+const missMongo = () => {
+  throw new Failure('unavailable', 'MongoDB is away.');
+};
+
+describe('with everything there', () => {
+  it('is ready, and names its services', async () => {
+    stack.use(await openServices(nats.url));
+    const answer = await ready();
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      status: 'ready',
+      services: { catalog: 'ok', batches: 'ok', webhooks: 'ok' },
+    });
+  });
+
+  it('asks the services once a second, however many ask it', async () => {
+    let asked = 0;
+    const check = async () => {
+      asked += 1;
+      return { body: '{}' };
+    };
+    stack.use(await openServices(nats.url, { [healthSubject('catalog')]: check }));
+    const startedAt = Date.now();
+    for (let round = 0; round < 20; round += 1) await Promise.all([ready(), ready(), ready()]);
+    expect(asked).toBeLessThanOrEqual(1 + Math.ceil((Date.now() - startedAt) / 1_000));
+  });
+});
+
+describe('with something away', () => {
+  it('names every service that does not answer, and lives all the same', async () => {
+    const problem = await expectAway(await ready());
+    expect(problem['errors']).toEqual(
+      ['catalog', 'batches', 'webhooks'].map((pointer) => ({
+        pointer,
+        detail: expect.stringContaining(pointer),
+      })),
+    );
+    const health = await fetch(`${gateway.url}/healthz`);
+    expect({ status: health.status, body: await health.json() }).toEqual({
+      status: 200,
+      body: { status: 'ok' },
+    });
+  });
+
+  it('passes on which engine a service misses', async () => {
+    stack.use(await openServices(nats.url, { [healthSubject('batches')]: missMongo }));
+    const problem = await expectAway(await ready());
+    expect(problem['errors']).toEqual([{ pointer: 'batches', detail: 'MongoDB is away.' }]);
+  });
+
+  it('is not ready within 3 s where a service is stuck', async () => {
+    const { promise, resolve } = Promise.withResolvers<object>();
+    stack.use(await openServices(nats.url, { [healthSubject('webhooks')]: () => promise }));
+    stack.defer(() => resolve({}));
+    const startedAt = Date.now();
+    const problem = await expectAway(await ready());
+    expect(Date.now() - startedAt).toBeLessThan(3_000);
+    expect(problem['errors']).toMatchObject([{ pointer: 'webhooks' }]);
+  });
+});
+
+describe('with NATS away', () => {
+  it('says so at once, answers requests with 503, and is back when NATS is', async () => {
+    stack.use(await openServices(nats.url));
+    expect((await ready()).status).toBe(200);
+    nats.hold();
+    await nats.kill();
+    await expect.poll(async () => (await ready()).status).toBe(503);
+    const problem = await expectAway(await ready());
+    expect(problem['errors']).toMatchObject([{ pointer: 'nats' }]);
+    const startedAt = Date.now();
+    await expectAway(await fetch(`${gateway.url}/api/v1/integration/suppliers`, { headers: bearer() }));
+    expect(Date.now() - startedAt).toBeLessThan(1_000);
+    await nats.resume();
+    await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(200);
+  });
+
+  it('starts all the same, and is ready when NATS comes', async () => {
+    nats.hold();
+    await nats.kill();
+    const early = stack.use(await openGateway(nats.url));
+    const problem = await expectAway(await fetch(`${early.url}/readyz`));
+    expect(problem['errors']).toMatchObject([{ pointer: 'nats' }]);
+    await expectAway(await fetch(`${early.url}/api/v1/integration/suppliers`, { headers: bearer() }));
+    expect((await fetch(`${early.url}/api/v1/integration/suppliers`)).status).toBe(401);
+    await nats.resume();
+    stack.use(await openServices(nats.url));
+    await expect.poll(async () => (await fetch(`${early.url}/readyz`)).status, { timeout: 10_000 }).toBe(200);
+  });
+});

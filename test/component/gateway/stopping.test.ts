@@ -1,0 +1,128 @@
+import { connect } from 'node:net';
+import { subjects } from '@integration-sync/contracts';
+import { ConfigError } from '@integration-sync/runtime/config';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { bearer, token } from '../../support/access-tokens.ts';
+import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { openRaw } from '../../support/raw-http.ts';
+
+let stack: AsyncDisposableStack;
+let gateway: TestGateway;
+let natsUrl: string;
+let release: () => void;
+let asked: Promise<void>;
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack();
+  const nats = stack.use(await startNats());
+  natsUrl = nats.url;
+  const gate = Promise.withResolvers<void>();
+  const arrival = Promise.withResolvers<void>();
+  release = gate.resolve;
+  asked = arrival.promise;
+  stack.use(
+    await openServices(natsUrl, {
+      [subjects.suppliersPush]: async () => {
+        arrival.resolve();
+        await gate.promise;
+        return { body: '{"success":true}' };
+      },
+    }),
+  );
+  gateway = await openGateway(natsUrl);
+});
+afterEach(() => stack.disposeAsync());
+
+const push = (): Promise<Response> =>
+  fetch(`${gateway.url}/api/v1/integration/suppliers`, {
+    method: 'POST',
+    headers: { ...bearer(), 'content-type': 'application/json' },
+    body: '{}',
+  });
+
+it('answers what is in flight, says that the connection ends, and takes nobody new', async () => {
+  const pushed = push();
+  await asked;
+  const stopped = gateway[Symbol.asyncDispose]();
+  await expect
+    .poll(
+      () =>
+        new Promise((resolve) =>
+          connect(gateway.port, '127.0.0.1', () => resolve('open')).on('error', () => resolve('closed')),
+        ),
+    )
+    .toBe('closed');
+  release();
+  const answer = await pushed;
+  expect({
+    status: answer.status,
+    connection: answer.headers.get('connection'),
+    body: await answer.json(),
+  }).toEqual({
+    status: 200,
+    connection: 'close',
+    body: { success: true },
+  });
+  await stopped;
+});
+
+it('is not ready while it stops, and tells a kept connection so', async () => {
+  using connection = await openRaw(gateway.port);
+  connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  expect((await connection.answer()).status).toBe(200);
+  // A request that is being sent keeps the connection from being closed as idle.
+  connection.send('GET /readyz HTTP/1.1\r\nhost: x\r\n');
+  const pushed = push();
+  await asked;
+  const stopped = gateway[Symbol.asyncDispose]();
+  connection.send('\r\n');
+  const answer = await connection.answer();
+  expect({ status: answer.status, connection: answer.headers['connection'] }).toEqual({
+    status: 503,
+    connection: 'close',
+  });
+  expect(JSON.parse(answer.body)).toMatchObject({ code: 'unavailable', errors: [{ pointer: 'gateway' }] });
+  release();
+  await pushed;
+  await stopped;
+});
+
+it('waits for idle connections no longer than it takes to close them', async () => {
+  for (let count = 0; count < 5; count += 1) await (await fetch(`${gateway.url}/healthz`)).text();
+  using silent = await openRaw(gateway.port);
+  const startedAt = Date.now();
+  await gateway[Symbol.asyncDispose]();
+  expect(Date.now() - startedAt).toBeLessThan(2_000);
+  await silent.closed;
+});
+
+it('cuts off who never finishes, in time for its own end', { timeout: 20_000 }, async () => {
+  using stalled = await openRaw(gateway.port);
+  stalled.send(
+    `POST /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+  );
+  await expect.poll(() => stalled.socket.bytesWritten).toBeGreaterThan(0);
+  const startedAt = Date.now();
+  await gateway[Symbol.asyncDispose]();
+  expect(Date.now() - startedAt).toBeLessThan(12_000);
+});
+
+it('a port that is taken is a wrong setting, and leaves nothing running', async () => {
+  await expect(openGateway(natsUrl, { GATEWAY_PORT: String(gateway.port) })).rejects.toThrow(
+    new ConfigError([
+      `GATEWAY_PORT, GATEWAY_HOST: cannot listen on 127.0.0.1:${gateway.port} (the port is taken; choose another, or 0 for any free one)`,
+    ]),
+  );
+  await gateway[Symbol.asyncDispose]();
+});
+
+it('measures what it does, on another port', async () => {
+  await fetch(`${gateway.url}/healthz`);
+  await fetch(`${gateway.url}/nothing`);
+  const text = await (await fetch(gateway.metricsUrl)).text();
+  expect(text).toMatch(/sync_requests_total\{subject="GET \/healthz",outcome="ok",service="gateway"\} 1/);
+  expect(text).toMatch(/sync_requests_total\{subject="unknown",outcome="not_found",service="gateway"\} 1/);
+  expect((await fetch(`${gateway.url}/metrics`)).status).toBe(404);
+  await gateway[Symbol.asyncDispose]();
+});

@@ -1,0 +1,258 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  authSecret,
+  goodClaims,
+  nowSeconds,
+  part,
+  signAsymmetric,
+  signHmac,
+  signHs256,
+  token,
+} from '../../support/access-tokens.ts';
+import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { expectProblem } from '../../support/problems.ts';
+import { exchangeRaw } from '../../support/raw-http.ts';
+
+// Forged and odd tokens against a gateway that checks issuer and audience. Each stands beside its good twin,
+// which differs in that one thing.
+
+const stack = new AsyncDisposableStack();
+const issuer = 'https://login.example.com';
+const audience = 'integration-sync';
+const home = { iss: issuer, aud: audience };
+let gateway: TestGateway;
+let nowMs: number | undefined;
+
+beforeAll(async () => {
+  const nats = stack.use(await startNats());
+  stack.use(await openServices(nats.url));
+  const settings = { AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience };
+  gateway = stack.use(await openGateway(nats.url, settings, { now: () => nowMs ?? Date.now() }));
+});
+afterAll(() => stack.disposeAsync());
+
+const list = (authorization: string): Promise<Response> =>
+  fetch(`${gateway.url}/api/v1/integration/suppliers`, { headers: { authorization } });
+
+const claims = (changed: Record<string, unknown> = {}) => goodClaims({ ...home, ...changed });
+const now = nowSeconds();
+const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const publicPem = createPublicKey(pair.privateKey).export({ type: 'spki', format: 'pem' });
+const good = () => signHs256(claims());
+const [goodHeader = '', goodBody = '', goodSignature = ''] = signHs256(claims()).split('.');
+
+describe('good tokens', () => {
+  it.each<[string, () => string]>([
+    ['signed with HS256', good],
+    ['with scopes as an array', () => signHs256(claims({ scope: ['integration:suppliers:read'] }))],
+    ['living for exactly 24 h', () => signHs256(claims({ iat: nowSeconds(), exp: nowSeconds() + 86_400 }))],
+    ['without iat', () => signHs256(claims({ iat: undefined }))],
+    ['issued 30 s ahead of our clock', () => signHs256(claims({ iat: nowSeconds() + 30 }))],
+    ['valid from 30 s ahead of our clock', () => signHs256(claims({ nbf: nowSeconds() + 30 }))],
+    ['for several audiences', () => signHs256(claims({ aud: ['other', audience] }))],
+    ['of the integration __proto__', () => signHs256(claims({ integration_id: '__proto__' }))],
+    [
+      'with a kid, a jku and a jwk that mean nothing here',
+      () =>
+        signHs256(claims(), {
+          kid: '../../dev/null',
+          jku: 'http://127.0.0.1:1/keys',
+          jwk: { kty: 'oct', k: 'eA' },
+        }),
+    ],
+    ['with claims that we do not know', () => signHs256(claims({ sub: 'x', roles: ['admin'] }))],
+  ])('%s: let in', async (_name, make) => {
+    expect((await list(`Bearer ${make()}`)).status).toBe(200);
+  });
+
+  it('in any spelling of the scheme', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      expect((await list(`${scheme} ${good()}`)).status).toBe(200);
+  });
+});
+
+describe('forged and odd tokens', () => {
+  it.each<[string, () => string]>([
+    ['alg none', () => `${part({ alg: 'none' })}.${part(claims())}.`],
+    ['alg None', () => `${part({ alg: 'None' })}.${part(claims())}.`],
+    ['alg NONE, with a signature', () => `${part({ alg: 'NONE' })}.${part(claims())}.${goodSignature}`],
+    ['no alg', () => signHmac('sha256', { typ: 'JWT' }, claims())],
+    ['alg as an array', () => signHmac('sha256', { alg: ['HS256'] }, claims())],
+    ['alg hs256', () => signHmac('sha256', { alg: 'hs256' }, claims())],
+    ['HS512 with our secret', () => signHmac('sha512', { alg: 'HS512' }, claims())],
+    ['HS384 with our secret', () => signHmac('sha384', { alg: 'HS384' }, claims())],
+    ['RS256', () => signAsymmetric(pair.privateKey, { alg: 'RS256' }, claims())],
+    ['HS256 with another secret', () => signHs256(claims(), {}, 'another-secret-of-32-bytes-or-more')],
+    ['HS256 with an empty secret', () => signHs256(claims(), {}, '')],
+    ['HS256 with a public key as secret', () => signHs256(claims(), {}, publicPem)],
+    ['HS256 with the secret that its kid suggests', () => signHs256(claims(), { kid: '/dev/null' }, '')],
+    [
+      'HS256 with the key that its jwk brings',
+      () => signHs256(claims(), { jwk: { kty: 'oct', k: part('mine') } }, 'mine'),
+    ],
+    ['HS256 with a jku of its own', () => signHs256(claims(), { jku: 'http://127.0.0.1:1/' }, 'mine')],
+    [
+      'another body under a good signature',
+      () => `${goodHeader}.${part(claims({ integration_id: 'rival' }))}.${goodSignature}`,
+    ],
+    ['no signature', () => `${goodHeader}.${goodBody}.`],
+    ['two parts', () => `${goodHeader}.${goodBody}`],
+    ['four parts', () => `${good()}.${goodSignature}`],
+    ['padding in the signature', () => `${good()}=`],
+    ['a header that must be understood', () => signHs256(claims(), { crit: ['exp'], exp: 1 })],
+    ['a body that is no object', () => signHs256([claims()])],
+    ['a body that is no JSON', () => signHs256('hello')],
+    ['no exp', () => signHs256(claims({ exp: undefined }))],
+    ['exp as text', () => signHs256(claims({ exp: String(now + 3_600) }))],
+    ['exp null', () => signHs256(claims({ exp: null }))],
+    ['expired a second ago', () => signHs256(claims({ exp: nowSeconds() - 1 }))],
+    ['living for 25 h', () => signHs256(claims({ exp: now + 25 * 3_600 }))],
+    [
+      'living for 25 h from now, without iat',
+      () => signHs256(claims({ iat: undefined, exp: now + 25 * 3_600 })),
+    ],
+    [
+      'living for a year, long since issued',
+      () => signHs256(claims({ iat: now - 31_000_000, exp: now + 3_600 })),
+    ],
+    ['iat in the future', () => signHs256(claims({ iat: nowSeconds() + 120 }))],
+    ['iat as text', () => signHs256(claims({ iat: 'today' }))],
+    ['nbf in the future', () => signHs256(claims({ nbf: nowSeconds() + 120 }))],
+    ['nbf as text', () => signHs256(claims({ nbf: '0' }))],
+    ['another issuer', () => signHs256(claims({ iss: 'https://login.example.com.evil.test' }))],
+    ['no issuer', () => signHs256(claims({ iss: undefined }))],
+    ['the issuer in an array', () => signHs256(claims({ iss: [issuer] }))],
+    ['another audience', () => signHs256(claims({ aud: 'integration-sync-admin' }))],
+    ['no audience', () => signHs256(claims({ aud: undefined }))],
+    ['an empty list of audiences', () => signHs256(claims({ aud: [] }))],
+    ['no integration_id', () => signHs256(claims({ integration_id: undefined }))],
+    ['an empty integration_id', () => signHs256(claims({ integration_id: '' }))],
+    ['an integration_id that is a wildcard', () => signHs256(claims({ integration_id: '>' }))],
+    ['an integration_id with a dot', () => signHs256(claims({ integration_id: 'acme.supplier' }))],
+    ['an integration_id with a line break', () => signHs256(claims({ integration_id: 'acme\nx' }))],
+    ['an integration_id of 65 characters', () => signHs256(claims({ integration_id: 'x'.repeat(65) }))],
+    ['an integration_id that is a number', () => signHs256(claims({ integration_id: 7 }))],
+    ['a scope that is a number', () => signHs256(claims({ scope: 7 }))],
+    ['a scope that is an object', () => signHs256(claims({ scope: { 'integration:suppliers:read': true } }))],
+  ])('%s: 401 that does not say why', async (_name, make) => {
+    const answer = await list(`Bearer ${make()}`);
+    const problem = await expectProblem(answer, {
+      status: 401,
+      code: 'unauthorized',
+      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    });
+    expect(problem['detail']).toBe('The access token is not valid.');
+  });
+
+  it.each(['Basic YTpi', 'Bearer', 'Bearer ', 'Bearer a b', 'Bearer a,b', 'Token x', 'x'])(
+    'the header %j: 401 invalid_token',
+    async (authorization) => {
+      await expectProblem(await list(authorization), {
+        status: 401,
+        code: 'unauthorized',
+        headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+      });
+    },
+  );
+
+  it('two Authorization headers are refused, also when both are good', async () => {
+    const header = `authorization: Bearer ${good()}\r\n`;
+    const request = `GET /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n`;
+    expect((await exchangeRaw(gateway.port, `${request}${header}\r\n`)).status).toBe(200);
+    const twice = await exchangeRaw(gateway.port, `${request}${header}${header}\r\n`);
+    expect(twice).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    });
+  });
+
+  it.each(['access_token', 'token', 'authorization', 'bearer'])(
+    'a token in the query as %s is not looked at',
+    async (name) => {
+      const answer = await fetch(`${gateway.url}/api/v1/integration/suppliers?${name}=${good()}`);
+      await expectProblem(answer, {
+        status: 401,
+        code: 'unauthorized',
+        headers: { 'www-authenticate': 'Bearer' },
+      });
+      expect(gateway.logText()).not.toContain(goodSignature);
+    },
+  );
+});
+
+const statusOf = (path: string, method: string, token_: string): Promise<number> =>
+  fetch(`${gateway.url}/api/v1/integration/webhook-events${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token_}` },
+  }).then(({ status }) => status);
+
+describe('scopes', () => {
+  it.each([
+    undefined,
+    '',
+    'integration:suppliers:write',
+    'integration:suppliers',
+    'integration:suppliers:reads',
+    'xintegration:suppliers:read',
+    'integration:suppliers:read2',
+    'INTEGRATION:SUPPLIERS:READ',
+    'integration:suppliers:*',
+    'integration:*',
+    '*',
+    'integration:suppliers:read,integration:products:read',
+    ['integration:suppliers:read integration:products:read'],
+    [],
+  ])('%j does not allow reading suppliers: 403', async (scope) => {
+    await expectProblem(await list(`Bearer ${signHs256(claims({ scope }))}`), {
+      status: 403,
+      code: 'insufficient_scope',
+      headers: {
+        'www-authenticate': 'Bearer error="insufficient_scope", scope="integration:suppliers:read"',
+      },
+    });
+  });
+
+  it('each route asks for its own scope and takes no other', async () => {
+    const writeOnly = token({ ...home, scope: 'integration:webhooks:write' });
+    const readOnly = token({ ...home, scope: 'integration:webhooks:read' });
+    expect(await statusOf('', 'GET', readOnly)).toBe(200);
+    expect(await statusOf('', 'GET', writeOnly)).toBe(403);
+    expect(await statusOf('/wh_1', 'DELETE', writeOnly)).toBe(200);
+    expect(await statusOf('/wh_1', 'DELETE', readOnly)).toBe(403);
+    expect(await statusOf('/wh_1/test', 'POST', writeOnly)).toBe(200);
+    expect(await statusOf('/wh_1/test', 'POST', readOnly)).toBe(403);
+  });
+});
+
+describe('a token that was let in', () => {
+  it('is refused from the second on in which it expires, remembered or not', async () => {
+    const expiring = signHs256(claims({ exp: nowSeconds() + 2 }));
+    expect((await list(`Bearer ${expiring}`)).status).toBe(200);
+    nowMs = Date.now() + 2_000;
+    expect((await list(`Bearer ${expiring}`)).status).toBe(401);
+    expect((await list(`Bearer ${good()}`)).status).toBe(200);
+    nowMs = undefined;
+  });
+
+  it('says nothing for the next one of another integration', async () => {
+    const [first, second] = await Promise.all(
+      ['one', 'two'].map((id) => list(`Bearer ${signHs256(claims({ integration_id: id }))}`)),
+    );
+    expect(await first?.json()).toMatchObject({ headers: { integration: 'one' } });
+    expect(await second?.json()).toMatchObject({ headers: { integration: 'two' } });
+  });
+});
+
+it('keeps the reason of a refusal for the log, and the token out of it', async () => {
+  const answer = await list(`Bearer ${signHs256(claims({ iss: 'elsewhere' }))}`);
+  const id = answer.headers.get('x-request-id');
+  expect(gateway.lines.find((line) => line['requestId'] === id)).toMatchObject({
+    status: 401,
+    code: 'unauthorized',
+    refusal: 'The iss claim value is not allowed.',
+  });
+  expect(gateway.logText()).not.toContain(goodHeader);
+  expect(gateway.logText()).not.toContain(authSecret);
+});

@@ -1,0 +1,99 @@
+// A gateway in this process, on a NATS of its own, with services behind it that answer what they were asked.
+import { Writable } from 'node:stream';
+import { healthSubject, subjects } from '@integration-sync/contracts';
+import { startGateway, type GatewayDeps } from '@integration-sync/gateway';
+import { GatewayConfig } from '@integration-sync/gateway/config';
+import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
+import { readConfig } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
+import { authSecret } from './access-tokens.ts';
+import { openTestBus } from './bus.ts';
+
+export type LogLine = Record<string, unknown>;
+
+export interface TestGateway extends AsyncDisposable {
+  url: string;
+  port: number;
+  metricsUrl: string;
+  /** What it logged, oldest first. */
+  lines: LogLine[];
+  logText(): string;
+}
+
+export async function openGateway(
+  nats: string,
+  settings: Record<string, string> = {},
+  deps: GatewayDeps = {},
+): Promise<TestGateway> {
+  const texts: string[] = [];
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      texts.push(chunk.toString());
+      done();
+    },
+  });
+  const config = readConfig(GatewayConfig, {
+    GATEWAY_PORT: '0',
+    NATS_URL: nats,
+    ...('AUTH_JWKS_URL' in settings ? {} : { AUTH_JWT_SECRET: authSecret }),
+    ...settings,
+  });
+  const log = openLog({ service: 'gateway', level: 'debug', pretty: false, destination });
+  const gateway = await startGateway(config, { log, ...deps });
+  return {
+    url: gateway.url,
+    port: Number(new URL(gateway.url).port),
+    metricsUrl: gateway.metricsUrl,
+    get lines() {
+      return texts.map((text): LogLine => JSON.parse(text));
+    },
+    logText: () => texts.join(''),
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
+
+/** What a service was asked, as it answers it. */
+export interface Asked {
+  subject: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export const echo: BusHandler = async ({ subject, headers, body }) => ({
+  body: JSON.stringify({
+    subject,
+    headers: Object.fromEntries(headers),
+    body: Buffer.from(body).toString('base64'),
+  }),
+});
+
+export const askedBody = ({ body }: Asked): string => Buffer.from(body, 'base64').toString();
+
+/** Catalog, batches and webhooks, all of whose handlers echo unless others are given. */
+export async function openServices(
+  nats: string,
+  handlers: Record<string, BusHandler> = {},
+): Promise<AsyncDisposable & { bus: Bus }> {
+  await using opening = new AsyncDisposableStack();
+  const bus = opening.use(await openTestBus(nats, 'services'));
+  for (const service of ['catalog', 'batches', 'webhooks'] as const) {
+    const echoes = Object.values(subjects)
+      .filter((subject) => subject.startsWith(`svc.${service}.`))
+      .map((subject) => [subject, echo] as const);
+    const own = Object.entries(handlers).filter(([subject]) => subject.startsWith(`svc.${service}.`));
+    opening.use(
+      await bus.serve({
+        service,
+        version: '1.0.0',
+        description: 'answers what it was asked',
+        inFlightMax: 5_000,
+        handlers: {
+          [healthSubject(service)]: async () => ({ body: '{"status":"ok"}' }),
+          ...Object.fromEntries([...echoes, ...own]),
+        },
+      }),
+    );
+  }
+  const opened = opening.move();
+  return { bus, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}

@@ -1,0 +1,35 @@
+import { GatewayConfig } from '@integration-sync/gateway/config';
+import { readConfig } from '@integration-sync/runtime/config';
+import { expect, it } from 'vitest';
+
+const secret = 'x'.repeat(32);
+
+it('needs a secret or a key set, and nothing else', () => {
+  expect(readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret })).toMatchObject({
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: 8080,
+    BODY_BYTES_MAX: 5 * 1024 * 1024,
+    RATE_LIMIT_REQUESTS: 0,
+  });
+  expect(readConfig(GatewayConfig, { AUTH_JWKS_URL: 'https://login.example.com/keys' })).toBeDefined();
+});
+
+it.each([
+  [{}, 'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got none of them'],
+  [
+    { AUTH_JWT_SECRET: secret, AUTH_JWKS_URL: 'https://login.example.com/keys' },
+    'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got AUTH_JWT_SECRET and AUTH_JWKS_URL',
+  ],
+  [
+    { AUTH_JWT_SECRET: 'x'.repeat(31) },
+    'AUTH_JWT_SECRET: expected at least 32 bytes, got 31 characters that are not shown',
+  ],
+  [{ AUTH_JWKS_URL: 'file:///etc/passwd' }, 'AUTH_JWKS_URL: expected an address'],
+  [
+    { AUTH_JWT_SECRET: secret, GATEWAY_PORT: '80a' },
+    'GATEWAY_PORT: expected an integer from 0 to 65535, got "80a"',
+  ],
+  [{ AUTH_JWT_SECRET: secret, BODY_BYTES_MAX: '10' }, 'BODY_BYTES_MAX: expected an integer from 1024'],
+])('refuses %j and says why', (environment, words) => {
+  expect(() => readConfig(GatewayConfig, environment)).toThrow(words);
+});
