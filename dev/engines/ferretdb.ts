@@ -1,10 +1,10 @@
 // MongoDB where no mongod is to be had: FerretDB, built with Go, on PostgreSQL with DocumentDB from Debian.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeOnce } from './cache.ts';
 import type { RunningEngine } from './engine.ts';
+import { makeOnce } from './make.ts';
 import { checkPostgresql, makePostgresql, startPostgresql } from './postgresql.ts';
-import { engineOf, runStep, startOnPort, startProgram, type RowContext } from './rows.ts';
+import { engineOf, startOnPort, startProgram, type RowContext } from './rows.ts';
 import { pins } from './versions.ts';
 
 export async function startFerretdb(context: RowContext): Promise<RunningEngine> {
@@ -52,12 +52,12 @@ async function prepare(context: RowContext): Promise<[postgresql: string, ferret
 
 function makeFerretdb(context: RowContext): Promise<string> {
   const help = 'install Go 1.25 or newer, and see that it reaches its module proxy';
-  return makeOnce(context.cache, {
+  return makeOnce(context, {
     name: `ferretdb-${pins.ferretdb}`,
-    make: async (draft) => {
+    make: async ({ folder, step }) => {
       const module = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${pins.ferretdb}`;
-      await runStep(context, `building FerretDB ${pins.ferretdb} with Go`, 'go', ['install', module], {
-        environment: { ...context.environment, GOBIN: draft },
+      await step(`building FerretDB ${pins.ferretdb} with Go`, 'go', ['install', module], {
+        environment: { ...context.environment, GOBIN: folder },
         help,
       });
     },

@@ -1,13 +1,12 @@
 // Where MongoDB comes from, and how mongod is run. FerretDB, the last row, has a file of its own.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeOnce } from './cache.ts';
 import type { RunningEngine } from './engine.ts';
 import { startFerretdb } from './ferretdb.ts';
+import { makeOnce } from './make.ts';
 import {
   engineOf,
   findOnPath,
-  runStep,
   startFromImage,
   startOnPort,
   startProgram,
@@ -30,24 +29,18 @@ export const mongodbRows: Rows = {
     return runMongod(context, 'mongod', `mongod ${version} on PATH`);
   },
   async download(context) {
-    const folder = await makeOnce(context.cache, {
+    const folder = await makeOnce(context, {
       name: `mongod-${pins.mongod}`,
-      make: async (draft) => {
+      make: async ({ folder: draft, step }) => {
         // In a process of its own: the library prints, reads its settings from the environment, and cannot be stopped.
         const fetcher = join(import.meta.dirname, 'fetch-mongod.ts');
-        await runStep(
-          context,
-          `downloading mongod ${pins.mongod}`,
-          process.execPath,
-          [fetcher, pins.mongod, draft],
-          {
-            help: 'install mongod 7 or newer, or Docker',
-            environment: {
-              ...context.environment,
-              MONGOMS_MAX_RETRIES: context.environment['MONGOMS_MAX_RETRIES'] ?? '1',
-            },
+        await step(`downloading mongod ${pins.mongod}`, process.execPath, [fetcher, pins.mongod, draft], {
+          help: 'install mongod 7 or newer, or Docker',
+          environment: {
+            ...context.environment,
+            MONGOMS_MAX_RETRIES: context.environment['MONGOMS_MAX_RETRIES'] ?? '1',
           },
-        );
+        });
       },
     });
     return runMongod(context, join(folder, 'mongod'), `mongod ${pins.mongod}, downloaded`);

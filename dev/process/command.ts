@@ -9,6 +9,7 @@ export interface CommandOptions {
   folder?: string;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+  onStart?: (pid: number) => void;
   onLine?: (line: string) => void;
 }
 
@@ -31,7 +32,7 @@ export async function runCommand(
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<string> {
-  const { timeoutMs = 10 * 60_000, signal, onLine } = options;
+  const { timeoutMs = 10 * 60_000, signal, onStart, onLine } = options;
   signal?.throwIfAborted();
   // In a group of its own, so that whatever it started ends with it.
   const child = spawn(command, args, {
@@ -40,6 +41,7 @@ export async function runCommand(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  if (child.pid !== undefined) onStart?.(child.pid);
   const lines: string[] = [];
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on('line', (line) => {

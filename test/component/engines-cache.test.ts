@@ -1,11 +1,14 @@
 // What is made once for all: whole or not there, by one maker at a time.
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { makeOnce, type Cache } from '../../dev/engines/cache.ts';
+import { makeOnce, type MakeContext, type Maker } from '../../dev/engines/make.ts';
 import { openProgress } from '../../dev/engines/progress.ts';
+import { identify } from '../../dev/process/identity.ts';
+import { openLedger } from '../../dev/process/ledger.ts';
 import { takeLock } from '../../dev/process/lock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
@@ -13,27 +16,28 @@ async function openCache(say: (line: string) => void = () => undefined) {
   const folder = await temporaryFolder();
   const progress = openProgress(say);
   const stop = new AbortController();
-  const cache: Cache = { folder: folder.path, progress, signal: stop.signal };
+  const cache = { folder: folder.path, progress, signal: stop.signal };
+  const context: MakeContext = { name: 'nats', environment: process.env, cache };
   const things = async (): Promise<string[]> =>
     (await readdir(folder.path)).filter((name) => !/\.lock/.test(name));
   const dispose = async (): Promise<void> => {
     progress[Symbol.dispose]();
     await folder[Symbol.asyncDispose]();
   };
-  return { cache, stop, things, [Symbol.asyncDispose]: dispose };
+  return { context, folder: folder.path, stop, things, [Symbol.asyncDispose]: dispose };
 }
 
-const write = (folder: string): Promise<void> => writeFile(join(folder, 'program'), 'whole');
+const write = ({ folder }: Maker): Promise<void> => writeFile(join(folder, 'program'), 'whole');
 
 it('is made when it is not there, and not again', async () => {
   await using opened = await openCache();
   let made = 0;
-  const make = async (folder: string): Promise<void> => {
+  const make = async (maker: Maker): Promise<void> => {
     made += 1;
-    await write(folder);
+    await write(maker);
   };
-  const first = await makeOnce(opened.cache, { name: 'engine-1', make });
-  expect(await makeOnce(opened.cache, { name: 'engine-1', make })).toBe(first);
+  const first = await makeOnce(opened.context, { name: 'engine-1', make });
+  expect(await makeOnce(opened.context, { name: 'engine-1', make })).toBe(first);
   expect(made).toBe(1);
   expect(await readdir(first)).toStrictEqual(['program']);
 });
@@ -43,15 +47,15 @@ it('is made by one of two who want it at the same time', async () => {
   await using opened = await openCache((line) => lines.push(line));
   let atOnce = 0;
   let made = 0;
-  const make = async (folder: string): Promise<void> => {
+  const make = async (maker: Maker): Promise<void> => {
     made += 1;
     atOnce += 1;
     expect(atOnce).toBe(1);
     await wait(200);
-    await write(folder);
+    await write(maker);
     atOnce -= 1;
   };
-  const both = await Promise.all([1, 2].map(() => makeOnce(opened.cache, { name: 'engine-1', make })));
+  const both = await Promise.all([1, 2].map(() => makeOnce(opened.context, { name: 'engine-1', make })));
   expect(both[0]).toBe(both[1]);
   expect(made).toBe(1);
   expect(lines).toStrictEqual([`engine-1 is being made by process ${process.pid}; waiting for it`]);
@@ -59,28 +63,60 @@ it('is made by one of two who want it at the same time', async () => {
 
 it('is not there when making it failed, and is made by the next', async () => {
   await using opened = await openCache();
-  const fail = async (folder: string): Promise<void> => {
-    await write(folder);
+  const fail = async (maker: Maker): Promise<void> => {
+    await write(maker);
     throw new Error('the archive does not answer');
   };
-  await expect(makeOnce(opened.cache, { name: 'engine-1', make: fail })).rejects.toThrow('does not answer');
+  await expect(makeOnce(opened.context, { name: 'engine-1', make: fail })).rejects.toThrow('does not answer');
   expect(await opened.things()).toStrictEqual([]);
-  expect(existsSync(await makeOnce(opened.cache, { name: 'engine-1', make: write }))).toBe(true);
+  expect(existsSync(await makeOnce(opened.context, { name: 'engine-1', make: write }))).toBe(true);
 });
 
 it('clears away the half that a killed maker left, and leaves the others’ alone', async () => {
   await using opened = await openCache();
-  await mkdir(join(opened.cache.folder, 'engine-1.draft-99'));
-  await mkdir(join(opened.cache.folder, 'engine-12.draft-99'));
-  await makeOnce(opened.cache, { name: 'engine-1', make: write });
+  await mkdir(join(opened.folder, 'engine-1.draft-99'));
+  await mkdir(join(opened.folder, 'engine-12.draft-99'));
+  await makeOnce(opened.context, { name: 'engine-1', make: write });
   expect((await opened.things()).toSorted()).toStrictEqual(['engine-1', 'engine-12.draft-99']);
 });
 
 it('is waited for no longer than the one who waits wants', async () => {
   await using opened = await openCache();
-  using _held = takeLock(join(opened.cache.folder, 'engine-1.lock'));
-  const waiting = makeOnce(opened.cache, { name: 'engine-1', make: write });
+  using _held = takeLock(join(opened.folder, 'engine-1.lock'));
+  const waiting = makeOnce(opened.context, { name: 'engine-1', make: write });
   opened.stop.abort(new Error('told to stop'));
   await expect(waiting).rejects.toThrow('aborted');
   expect(await opened.things()).toStrictEqual([]);
+});
+
+it('says what a step that failed was, what it printed and what to do', async () => {
+  await using opened = await openCache();
+  const make = async ({ step }: Maker): Promise<void> => {
+    await step('building it', 'sh', ['-c', 'echo fine; echo "error: no room" >&2; exit 7'], {
+      help: 'make room',
+    });
+  };
+  await expect(makeOnce(opened.context, { name: 'engine-1', make })).rejects.toMatchObject({
+    message: 'building it failed: sh failed (7): error: no room',
+    help: 'make room',
+  });
+});
+
+it('does not wait for a step once nobody wants it', async () => {
+  await using opened = await openCache();
+  const make = async ({ step }: Maker): Promise<void> => {
+    setTimeout(() => opened.stop.abort(new Error('told to stop')), 50);
+    await step('building it', 'sh', ['-c', 'sleep 60 & wait'], { help: '' });
+  };
+  await expect(makeOnce(opened.context, { name: 'engine-1', make })).rejects.toThrow('told to stop');
+  expect(await opened.things()).toStrictEqual([]);
+});
+
+it('ends the command of a killed maker before it begins anew', async () => {
+  await using opened = await openCache();
+  const orphan = spawn('sleep', ['60'], { stdio: 'ignore' });
+  openLedger(join(opened.folder, 'engine-1.making.json')).enter('building it', orphan.pid ?? 0);
+  await makeOnce(opened.context, { name: 'engine-1', make: write });
+  expect(identify(orphan.pid ?? 0)).toBeUndefined();
+  expect(await opened.things()).toStrictEqual(['engine-1']);
 });
