@@ -63,11 +63,13 @@ it('is made by one of two who want it at the same time', async () => {
 
 it('is not there when making it failed, and is made by the next', async () => {
   await using opened = await openCache();
-  const fail = async (maker: Maker): Promise<void> => {
+  const giveUp = async (maker: Maker): Promise<void> => {
     await write(maker);
     throw new Error('the archive does not answer');
   };
-  await expect(makeOnce(opened.context, { name: 'engine-1', make: fail })).rejects.toThrow('does not answer');
+  await expect(makeOnce(opened.context, { name: 'engine-1', make: giveUp })).rejects.toThrow(
+    'does not answer',
+  );
   expect(await opened.things()).toStrictEqual([]);
   expect(existsSync(await makeOnce(opened.context, { name: 'engine-1', make: write }))).toBe(true);
 });
@@ -89,14 +91,15 @@ it('is waited for no longer than the one who waits wants', async () => {
   expect(await opened.things()).toStrictEqual([]);
 });
 
+const fail = async ({ step }: Maker): Promise<void> => {
+  await step('building it', 'sh', ['-c', 'echo fine; echo "error: no room" >&2; exit 7'], {
+    help: 'make room',
+  });
+};
+
 it('says what a step that failed was, what it printed and what to do', async () => {
   await using opened = await openCache();
-  const make = async ({ step }: Maker): Promise<void> => {
-    await step('building it', 'sh', ['-c', 'echo fine; echo "error: no room" >&2; exit 7'], {
-      help: 'make room',
-    });
-  };
-  await expect(makeOnce(opened.context, { name: 'engine-1', make })).rejects.toMatchObject({
+  await expect(makeOnce(opened.context, { name: 'engine-1', make: fail })).rejects.toMatchObject({
     message: 'building it failed: sh failed (7): error: no room',
     help: 'make room',
   });
