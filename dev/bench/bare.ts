@@ -1,0 +1,73 @@
+// What anybody would write at first, without any of the guarantees: the yardstick that the service is held to.
+// It has the same items, the same engine, the same durability and the same indexes for listing.
+import type { Collection, Store } from '@integration-sync/runtime/store';
+import type { SupplierItem } from './items.ts';
+
+export interface Bare {
+  /** One unordered bulk write of upserts by the natural key. */
+  upsert(items: readonly SupplierItem[]): Promise<unknown>;
+  /** One unordered bulk write of upserts by `_id`. */
+  upsertById(items: readonly SupplierItem[]): Promise<unknown>;
+  /** One insert of documents that are known to be new. */
+  insert(items: readonly SupplierItem[]): Promise<unknown>;
+}
+
+interface BareDocument extends SupplierItem {
+  _id: string;
+  integration: string;
+  order: string;
+  lastSyncedAt: Date;
+}
+
+const integration = 'bench';
+
+export async function openBare(store: Store): Promise<Bare> {
+  const open = async (name: string): Promise<Collection<BareDocument>> => {
+    await store.ensureIndexes(name, [
+      { name: 'creation-order', key: { integration: 1, order: 1 } },
+      { name: 'last-synced', key: { integration: 1, lastSyncedAt: 1 } },
+    ]);
+    return store.collection<BareDocument>(name);
+  };
+  const upserted = await open('bare_upserted');
+  const upsertedById = await open('bare_upserted_by_id');
+  const inserted = await open('bare_inserted');
+  await store.ensureIndexes('bare_upserted', [
+    { name: 'natural-key', key: { integration: 1, externalId: 1 }, unique: true },
+  ]);
+  return {
+    upsert: (items) =>
+      upserted.bulkWrite(
+        items.map(({ externalId, ...fields }) => ({
+          updateOne: {
+            filter: { integration, externalId },
+            update: { $set: { ...fields, order: externalId, lastSyncedAt: new Date() } },
+            upsert: true,
+          },
+        })),
+        { ordered: false },
+      ),
+    upsertById: (items) =>
+      upsertedById.bulkWrite(
+        items.map((item) => ({
+          updateOne: {
+            filter: { _id: `${integration}/${item.externalId}` },
+            update: { $set: { ...item, integration, order: item.externalId, lastSyncedAt: new Date() } },
+            upsert: true,
+          },
+        })),
+        { ordered: false },
+      ),
+    insert: (items) =>
+      inserted.insertMany(
+        items.map((item) => ({
+          _id: `${integration}/${item.externalId}`,
+          integration,
+          ...item,
+          order: item.externalId,
+          lastSyncedAt: new Date(),
+        })),
+        { ordered: false },
+      ),
+  };
+}
