@@ -27,10 +27,39 @@ export interface House extends AsyncDisposable {
   newClient(): Client;
 }
 
-export interface Answer<T> {
+/** Whatever the service answers with; a test reads the part that it asked for. */
+export interface AnswerBody extends Registered {
+  disabledAt: string | null;
+  disabledReason: string | null;
+  consecutiveFailures: number;
+  previousSecretExpiresAt: string | null;
+  entities: (Registered & LoggedAttempt)[];
+  total: number;
+  page: number;
+  limit: number;
+  delivered: boolean;
+  responseStatus: number | null;
+  durationMs: number;
+  error: string | null;
+  queued: number;
+}
+
+export interface LoggedAttempt {
+  eventId: string;
+  event: string;
+  attempt: number;
+  at: string;
+  outcome: string;
+  responseStatus: number | null;
+  durationMs: number;
+  error: string | null;
+  nextAttemptAt: string | null;
+}
+
+export interface Answer {
   status: number;
   headers: Record<string, string>;
-  body: T;
+  body: AnswerBody;
 }
 
 export interface Registered {
@@ -42,12 +71,17 @@ export interface Registered {
   createdAt: string;
 }
 
+export interface Asking {
+  id?: string;
+  query?: string;
+  body?: unknown;
+  /** In place of JSON. */
+  raw?: string | Uint8Array;
+}
+
 export interface Client {
   readonly integration: string;
-  ask<T>(
-    verb: string,
-    options?: { id?: string; query?: string; body?: unknown; raw?: string },
-  ): Promise<Answer<T>>;
+  ask(verb: string, options?: Asking): Promise<Answer>;
   register(url: string, events?: string[]): Promise<Registered>;
   /** Announces events as catalog does; answers with their ids. */
   announce(count?: number, event?: string, timestamp?: string): Promise<string[]>;
@@ -107,7 +141,7 @@ function once(webhooks: Webhooks): Webhooks {
 function clientOf(bus: Bus, integration: string): Client {
   const client: Client = {
     integration,
-    async ask<T>(verb: string, options: { id?: string; query?: string; body?: unknown; raw?: string } = {}) {
+    async ask(verb: string, options: Asking = {}) {
       const { id, query, body, raw } = options;
       const subject = verb === 'deliveries' ? subjectsByNoun.deliveries : `svc.webhooks.endpoints.${verb}`;
       const reply = await bus.request(subject, {
@@ -119,11 +153,11 @@ function clientOf(bus: Bus, integration: string): Client {
       return {
         status: Number(reply.headers.get('status')),
         headers: Object.fromEntries(reply.headers),
-        body: (text === '' ? undefined : JSON.parse(text)) as T,
+        body: (text === '' ? undefined : JSON.parse(text)) as AnswerBody,
       };
     },
     async register(url, events = ['supplier.created']) {
-      const { body } = await client.ask<Registered>('register', { body: { url, events } });
+      const { body } = await client.ask('register', { body: { url, events } });
       return body;
     },
     async announce(count = 1, event = 'supplier.created', timestamp = new Date().toISOString()) {

@@ -8,9 +8,9 @@ import type { Announcement, Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 
 export interface Announcer {
-  announce(endpoint: Endpoint): void;
+  announce: (endpoint: Endpoint) => void;
   /** What others have left unannounced. */
-  sweep(): Promise<void>;
+  sweep: () => Promise<void>;
   settled(): Promise<void>;
 }
 

@@ -37,8 +37,8 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 function entryOf({ instancePath, keyword, params, data, schema }: ErrorObject): FailureEntry {
-  const missing: unknown = keyword === 'required' ? params['missingProperty'] : undefined;
-  const pointer = missing === undefined ? instancePath : `${instancePath}/${String(missing)}`;
+  const missing = keyword === 'required' ? String(params['missingProperty']) : undefined;
+  const pointer = missing === undefined ? instancePath : `${instancePath}/${missing}`;
   const field = pointer.slice(1);
   if (missing !== undefined) return { pointer, detail: `${field} is required` };
   const expected = expectation(keyword, schema);
@@ -64,7 +64,7 @@ function expectation(keyword: string, schema: unknown): string {
         ? 'a whole number'
         : schema === 'boolean'
           ? 'true or false'
-          : `${article(schema)}`;
+          : article(schema);
     default:
       return `a value that satisfies "${keyword}"`;
   }

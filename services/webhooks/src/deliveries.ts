@@ -39,7 +39,7 @@ export const deliveriesHandlers = ({
     const asked = readQuery(query);
     const { _id } = await endpointOf(endpoints, request);
     const start = startOf(asked, cursorKey, _id);
-    const all = (await attemptLog.read(_id)).reverse();
+    const all = (await attemptLog.read(_id)).toReversed();
     const listed = listAttempts(all, start);
     const next =
       listed.next === undefined

@@ -42,7 +42,7 @@ export interface DispatchOptions {
   metrics: Pick<Metrics, 'registry'>;
   log: Log;
   /** Makes streams and consumers again, should the server have lost them. */
-  ensure(): Promise<void>;
+  ensure: () => Promise<void>;
 }
 
 export interface Dispatch extends AsyncDisposable {
@@ -52,7 +52,7 @@ export interface Dispatch extends AsyncDisposable {
   announcer: Announcer;
   numbers: Numbers;
   /** The endpoint has changed: said to this replica and all others. */
-  tellChanged(endpointId: string): void;
+  tellChanged: (endpointId: string) => void;
 }
 
 const changedSubject = 'webhooks.endpoint.changed';

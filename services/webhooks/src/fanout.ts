@@ -18,7 +18,7 @@ import { epochOf } from './subscription.ts';
 
 export interface Fanout {
   /** For the consumer of the stream: while the promise that it returns is open, no further message is taken. */
-  take(message: StreamMessage): Promise<void> | undefined;
+  take: (message: StreamMessage) => Promise<void> | undefined;
   settled(): Promise<void>;
 }
 
@@ -90,7 +90,8 @@ export function openFanout({ endpoints, bus, hands, numbers, log }: FanoutOption
       return waiting.length >= waitingEventsMax ? working : undefined;
     },
     async settled() {
-      while (working !== undefined) await working;
+      // What is under way takes along what came meanwhile.
+      await working;
     },
   };
 }

@@ -26,12 +26,6 @@ export interface Held {
 type HeldBus = Pick<Bus, 'publish' | 'publishBatch' | 'readStream' | 'purge' | 'remove'>;
 
 export function openHeld(bus: HeldBus): Held {
-  const messageOf = (delivery: Delivery) => ({
-    subject: heldSubject(delivery.endpointId, delivery.epoch),
-    id: heldId(delivery),
-    body: delivery.body,
-  });
-
   async function* readFrom(endpointId: string, epoch: number, from: number, max?: number) {
     const reading = {
       subject: heldSubject(endpointId, epoch),
@@ -75,3 +69,9 @@ function entryOf(message: StoredMessage): HeldEntry | undefined {
   const delivery = readDelivery(message);
   return delivery === undefined ? undefined : { sequence: message.sequence, delivery };
 }
+
+const messageOf = (delivery: Delivery) => ({
+  subject: heldSubject(delivery.endpointId, delivery.epoch),
+  id: heldId(delivery),
+  body: delivery.body,
+});

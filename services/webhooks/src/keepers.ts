@@ -25,7 +25,7 @@ export interface Keepers {
   /** The endpoint has changed. */
   wake(endpointId: string): void;
   /** Takes over what dead replicas kept. */
-  sweep(): Promise<void>;
+  sweep: () => Promise<void>;
   readonly count: number;
   /** Nothing new begins; resolves when all have stopped. What they kept is taken over by others. */
   close(): Promise<void>;
@@ -56,7 +56,8 @@ interface Keeper {
 export function openKeepers(options: KeepersOptions): Keepers {
   const { endpoints, held, directory, lanes, deliver, roll, log } = options;
   const keepers = new Map<string, Keeper>();
-  let closed = false;
+  const closing = new AbortController();
+  const isClosed = (): boolean => closing.signal.aborted;
 
   const begin = (id: string): void => {
     const keeper: Keeper = { woken: false, wake: () => undefined, done: Promise.resolve() };
@@ -67,7 +68,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
   };
 
   const keep = async (id: string, keeper: Keeper): Promise<void> => {
-    while (!closed) {
+    while (!isClosed()) {
       keeper.woken = false;
       try {
         const endpoint = await endpoints.find(id);
@@ -78,7 +79,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
           return;
         }
       } catch (error) {
-        if (closed) return;
+        if (isClosed()) return;
         log.warn({ err: error, endpoint: id }, 'keeping an endpoint failed, trying again');
         await nap(keeper, troubleMs);
       }
@@ -117,7 +118,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
       return false;
     }
     const result = await lanes.run(endpoint._id, async () =>
-      closed ? 'held' : deliver(known, delivery, { sequence, onTrial: true }),
+      isClosed() ? 'held' : deliver(known, delivery, { sequence, onTrial: true }),
     );
     if (result === 'settled') await held.remove(sequence);
     return false;
@@ -143,7 +144,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
       const wholeSoFar = settled.length === chunk.length && wakeAtMs === Infinity;
       if (wholeSoFar) await held.removeThrough(_id, epoch, last.sequence);
       else await Promise.all(settled.map(({ sequence }) => held.remove(sequence)));
-      if (settled.length < due.length || closed || keeper.woken) return false;
+      if (settled.length < due.length || isClosed() || keeper.woken) return false;
       from = last.sequence + 1;
     }
     if (wakeAtMs === Infinity) return true;
@@ -160,7 +161,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
     const tried = entries.map(async (entry) => {
       const place = { sequence: entry.sequence, onTrial: false };
       const result = await lanes.run(known.endpoint._id, async () =>
-        known.open && !keeper.woken && !closed ? deliver(known, entry.delivery, place) : 'held',
+        known.open && !keeper.woken && !isClosed() ? deliver(known, entry.delivery, place) : 'held',
       );
       return result === 'settled' ? [entry] : [];
     });
@@ -168,7 +169,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
   };
 
   const nap = async (keeper: Keeper, ms: number): Promise<void> => {
-    if (keeper.woken || closed || ms <= 0) return;
+    if (keeper.woken || isClosed() || ms <= 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     keeper.wake = resolve;
     const timer = setTimeout(resolve, Math.min(ms, napMs));
@@ -179,14 +180,14 @@ export function openKeepers(options: KeepersOptions): Keepers {
   return {
     async ensure(id) {
       const mine = keepers.get(id);
-      if (mine !== undefined && !closed) {
+      if (mine !== undefined && !isClosed()) {
         mine.woken = true;
         mine.wake();
         return;
       }
       const claimed = await endpoints.claim(id, roll.replica);
       // While the process stops, the claim stands for the others to take over.
-      if (claimed !== null && !keepers.has(id) && !closed) begin(id);
+      if (claimed !== null && !keepers.has(id) && !isClosed()) begin(id);
     },
     wake(id) {
       const keeper = keepers.get(id);
@@ -196,9 +197,9 @@ export function openKeepers(options: KeepersOptions): Keepers {
     },
     async sweep() {
       const alive = roll.alive();
-      if (alive === undefined || closed) return;
+      if (alive === undefined || isClosed()) return;
       for (const { _id, keeper } of await endpoints.orphans(alive)) {
-        if (!closed && (await endpoints.takeOver(_id, keeper, roll.replica))) {
+        if (!isClosed() && (await endpoints.takeOver(_id, keeper, roll.replica))) {
           log.info({ endpoint: _id, from: keeper }, 'an endpoint is kept here now, its keeper died');
           begin(_id);
         }
@@ -208,7 +209,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
       return keepers.size;
     },
     async close() {
-      closed = true;
+      closing.abort();
       for (const keeper of keepers.values()) keeper.wake();
       await Promise.all([...keepers.values()].map(({ done }) => done));
     },

@@ -22,8 +22,6 @@ export interface Lanes extends Disposable {
   run<T>(endpointId: string, work: () => Promise<T>): Promise<Awaited<T>>;
   /** Resolves when there is room for another job; undefined if there is now. */
   room(): Promise<void> | undefined;
-  /** Gives back what waits for this endpoint. */
-  clear(endpointId: string): void;
   readonly inFlight: number;
   readonly waiting: number;
   /** Endpoints that have something in flight or waiting. */
@@ -56,7 +54,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
   const hungry = new Set<string>();
   let inFlight = 0;
   let waiting = 0;
-  let closed = false;
+  const closing = new AbortController();
   let roomWanted = Promise.withResolvers<void>();
   let someoneWaits = false;
   let idle: (() => void) | undefined;
@@ -79,13 +77,13 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
       lane.inFlight -= 1;
       inFlight -= 1;
       feed(id, lane);
-      if (hungry.size > 0) feedOthers();
+      if (hungry.size > 0 && inFlight + 1 >= inFlightMax / 2) feedOthers();
       if (inFlight === 0) idle?.();
     });
   };
 
   const feed = (id: string, lane: Lane): void => {
-    while (!closed && lane.queue.length > 0 && hasRoom(lane)) {
+    while (!closing.signal.aborted && lane.queue.length > 0 && hasRoom(lane)) {
       const job = lane.queue.shift();
       if (job === undefined) break;
       left(1);
@@ -97,18 +95,15 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     }
   };
 
-  /** Only lanes that the common bound kept waiting can have room now, and each gets a place in turn. */
+  /** Others can have been kept waiting by the common bounds only; each gets a place in turn. */
   const feedOthers = (): void => {
-    for (const id of hungry) {
+    for (const id of Array.from(hungry)) {
       if (inFlight >= inFlightMax) return;
       const lane = lanes.get(id);
+      // To the end of the line.
       hungry.delete(id);
-      if (lane === undefined) continue;
-      if (lane.queue.length > 0) hungry.add(id);
-      if (!hasRoom(lane)) {
-        if (lane.inFlight > 0) continue;
-        return;
-      }
+      if (lane === undefined || lane.queue.length === 0) continue;
+      hungry.add(id);
       feed(id, lane);
     }
   };
@@ -120,22 +115,22 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     roomWanted.resolve();
   };
 
-  const giveBack = (lane: Lane, keep: (job: Waiting) => boolean): void => {
-    const returned = lane.queue.filter((job) => !keep(job));
-    lane.queue = lane.queue.filter(keep);
+  const giveBack = (id: string, lane: Lane): void => {
+    const returned = lane.queue.filter((job) => !mustWait(job));
+    lane.queue = lane.queue.filter(mustWait);
     left(returned.length);
+    feed(id, lane);
     for (const job of returned) job.giveBack?.();
   };
-  const mustWait = (job: Waiting): boolean => job.giveBack === undefined;
 
   const watch = setInterval(() => {
     const before = now() - patienceMs;
-    for (const id of hungry) {
+    for (const id of Array.from(hungry)) {
       const lane = lanes.get(id);
       const [oldest] = lane?.queue.filter((job) => !mustWait(job)) ?? [];
       if (lane === undefined || oldest === undefined || oldest.since > before) continue;
       lane.slow = true;
-      giveBack(lane, mustWait);
+      giveBack(id, lane);
     }
   }, patienceMs / 3);
 
@@ -147,7 +142,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
 
   return {
     offer(id, job) {
-      if (closed) return false;
+      if (closing.signal.aborted) return false;
       const lane = laneOf(id);
       if (lane.queue.length === 0 && hasRoom(lane)) start(id, lane, job);
       else if (lane.slow) return false;
@@ -166,7 +161,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
           }
         },
       };
-      if (!closed && lane.queue.length === 0 && hasRoom(lane)) start(id, lane, job);
+      if (!closing.signal.aborted && lane.queue.length === 0 && hasRoom(lane)) start(id, lane, job);
       else queue(id, lane, job);
       return promise;
     },
@@ -178,10 +173,6 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
       }
       return roomWanted.promise;
     },
-    clear(id) {
-      const lane = lanes.get(id);
-      if (lane !== undefined) giveBack(lane, mustWait);
-    },
     get inFlight() {
       return inFlight;
     },
@@ -192,9 +183,9 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
       return lanes.size;
     },
     async close() {
-      closed = true;
+      closing.abort();
       if (someoneWaits) roomWanted.resolve();
-      for (const lane of lanes.values()) giveBack(lane, mustWait);
+      for (const [id, lane] of Array.from(lanes)) giveBack(id, lane);
       if (inFlight === 0) return;
       const empty = Promise.withResolvers<void>();
       idle = () => empty.resolve();
@@ -205,3 +196,5 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     },
   };
 }
+
+const mustWait = (job: Waiting): boolean => job.giveBack === undefined;

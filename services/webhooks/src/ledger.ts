@@ -29,9 +29,9 @@ export interface Ledger {
 export interface LedgerOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
   /** To this replica and all others. */
-  tellChanged(endpointId: string): void;
+  tellChanged: (endpointId: string) => void;
   /** The endpoint was disabled, and that is still to be announced. */
-  announce(endpoint: Endpoint): void;
+  announce: (endpoint: Endpoint) => void;
   numbers: Pick<Numbers, 'disabledBy'>;
 }
 

@@ -42,7 +42,7 @@ export interface ManagementOptions {
   attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
   announcer: Pick<Announcer, 'announce'>;
   numbers: Pick<Numbers, 'disabledBy'>;
-  tellChanged(endpointId: string): void;
+  tellChanged: (endpointId: string) => void;
   endpointsMax: number;
   log: Log;
 }

@@ -3,11 +3,11 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './schedule.ts';
 
 export interface Gauges {
-  inFlight(): number;
-  waiting(): number;
-  lanes(): number;
-  keepers(): number;
-  disabled(): Promise<number>;
+  inFlight: () => number;
+  waiting: () => number;
+  lanes: () => number;
+  keepers: () => number;
+  disabled: () => Promise<number>;
 }
 
 export interface Numbers {

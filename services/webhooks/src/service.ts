@@ -60,8 +60,14 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       ...(signal === undefined ? {} : { signal }),
     }),
   );
-  const observe = metrics.observeRequest;
-  const bus = starting.use(await openBus({ url: config.NATS_URL, name: service, log, observe }));
+  const bus = starting.use(
+    await openBus({
+      url: config.NATS_URL,
+      name: service,
+      log,
+      observe: (seen) => metrics.observeRequest(seen),
+    }),
+  );
   const ensure = () => ensureStreams(bus, config.STREAM_REPLICAS);
   await ensure();
   const endpoints = await openEndpoints(store);

@@ -57,7 +57,8 @@ export function openShelf({ held, keepers, numbers, log }: ShelfOptions): Shelf 
       writing ??= write().finally(() => (writing = undefined));
     },
     async settled() {
-      while (writing !== undefined) await writing;
+      // What is under way takes along what came meanwhile.
+      await writing;
     },
   };
 }

@@ -16,7 +16,7 @@ export type Refusal = { refused: string };
 
 export function readTarget(text: string): Target | Refusal {
   // The parser drops tabs and line breaks silently; nobody means them.
-  if (/[\u0000-\u0020\u007f]/.test(text)) return { refused: 'the url has spaces or control characters' };
+  if (/[\s\p{Cc}]/u.test(text)) return { refused: 'the url has spaces or control characters' };
   const url = URL.parse(text);
   if (url === null || url.hostname === '') return { refused: 'not an absolute url' };
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {

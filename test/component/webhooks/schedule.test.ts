@@ -1,0 +1,132 @@
+// The schedule as the receiver sees it. These tests last as long as the schedule does, so they run side by side.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, openReceiver, type Hit } from '../../support/receiver.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+  // Two replicas, as everything here must hold over all of them.
+  await house.start();
+  await house.start();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const secondsAfterFirst = (hits: readonly Hit[]): number[] =>
+  hits.map(({ atMs }) => (atMs - (hits[0]?.atMs ?? 0)) / 1000);
+
+function expectSchedule(hits: readonly Hit[], seconds: readonly number[]): void {
+  expect(hits).toHaveLength(seconds.length);
+  for (const [index, at] of secondsAfterFirst(hits).entries()) {
+    expect(Math.abs(at - (seconds[index] ?? 0)), `hit ${index + 1} at ${at} s`).toBeLessThan(0.5);
+  }
+}
+
+const eventIds = (hits: readonly Hit[]) => hits.map(({ headers }) => headers['webhook-id']);
+
+describe.concurrent('the schedule', { timeout: 120_000 }, () => {
+  test('an endpoint that is dead from the start is hit ten times in 73 s, one event after the other, and disabled', async ({
+    expect,
+  }) => {
+    await using receiver = await openReceiver(answer(500));
+    await using witness = await openReceiver();
+    const client = house.newClient();
+    const webhook = await client.register(receiver.url);
+    await client.register(witness.url, ['webhook.disabled']);
+    const ids = await client.announce(200);
+
+    const [told] = await witness.received(1, { withinMs: 90_000 });
+
+    expectSchedule(receiver.hits, [0, 1, 6, 36, 36, 37, 42, 72, 72, 73]);
+    const tried = eventIds(receiver.hits);
+    expect(new Set(tried.slice(0, 4)).size).toBe(1);
+    expect(new Set(tried.slice(4, 8)).size).toBe(1);
+    expect(new Set(tried).size).toBe(3);
+    expect(ids).toEqual(expect.arrayContaining(tried));
+    expect(JSON.parse(told?.body ?? '')).toMatchObject({
+      event: 'webhook.disabled',
+      integrationId: client.integration,
+      data: { webhookId: webhook.id, url: receiver.url, reason: 'failures', consecutiveFailures: 10 },
+    });
+    const { body } = await client.ask('get', { id: webhook.id });
+    expect(body).toMatchObject({ active: false, disabledReason: 'failures', consecutiveFailures: 10 });
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect(receiver.hits).toHaveLength(10);
+  });
+
+  test('an event that fails is tried at 0, 1, 6 and 36 s and then given up', async () => {
+    await using receiver = await openReceiver(answer(503));
+    const client = house.newClient();
+    const webhook = await client.register(receiver.url);
+    await client.announce();
+
+    await receiver.received(4, { withinMs: 45_000 });
+
+    expectSchedule(receiver.hits, [0, 1, 6, 36]);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(receiver.hits).toHaveLength(4);
+    const { body } = await client.ask('get', { id: webhook.id });
+    expect(body).toMatchObject({ active: true, consecutiveFailures: 4 });
+    const log = await client.ask('deliveries', { id: webhook.id });
+    expect(log.body.entities.map(({ attempt }) => attempt)).toEqual([4, 3, 2, 1]);
+    expect(log.body.entities[0]).toMatchObject({
+      outcome: 'failed',
+      responseStatus: 503,
+      nextAttemptAt: null,
+    });
+    expect(log.body.entities[1]?.['nextAttemptAt']).toEqual(expect.any(String));
+  });
+
+  test('200 events during a one-second outage all arrive, and the endpoint stays enabled', async ({
+    expect,
+  }) => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const webhook = await client.register(receiver.url);
+    await client.announce();
+    await receiver.received(1);
+    const delivered: (string | undefined)[] = [];
+    let isUp = false;
+    receiver.behave((hit, response) => {
+      if (isUp) delivered.push(hit.headers['webhook-id']);
+      response.writeHead(isUp ? 204 : 503).end();
+    });
+    const ids = await client.announce(200);
+    await receiver.received(2);
+    setTimeout(() => (isUp = true), 1_000);
+
+    await expect.poll(() => delivered.length, { timeout: 15_000 }).toBe(200);
+    expect(new Set(delivered)).toEqual(new Set(ids));
+    const { body } = await client.ask('get', { id: webhook.id });
+    expect(body).toMatchObject({ active: true, consecutiveFailures: 0 });
+  });
+
+  test('a 2xx sets the counter to zero', async () => {
+    await using receiver = await openReceiver(answer(500));
+    const client = house.newClient();
+    const webhook = await client.register(receiver.url);
+    await client.announce();
+    await receiver.received(2);
+    receiver.behave(answer(200));
+    await receiver.received(3, { withinMs: 7_000 });
+    await expect
+      .poll(async () => (await client.ask('get', { id: webhook.id })).body)
+      .toMatchObject({ active: true, consecutiveFailures: 0 });
+  });
+
+  test('410 disables at once', async () => {
+    await using receiver = await openReceiver(answer(410));
+    await using witness = await openReceiver();
+    const client = house.newClient();
+    const webhook = await client.register(receiver.url);
+    await client.register(witness.url, ['webhook.disabled']);
+    await client.announce(3);
+    const [told] = await witness.received(1);
+    expect(JSON.parse(told?.body ?? '').data).toMatchObject({
+      webhookId: webhook.id,
+      reason: 'gone',
+      consecutiveFailures: 1,
+    });
+    expect(receiver.hits).toHaveLength(1);
+  });
+});

@@ -1,0 +1,180 @@
+// Where deliveries may not go. Every form is put through the whole way of an attempt, with a connector that
+// connects nowhere and is counted, so that nothing leaves the machine even where the guard fails.
+import type { buildConnector } from 'undici';
+import { describe, expect, it, test } from 'vitest';
+import { parseAllowList } from '../../../services/webhooks/src/address.ts';
+import { openConnections } from '../../../services/webhooks/src/connections.ts';
+import type { Known } from '../../../services/webhooks/src/directory.ts';
+import { openGuard } from '../../../services/webhooks/src/guard.ts';
+import { openResolver, type Resolve } from '../../../services/webhooks/src/resolver.ts';
+import { openSender } from '../../../services/webhooks/src/sender.ts';
+import { makeSecret } from '../../../services/webhooks/src/secret.ts';
+import { signingKeyOf } from '../../../services/webhooks/src/signature.ts';
+
+const names: Record<string, string[]> = {
+  'public.example': ['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946'],
+  'inside.example': ['10.0.0.5'],
+  'half.example': ['93.184.216.34', '127.0.0.1'],
+  'half6.example': ['93.184.216.34', '::1'],
+  'mapped.example': ['::ffff:10.0.0.1'],
+  'metadata.example': ['169.254.169.254'],
+  'nothing.example': [],
+  localhost: ['127.0.0.1', '::1'],
+  'app.localhost': ['127.0.0.1'],
+};
+
+const resolve: Resolve = async (name) => {
+  const addresses = names[name];
+  if (addresses === undefined) throw new Error('ENOTFOUND');
+  return addresses;
+};
+
+function openEgress({ allow = '', resolver = resolve }: { allow?: string; resolver?: Resolve } = {}) {
+  const connected: string[] = [];
+  const connector: buildConnector.connector = ({ hostname, port }, callback) => {
+    connected.push(`${hostname}:${port || '443'}`);
+    callback(Object.assign(new Error('nothing is connected here'), { code: 'ECONNREFUSED' }), null);
+  };
+  const send = openSender({
+    guard: openGuard({ allowed: parseAllowList(allow), resolve: resolver }),
+    connections: openConnections({ connector }),
+    userAgent: 'Test-Webhook/1.0',
+    signal: new AbortController().signal,
+  });
+  const attempt = (url: string) =>
+    send({ endpoint: { _id: 'wh_1', url }, key: signingKeyOf(makeSecret()) } as Known, {
+      eventId: 'e',
+      event: 'supplier.created',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      body: Buffer.from('{}'),
+    });
+  return { connected, attempt };
+}
+
+const refused = [
+  // this machine, in every way of writing it
+  'https://127.0.0.1/', 'https://127.1/', 'https://127.0.1/', 'https://2130706433/', 'https://017700000001/',
+  'https://0x7f000001/', 'https://0x7f.1/', 'https://0177.0.0.1/', 'https://127.0.0.1./', 'https://127.255.255.254/',
+  'https://%31%32%37.0.0.1/', 'https://①②⑦.0.0.1/', 'https://localhost/', 'https://LOCALHOST./', 'https://app.localhost/',
+  'https://0.0.0.0/', 'https://0/', 'https://0.1.2.3/',
+  'https://[::1]/', 'https://[::]/', 'https://[0:0:0:0:0:0:0:1]/', 'https://[::7f00:1]/', 'https://[::127.0.0.1]/',
+  // private, shared and link-local networks
+  'https://10.0.0.1/', 'https://10.255.255.255/', 'https://172.16.0.1/', 'https://172.31.255.255/', 'https://192.168.0.1/',
+  'https://0xc0a80001/', 'https://3232235521/', 'https://100.64.0.1/', 'https://100.127.255.255/', 'https://169.254.0.1/',
+  'https://[fe80::1]/', 'https://[febf::1]/', 'https://[fc00::1]/', 'https://[fd12:3456::1]/', 'https://[fec0::1]/',
+  // nobody's: multicast, broadcast, reserved, documentation, benchmarking, relays
+  'https://224.0.0.1/', 'https://239.255.255.255/', 'https://255.255.255.255/', 'https://240.0.0.1/', 'https://192.0.0.1/',
+  'https://192.0.2.1/', 'https://198.51.100.1/', 'https://203.0.113.1/', 'https://198.18.0.1/', 'https://192.88.99.1/',
+  'https://[ff02::1]/', 'https://[100::1]/', 'https://[2001:db8::1]/', 'https://[2001:2::1]/', 'https://[2001:10::1]/',
+  'https://[2001:20::1]/', 'https://[3fff::1]/', 'https://[5f00::1]/', 'https://[4000::1]/', 'https://[2620:4f:8000::1]/',
+  // IPv4 in IPv6's clothes
+  'https://[::ffff:127.0.0.1]/', 'https://[::ffff:7f00:1]/', 'https://[::ffff:10.0.0.1]/', 'https://[::ffff:8.8.8.8]/',
+  'https://[::ffff:0:127.0.0.1]/', 'https://[64:ff9b::10.0.0.1]/', 'https://[64:ff9b:1::10.0.0.1]/', 'https://[2002:7f00:1::1]/',
+  'https://[2001:0:7f00:1::1]/', 'https://[2606:2800::5efe:10.0.0.1]/', 'https://[2606:2800::200:5efe:10.0.0.1]/',
+  // metadata services
+  'https://169.254.169.254/latest/meta-data/', 'https://2852039166/', 'https://[::ffff:169.254.169.254]/', 'https://168.63.129.16/',
+  'https://100.100.100.200/', 'https://[fd00:ec2::254]/', 'https://metadata.google.internal/', 'https://METADATA.google.internal./',
+  // users, ports, schemes
+  'https://user@public.example/', 'https://user:word@public.example/', 'https://:@public.example/', 'https://@public.example/',
+  'https://public.example@10.0.0.1/', 'https://public.example:8443/', 'https://public.example:80/', 'https://public.example:22/',
+  'http://public.example/', 'http://public.example:443/', 'http://93.184.216.34/', 'ftp://public.example/', 'file:///etc/passwd',
+  'gopher://public.example/', 'javascript:alert(1)', 'https://', 'https:///', 'public.example', '//public.example/', '',
+  'https://public.example /', 'https://pub\tlic.example/', 'https://public.example/\n', 'https://[fe80::1%25eth0]/',
+  // names that lead inside
+  'https://inside.example/', 'https://half.example/', 'https://half6.example/', 'https://mapped.example/',
+  'https://metadata.example/', 'https://nothing.example/', 'https://unknown.example/',
+]; // prettier-ignore
+
+describe('a delivery is refused, and nothing is connected to,', () => {
+  it.each(refused)('for %s', async (url) => {
+    const { connected, attempt } = openEgress();
+    const { verdict, responseStatus, error } = await attempt(url);
+    expect({ verdict, responseStatus }).toEqual({ verdict: 'failed', responseStatus: null });
+    expect(error).toMatch(/^refused: /);
+    expect(connected).toEqual([]);
+  });
+
+  it.each([
+    'https://169.254.169.254/',
+    'http://169.254.169.254/',
+    'https://168.63.129.16/',
+    'http://100.100.100.200/',
+    'http://[fd00:ec2::254]/',
+    'http://metadata.google.internal/',
+    'http://user@127.0.0.1/',
+  ])('for %s, whatever is allow-listed', async (url) => {
+    const { connected, attempt } = openEgress({
+      allow: '0.0.0.0/0,::/0',
+      resolver: async () => ['169.254.169.254'],
+    });
+    expect((await attempt(url)).error).toMatch(/^refused: /);
+    expect(connected).toEqual([]);
+  });
+});
+
+test('there are at least sixty of them', () => {
+  expect(new Set(refused).size).toBeGreaterThanOrEqual(60);
+});
+
+describe('a delivery is connected', () => {
+  it.each([
+    ['https://public.example/hook', '93.184.216.34:443'],
+    ['https://public.example:443/hook', '93.184.216.34:443'],
+    ['https://93.184.216.34/', '93.184.216.34:443'],
+    ['https://[2606:2800:220:1:248:1893:25c8:1946]/', '2606:2800:220:1:248:1893:25c8:1946:443'],
+    ['https://172.15.0.1/', '172.15.0.1:443'],
+    ['https://172.32.0.1/', '172.32.0.1:443'],
+    ['https://100.128.0.1/', '100.128.0.1:443'],
+  ])('for %s to %s', async (url, address) => {
+    const { connected, attempt } = openEgress();
+    expect((await attempt(url)).error).toBe('connection refused');
+    expect(connected).toEqual([address]);
+  });
+
+  it.each([
+    ['http://127.0.0.1:8123/', '127.0.0.1:8123'],
+    ['https://127.0.0.1:8123/', '127.0.0.1:8123'],
+    ['http://inside.example:9000/', '10.0.0.5:9000'],
+  ])('for %s if its address is allow-listed', async (url, address) => {
+    const { connected, attempt } = openEgress({ allow: '127.0.0.0/8, 10.0.0.5' });
+    await attempt(url);
+    expect(connected).toEqual([address]);
+  });
+
+  it('only with https on 443 where one address of several is not allow-listed', async () => {
+    const { connected, attempt } = openEgress({ allow: '127.0.0.0/8' });
+    expect((await attempt('http://half.example:9000/')).error).toMatch(/^refused: /);
+    expect(connected).toEqual([]);
+  });
+});
+
+describe('a name that changes its address', () => {
+  it('is connected at the address that was checked, though it leads elsewhere by then', async () => {
+    const answers = [['93.184.216.34'], ['127.0.0.1']];
+    const { connected, attempt } = openEgress({ resolver: async () => answers.shift() ?? ['127.0.0.1'] });
+    await attempt('https://public.example/');
+    expect(connected).toEqual(['93.184.216.34:443']);
+  });
+
+  it('is checked again at the next send', async () => {
+    let address = '93.184.216.34';
+    const { connected, attempt } = openEgress({ resolver: async () => [address] });
+    await attempt('https://public.example/');
+    address = '127.0.0.1';
+    expect((await attempt('https://public.example/')).error).toMatch(/^refused: /);
+    expect(connected).toEqual(['93.184.216.34:443']);
+  });
+});
+
+test('an answer of the resolver serves for a second and no longer, and a failure not at all', async () => {
+  let asked = 0;
+  const resolver = openResolver(async () => {
+    asked += 1;
+    if (asked === 1) throw new Error('ENOTFOUND');
+    return ['93.184.216.34'];
+  });
+  await expect(resolver('a.example')).rejects.toThrow('ENOTFOUND');
+  await Promise.all([resolver('a.example'), resolver('a.example')]);
+  expect(asked).toBe(2);
+  await expect.poll(async () => (await resolver('a.example')) && asked, { timeout: 3_000 }).toBe(3);
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { epochOf, type OccurredEvent, type Subscriber } from '../../../services/webhooks/src/subscription.ts';
+
+const at = (second: number): string => new Date(1_000 * second).toISOString();
+
+const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
+  _id: 'wh_1',
+  events: ['supplier.created', 'webhook.disabled'],
+  active: true,
+  createdAt: new Date(at(100)),
+  disablings: [],
+  epoch: 0,
+  eventsAfter: 10,
+  ...more,
+});
+
+const event = (more: Partial<OccurredEvent> = {}): OccurredEvent => ({
+  event: 'supplier.created',
+  timestamp: at(200),
+  sequence: 11,
+  data: {},
+  ...more,
+});
+
+const disabledAt300 = { active: false, epoch: 1, disablings: [{ epoch: 0, at: new Date(at(300)) }] };
+const enabledAgain = { ...disabledAt300, active: true, eventsAfter: 50 };
+
+describe('an event is for', () => {
+  it.each([
+    ['an active endpoint that subscribes to it', subscriber(), event(), 0],
+    [
+      'nobody who does not subscribe to its kind',
+      subscriber({ events: ['sync.completed'] }),
+      event(),
+      undefined,
+    ],
+    ['nobody who registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), undefined],
+    ['the epoch that ended, if it occurred before the end', subscriber(disabledAt300), event(), 0],
+    [
+      'no epoch, if it occurred after the end',
+      subscriber(disabledAt300),
+      event({ timestamp: at(301) }),
+      undefined,
+    ],
+    [
+      'the new epoch, once enabled again',
+      subscriber(enabledAgain),
+      event({ sequence: 51, timestamp: at(400) }),
+      1,
+    ],
+    [
+      'no epoch, if it occurred while disabled',
+      subscriber(enabledAgain),
+      event({ sequence: 50, timestamp: at(350) }),
+      undefined,
+    ],
+    [
+      'the epoch that ended, though fanned out when enabled again',
+      subscriber(enabledAgain),
+      event({ sequence: 50 }),
+      0,
+    ],
+    [
+      'nobody who was not there yet, though disabled since',
+      subscriber(disabledAt300),
+      event({ timestamp: at(99) }),
+      undefined,
+    ],
+    [
+      'others, where it says that an endpoint was disabled',
+      subscriber(),
+      event({ event: 'webhook.disabled', data: { webhookId: 'wh_2' } }),
+      0,
+    ],
+    [
+      'not the disabled one itself',
+      subscriber(),
+      event({ event: 'webhook.disabled', data: { webhookId: 'wh_1' } }),
+      undefined,
+    ],
+  ] as const)('%s', (_name, endpoint, occurred, epoch) => {
+    expect(epochOf(endpoint, occurred)).toBe(epoch);
+  });
+});

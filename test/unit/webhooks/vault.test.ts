@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { openVault } from '../../../services/webhooks/src/vault.ts';
+
+const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+const secret = 'whsec_abc';
+
+it('opens what it has sealed, and nothing of the secret shows', () => {
+  const vault = openVault(`a:${key(1)}`);
+  const sealed = vault.seal(secret, 'wh_1');
+  expect(vault.open(sealed, 'wh_1')).toBe(secret);
+  expect(sealed).toMatch(/^a:/);
+  expect(sealed).not.toContain('abc');
+  expect(vault.seal(secret, 'wh_1')).not.toBe(sealed);
+});
+
+it('seals with the first key and opens with each', () => {
+  const sealed = openVault(`old:${key(1)}`).seal(secret, 'wh_1');
+  const vault = openVault(`new:${key(2)},old:${key(1)}`);
+  expect(vault.open(sealed, 'wh_1')).toBe(secret);
+  expect(vault.seal(secret, 'wh_1')).toMatch(/^new:/);
+});
+
+it('opens nothing for another endpoint, with another key, or that was changed', () => {
+  const vault = openVault(`a:${key(1)}`);
+  const sealed = vault.seal(secret, 'wh_1');
+  expect(() => vault.open(sealed, 'wh_2')).toThrow('unable to authenticate');
+  expect(() => openVault(`a:${key(2)}`).open(sealed, 'wh_1')).toThrow('unable to authenticate');
+  expect(() => openVault(`b:${key(1)}`).open(sealed, 'wh_1')).toThrow('key "a"');
+  const changed = `${sealed.slice(0, -4)}${sealed.endsWith('AAA=') ? 'BBB=' : 'AAA='}`;
+  expect(() => vault.open(changed, 'wh_1')).toThrow('unable to authenticate');
+});
+
+it.each(['', 'a', `a:${key(1).slice(2)}`, `:${key(1)}`, `a:${key(1)},a:${key(2)}`, `a:${key(1)},`])(
+  'refuses %j as keys without repeating it',
+  (keys) => {
+    expect(() => openVault(keys)).toThrow(/^WEBHOOK_SECRET_KEY: expected/);
+  },
+);
