@@ -1,7 +1,7 @@
 // Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a
 // dead process left.
 import { randomUUID } from 'node:crypto';
-import { eventsFilter, eventsStream, limits, type ListingEntity } from '@integration-sync/contracts';
+import { eventsStreamSpec, type ListingEntity } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
@@ -56,7 +56,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
   await using opening = new AsyncDisposableStack();
   const names = { journal: `${service}_journal`, heads: `${service}_heads`, keys: `${service}_keys` };
   await Promise.all([
-    bus.ensureStream(eventsSpec(options.streamReplicas)),
+    bus.ensureStream(eventsStreamSpec(options.streamReplicas)),
     store.ensureIndexes(names.journal, journalIndexes),
     ...listedCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
   ]);
@@ -118,22 +118,6 @@ const listedCollections = (kinds: readonly Kind[]): string[] =>
   kinds.flatMap(({ plural, drafting }) =>
     drafting === undefined ? [plural] : [plural, drafting.collection],
   );
-
-const dayMs = 24 * 60 * 60 * 1_000;
-
-/** `discard: new`: a full stream refuses what is new, which then stays due in the journal. */
-const eventsSpec = (replicas: number) =>
-  ({
-    name: eventsStream,
-    description: 'What has happened: events.<integration>.<entity>.<action>',
-    subjects: [eventsFilter],
-    retention: 'limits',
-    discard: 'new',
-    maxAgeMs: limits.eventsKeptDays * dayMs,
-    duplicateWindowMs: 10 * 60 * 1_000,
-    atomicBatches: true,
-    replicas,
-  }) as const;
 
 const recordListing = (kind: Kind): ListingRule<RecordDocument> => ({
   name: kind.plural,
