@@ -12,7 +12,9 @@ import {
   pullImage,
   removeAbandonedContainers,
   removeContainersOf,
-  volumeOf,
+  openVolume,
+  removeAbandonedVolumes,
+  removeVolume,
   type Client,
 } from './docker.ts';
 import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
@@ -35,18 +37,25 @@ export async function startContainer(context: RowContext, spec: ContainerSpec): 
   // No helper container that ends what a dead process left: it is one more image, and we do that by label.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   const client = await findDocker(context);
-  await removeAbandonedContainers(client);
+  const removed = await removeAbandonedContainers(client);
+  if (removed.length > 0)
+    context.cache.progress.say(`ended what a killed start left behind: ${removed.join(', ')}`);
+  await removeAbandonedVolumes(client);
   await pullImage(context, client, spec.image);
-  const ports = await Promise.all(
+  const hostPorts = await Promise.all(
     spec.ports.map((_, place) => findPort(place === 0 ? context.portWished : undefined)),
   );
   try {
-    const started = await createContainer(context, client, spec, ports);
-    const [port] = ports;
+    const volume = await openVolume(context, client);
+    const started = await createContainer(context, { ...spec, hostPorts, volume });
+    const [port] = hostPorts;
     if (port === undefined || !(await isListening(port)))
       throw new Error(`nothing answers at 127.0.0.1:${port}; is Docker on another machine?`);
     const kept = new KeptContainer(context, client, started);
-    return kept.engine(spec.addresses(ports), `${spec.image} in Docker`);
+    await kept.look();
+    const forget = (): Promise<void> =>
+      context.temporary ? removeVolume(client, volume) : Promise.resolve();
+    return kept.engine(spec.addresses(hostPorts), `${spec.image} in Docker`, forget);
   } catch (error) {
     await removeContainersOf(context, client);
     const why = messageOf(error);
@@ -67,22 +76,24 @@ class LoopbackContainer extends GenericContainer {
   }
 }
 
+interface Container extends ContainerSpec {
+  hostPorts: readonly number[];
+  volume: string;
+}
+
 async function createContainer(
   context: RowContext,
-  client: Client,
-  { image, command, files = {}, data, readyWhen, ports: inside }: ContainerSpec,
-  ports: readonly number[],
+  { image, command, files = {}, data, readyWhen, ports, hostPorts, volume }: Container,
 ): Promise<StartedTestContainer> {
   const unstarted = new LoopbackContainer(image)
     .withAutoCleanup(false)
     .withLabels(labelsOf(context))
-    .withExposedPorts(...inside.map((container, place) => ({ container, host: ports[place] ?? 0 })))
+    .withBindMounts([{ source: volume, target: data }])
+    .withExposedPorts(...ports.map((container, place) => ({ container, host: hostPorts[place] ?? 0 })))
     .withCopyContentToContainer(Object.entries(files).map(([target, content]) => ({ target, content })))
     .withWaitStrategy(Wait.forLogMessage(readyWhen))
     .withStartupTimeout(60_000);
   if (command !== undefined) unstarted.withCommand(command);
-  if (!context.temporary)
-    unstarted.withBindMounts([{ source: await volumeOf(context, client), target: data }]);
   return unstarted.start();
 }
 
@@ -105,7 +116,7 @@ class KeptContainer {
     this.#watching = this.#watch();
   }
 
-  engine(addresses: Addresses, description: string): RunningEngine {
+  engine(addresses: Addresses, description: string, forget: () => Promise<void>): RunningEngine {
     return {
       ...addresses,
       description,
@@ -113,7 +124,10 @@ class KeptContainer {
       kill: () => this.#kill(),
       hold: () => void (this.#state = 'held'),
       resume: () => this.#resume(),
-      [Symbol.asyncDispose]: () => this.#stop(),
+      [Symbol.asyncDispose]: async () => {
+        await this.#stop();
+        await forget();
+      },
     };
   }
 
@@ -121,7 +135,7 @@ class KeptContainer {
     const { cache, name } = this.#context;
     while (this.#state === 'kept') {
       try {
-        if (await this.#isRunning()) await this.#container.wait();
+        if (await this.look()) await this.#container.wait();
         this.#pid = undefined;
         if (this.#state !== 'kept') return;
         cache.progress.say(`${labels[name]}'s container ended; starting it again`);
@@ -138,7 +152,8 @@ class KeptContainer {
     if (this.#state === 'kept') await this.#started.restart();
   }
 
-  async #isRunning(): Promise<boolean> {
+  /** Whether it runs, and as which process. */
+  async look(): Promise<boolean> {
     const { State: state } = await this.#container.inspect();
     // Elsewhere Docker runs in a machine of its own, whose pids mean nothing here.
     const pid = state.Running && process.platform === 'linux' ? state.Pid : undefined;
@@ -150,7 +165,7 @@ class KeptContainer {
   }
 
   async #kill(): Promise<void> {
-    if (!(await this.#isRunning())) return;
+    if (!(await this.look())) return;
     const ended = this.#container.wait();
     await this.#container.kill({ signal: 'SIGKILL' });
     await ended;
@@ -158,13 +173,14 @@ class KeptContainer {
 
   async #resume(): Promise<void> {
     if (this.#state !== 'held') return;
-    if (await this.#isRunning()) {
+    if (await this.look()) {
       // The watch still waits for its end.
       this.#state = 'kept';
       return;
     }
     await this.#watching;
     await this.#started.restart();
+    await this.look();
     this.#state = 'kept';
     this.#watching = this.#watch();
   }

@@ -72,14 +72,21 @@ export function labelsOf({ dataFolder }: RowContext): Record<string, string> {
 
 const starterLabel = 'integration-sync.starter';
 const dataLabel = 'integration-sync.data-folder';
+const hostLabel = 'integration-sync.host';
 
-/** Containers whose starter was killed. */
-export async function removeAbandonedContainers({ container: { dockerode } }: Client): Promise<void> {
+/** Removes the containers whose starter was killed. Resolves with their images. */
+export async function removeAbandonedContainers({ container: { dockerode } }: Client): Promise<string[]> {
+  const removed: string[] = [];
   for (const info of await dockerode.listContainers({ all: true, filters: { label: [starterLabel] } })) {
     if (!isAbandoned(info.Labels[starterLabel])) continue;
-    // Somebody else may be removing it at the same time; then it is gone, as wished.
-    await removeContainer(dockerode, info.Id).catch(() => undefined);
+    try {
+      await removeContainer(dockerode, info.Id);
+      removed.push(info.Image);
+    } catch {
+      // Somebody else is removing it at the same time; then it is gone, as wished.
+    }
   }
+  return removed;
 }
 
 /** Containers for this data. Nobody else works on it, so that they are what is left of a failed start. */
@@ -103,18 +110,36 @@ function isAbandoned(label: string | undefined): boolean {
 }
 
 /** The volume's name stands in the data folder: who removes the folder gets a new volume, and the old one goes. */
-export async function volumeOf(
-  { dataFolder }: RowContext,
-  { container: { dockerode } }: Client,
-): Promise<string> {
+export async function openVolume({ dataFolder }: RowContext, client: Client): Promise<string> {
+  const { dockerode } = client.container;
   const note = join(dataFolder, 'volume');
   const digest = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12);
   const volume = readText(note)?.trim() || `integration-sync-${digest}-${randomUUID().slice(0, 8)}`;
-  const { Volumes: ours } = await dockerode.listVolumes({
-    filters: { label: [`${dataLabel}=${dataFolder}`] },
-  });
-  for (const { Name: name } of ours) if (name !== volume) await dockerode.getVolume(name).remove();
-  await dockerode.createVolume({ Name: volume, Labels: { [dataLabel]: dataFolder } });
+  // Noted first: one that is not noted is taken for abandoned.
   writeWhole(note, `${volume}\n`);
+  await dockerode.createVolume({
+    Name: volume,
+    Labels: { [hostLabel]: hostname(), [dataLabel]: dataFolder },
+  });
   return volume;
+}
+
+export async function removeVolume({ container: { dockerode } }: Client, volume: string): Promise<void> {
+  await dockerode.getVolume(volume).remove();
+}
+
+/** Volumes that no data folder names any more: it was removed, and so is what it stood for. */
+export async function removeAbandonedVolumes({ container: { dockerode } }: Client): Promise<void> {
+  const { Volumes: volumes } = await dockerode.listVolumes({
+    filters: { label: [`${hostLabel}=${hostname()}`] },
+  });
+  for (const { Name: name, Labels: labelled } of volumes) {
+    const dataFolder = labelled[dataLabel];
+    if (dataFolder === undefined || readText(join(dataFolder, 'volume'))?.trim() === name) continue;
+    // It may be in use by a container that is about to go; then it is found the next time.
+    await dockerode
+      .getVolume(name)
+      .remove()
+      .catch(() => undefined);
+  }
 }

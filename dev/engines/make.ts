@@ -69,7 +69,7 @@ export async function makeOnce(context: MakeContext, { name, make }: Recipe): Pr
     await rm(draft, { recursive: true, force: true });
     throw error;
   } finally {
-    await rm(ledgerOf(folder, name), { force: true });
+    ledger.close();
   }
   return whole;
 }

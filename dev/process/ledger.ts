@@ -3,6 +3,7 @@
 // a stranger who was given the same pid later is left alone.
 //
 // Whoever opens a ledger holds the folder's lock: one writer, and what stands in it is stale by then.
+import { existsSync, rmSync } from 'node:fs';
 import { endProcess, identify, type ProcessIdentity } from './identity.ts';
 import { readJson, writeJson } from './files.ts';
 
@@ -21,16 +22,14 @@ export interface Ledger {
 export function openLedger(path: string): Ledger {
   const entries = new Map<string, Entry>();
   const write = (): void => writeJson(path, [...entries.values()]);
+  write();
   return {
     enter(name, pid, stopSignal = 'SIGTERM') {
       const identity = identify(pid);
       if (identity !== undefined) entries.set(name, { name, stopSignal, ...identity });
       write();
     },
-    close() {
-      entries.clear();
-      write();
-    },
+    close: () => rmSync(path, { force: true }),
   };
 }
 
@@ -44,7 +43,7 @@ export async function endLeftovers(path: string): Promise<string[]> {
 }
 
 /** Whether its starter had no time to close it. */
-export const isLeftOpen = (path: string): boolean => readEntries(path).length > 0;
+export const isLeftOpen = (path: string): boolean => existsSync(path);
 
 function readEntries(path: string): Entry[] {
   const value = readJson(path);

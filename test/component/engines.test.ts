@@ -42,7 +42,11 @@ describe('engines', () => {
   it('say where they are, where they came from and why', async () => {
     await using folder = await temporaryFolder();
     const lines: string[] = [];
-    await using engines = await startEngines({ dataFolder: folder.path, say: (line) => lines.push(line) });
+    await using engines = await startEngines({
+      dataFolder: folder.path,
+      temporary: true,
+      say: (line) => lines.push(line),
+    });
     for (const engine of [engines.mongodb, engines.nats]) {
       expect(engine.url).toMatch(/^(mongodb|nats):\/\/127\.0\.0\.1:\d+$/);
       expect(engine.reason).not.toBe('');
@@ -105,7 +109,7 @@ describe('engines', () => {
 
   it('leave no process behind', async () => {
     await using folder = await temporaryFolder();
-    const engines = await startEngines({ dataFolder: folder.path });
+    const engines = await startEngines({ dataFolder: folder.path, temporary: true });
     const pids = [...engines.mongodb.pids(), ...engines.nats.pids()];
     await engines[Symbol.asyncDispose]();
     expect(pids.filter((pid) => !isGone(pid))).toStrictEqual([]);
@@ -113,7 +117,7 @@ describe('engines', () => {
 
   it('refuse a second start in the same folder and are none the worse for it', async () => {
     await using folder = await temporaryFolder();
-    await using nats = await startEngine('nats', { dataFolder: folder.path });
+    await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     const [pid] = nats.pids();
     await expect(startEngine('nats', { dataFolder: folder.path })).rejects.toThrow(
       `are run by process ${process.pid} already`,
@@ -127,10 +131,7 @@ describe('NATS', () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     expect(await jsonOf(`${nats.monitorUrl}/jsz?config=1`)).toMatchObject({ config: { sync_always: true } });
-    expect(await jsonOf(`${nats.monitorUrl}/varz`)).toMatchObject({
-      max_payload: 8 * 1024 * 1024,
-      host: '127.0.0.1',
-    });
+    expect(await jsonOf(`${nats.monitorUrl}/varz`)).toMatchObject({ max_payload: 8 * 1024 * 1024 });
   });
 });
 
