@@ -1,5 +1,6 @@
 // Publishes the events of pushes that were answered, in the background and in the order of their completion. It
 // may fail, or be left behind: the journal entry stays due, and the sweeper does it again under the same ids.
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { makeEvents, type Announcement } from './announcement.ts';
@@ -23,11 +24,14 @@ export interface AnnouncerOptions {
 /** Publishing at once hides the way to the disk and back; more would only hold more memory. */
 const lanesMax = 4;
 const waitingMax = 64;
+/** Marking can wait a little for the next ones: until then an entry is only announced again by mistake. */
+const markDelayMs = 200;
 
 export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOptions): Announcer {
   const waiting: Announcement[] = [];
   const underWay = new Set<Promise<void>>();
   let busyLanes = 0;
+  const closing = Promise.withResolvers<void>();
   let published: string[] = [];
   let marking: Promise<void> | undefined;
 
@@ -36,9 +40,10 @@ export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOption
     underWay.add(followed);
   };
 
-  /** One update for all that were published while the one before was under way. */
+  /** One update for all that are published within a short time. */
   const mark = async (): Promise<void> => {
     while (published.length > 0) {
+      await Promise.race([wait(markDelayMs, undefined, { ref: false }), closing.promise]);
       const syncIds = published;
       published = [];
       await journal
@@ -78,6 +83,7 @@ export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOption
       follow(publishAll());
     },
     async [Symbol.asyncDispose]() {
+      closing.resolve();
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };

@@ -1,0 +1,60 @@
+// What delivering costs at the least: one HMAC, one POST over kept-alive connections, a few at a time. No queue,
+// no log, no retry, nothing that survives anything.
+import { createHmac } from 'node:crypto';
+import { Pool } from 'undici';
+
+interface Task {
+  url: string;
+  count: number;
+  inFlight: number;
+}
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
+
+async function run({ url, count, inFlight }: Task): Promise<number> {
+  const { origin, pathname } = new URL(url);
+  const pool = new Pool(origin, { connections: inFlight });
+  const before = process.cpuUsage();
+  let next = 0;
+  const deliver = async (): Promise<void> => {
+    while (next < count) {
+      const n = next++;
+      const timestamp = new Date().toISOString();
+      const body = JSON.stringify({
+        event: 'supplier.created',
+        timestamp,
+        integrationId: 'bench',
+        data: { externalId: `SUP-${n}`, internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413' },
+      });
+      const response = await pool.request({
+        method: 'POST',
+        path: pathname,
+        headers: {
+          'content-type': 'application/json',
+          'x-webhook-event': 'supplier.created',
+          'x-webhook-timestamp': timestamp,
+          'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex'),
+          'webhook-id': `bare-${n}`,
+        },
+        body,
+      });
+      await response.body.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, deliver));
+  const { user, system } = process.cpuUsage(before);
+  await pool.close();
+  return (user + system) / 1_000;
+}
+
+process.on('message', (task: Task) => {
+  run(task).then(
+    (cpuMs) => process.send?.(cpuMs),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`);
+      process.exit(1);
+    },
+  );
+});
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

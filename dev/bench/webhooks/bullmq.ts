@@ -1,0 +1,64 @@
+// The same job done with BullMQ: a queue in Redis, a worker that signs both ways and posts, four attempts on the
+// same schedule, the last 1,000 completed jobs kept as a log.
+import { createHmac } from 'node:crypto';
+import { Worker, type Job } from 'bullmq';
+import { Pool } from 'undici';
+
+interface Data {
+  url: string;
+  eventId: string;
+  timestamp: string;
+  body: string;
+}
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
+const key = Buffer.from(secret.slice(6), 'base64');
+const delaysMs = [1_000, 5_000, 30_000];
+const pools = new Map<string, Pool>();
+
+function poolOf(origin: string): Pool {
+  const pool = pools.get(origin) ?? new Pool(origin);
+  pools.set(origin, pool);
+  return pool;
+}
+
+async function deliver({ data }: Job<Data>): Promise<number> {
+  const { origin, pathname } = new URL(data.url);
+  const seconds = Math.floor(Date.now() / 1_000);
+  const signed = createHmac('sha256', key).update(`${data.eventId}.${seconds}.${data.body}`).digest('base64');
+  const response = await poolOf(origin).request({
+    method: 'POST',
+    path: pathname,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'IntegrationSync-Webhook/1.0',
+      'x-webhook-event': 'supplier.created',
+      'x-webhook-id': 'wh_bench',
+      'x-webhook-timestamp': data.timestamp,
+      'x-webhook-signature': createHmac('sha256', secret).update(data.body).digest('hex'),
+      'webhook-id': data.eventId,
+      'webhook-timestamp': String(seconds),
+      'webhook-signature': `v1,${signed}`,
+    },
+    body: data.body,
+    signal: AbortSignal.timeout(10_000),
+  });
+  await response.body.dump();
+  if (response.statusCode < 200 || response.statusCode > 299)
+    throw new Error(`answered ${response.statusCode}`);
+  return response.statusCode;
+}
+
+const port = Number(process.argv[2]);
+const concurrency = Number(process.argv[3]);
+const worker = new Worker<Data>('deliveries', deliver, {
+  connection: { host: '127.0.0.1', port, maxRetriesPerRequest: null },
+  concurrency,
+  removeOnComplete: { count: 1_000 },
+  removeOnFail: { count: 1_000 },
+  settings: { backoffStrategy: (attempts) => delaysMs[attempts - 1] ?? 30_000 },
+});
+worker.on('error', (error) => void process.stderr.write(`${error.message}\n`));
+await worker.waitUntilReady();
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

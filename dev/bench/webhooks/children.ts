@@ -1,0 +1,89 @@
+// The processes of the benchmark: started, spoken to over their channel, and ended with it.
+import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Child extends AsyncDisposable {
+  readonly pid: number;
+  /** What it said first. */
+  readonly greeting: unknown;
+  ask(message: object): Promise<unknown>;
+}
+
+export async function startChild(file: string, args: readonly string[] = []): Promise<Child> {
+  const child = fork(join(import.meta.dirname, file), args);
+  const [greeting] = await once(child, 'message');
+  return {
+    pid: pidOf(child),
+    greeting,
+    async ask(message) {
+      child.send(message);
+      const [answer] = await once(child, 'message');
+      return answer;
+    },
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+/** The service itself, with its log going nowhere, as a file would cost no more. */
+export async function startService(environment: Record<string, string>): Promise<Child> {
+  const main = join(import.meta.dirname, '../../../services/webhooks/src/main.ts');
+  const child = spawn(process.execPath, [main], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return {
+    pid: pidOf(child),
+    greeting: undefined,
+    ask: () => Promise.reject(new Error('the service is spoken to over the bus')),
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+export interface Redis extends AsyncDisposable {
+  readonly pid: number;
+  readonly port: number;
+}
+
+/** As durable as the streams are: what is acknowledged is on the disk. */
+export async function startRedis(): Promise<Redis> {
+  const folder = await mkdtemp(join(tmpdir(), 'integration-sync-redis-'));
+  const port = await freePort();
+  const child = spawn(
+    'redis-server',
+    ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes',
+      '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
+    { stdio: 'ignore' },
+  ); // prettier-ignore
+  return {
+    pid: pidOf(child),
+    port,
+    async [Symbol.asyncDispose]() {
+      await end(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function pidOf(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error('a process could not be started');
+  return child.pid;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill();
+  await ended;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}

@@ -1,0 +1,117 @@
+// The service on engines of its own, and what a benchmark does with it: register, announce, wait for arrivals.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openBus, type Bus } from '@integration-sync/runtime/bus';
+import { openLog } from '@integration-sync/runtime/log';
+import { startEngines } from '../../engines/index.ts';
+import { startChild, startService, type Child } from './children.ts';
+
+export interface Seen {
+  path: string;
+  hits: number;
+  distinct: number;
+  lagsMs: number[];
+}
+
+export interface House extends AsyncDisposable {
+  readonly bus: Bus;
+  readonly natsPid: number | undefined;
+  /** `http://127.0.0.1:port` */
+  readonly receiver: string;
+  startReplica(): Promise<Child>;
+  register(url: string): Promise<string>;
+  announce(count: number, batch?: number): Promise<void>;
+  seen(): Promise<Seen[]>;
+  forget(): Promise<void>;
+  /** Resolves when so many distinct deliveries came to this path. */
+  arrived(path: string, count: number, withinMs?: number): Promise<void>;
+}
+
+const integration = 'bench';
+
+export async function openHouse(say: (line: string) => void): Promise<House> {
+  const stack = new AsyncDisposableStack();
+  const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-bench-')), (path) =>
+    rm(path, { recursive: true, force: true }),
+  );
+  const engines = stack.use(await startEngines({ dataFolder: folder, temporary: true, say }));
+  const log = openLog({ service: 'bench', level: 'warn' });
+  const bus = stack.use(await openBus({ url: engines.nats.url, name: 'bench', log }));
+  const child = stack.use(await startChild('receiver.ts'));
+  const receiver = `http://127.0.0.1:${String(child.greeting)}`;
+  const environment = {
+    NATS_URL: engines.nats.url,
+    MONGODB_URL: engines.mongodb.url,
+    MONGODB_DATABASE: `bench_${randomUUID().replaceAll('-', '')}`,
+    WEBHOOK_SECRET_KEY: `bench:${randomBytes(32).toString('base64')}`,
+    WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
+    WEBHOOK_ENDPOINTS_MAX: '5000',
+    LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
+    METRICS_PORT: '0',
+  };
+  const seen = async (): Promise<Seen[]> => JSON.parse(await (await fetch(`${receiver}/seen`)).text());
+
+  return {
+    bus,
+    natsPid: undefined,
+    receiver,
+    async startReplica() {
+      const replica = stack.use(await startService(environment));
+      await ready(bus);
+      return replica;
+    },
+    async register(url) {
+      const reply = await bus.request('svc.webhooks.endpoints.register', {
+        headers: { integration, 'request-id': 'bench' },
+        body: JSON.stringify({ url, events: ['supplier.created'] }),
+        timeoutMs: 10_000,
+      });
+      return JSON.parse(Buffer.from(reply.body).toString()).id;
+    },
+    async announce(count, batch = 500) {
+      for (let from = 0; from < count; from += batch) {
+        await bus.publishBatch(eventsOf(Math.min(batch, count - from)));
+      }
+    },
+    seen,
+    async forget() {
+      await fetch(`${receiver}/seen`, { method: 'DELETE' });
+    },
+    async arrived(path, count, withinMs = 120_000) {
+      const until = performance.now() + withinMs;
+      for (;;) {
+        const distinct = (await seen()).find((tally) => tally.path === path)?.distinct ?? 0;
+        if (distinct >= count) return;
+        if (performance.now() > until) throw new Error(`${distinct} of ${count} came to ${path}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const eventsOf = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    subject: `events.${integration}.supplier.created`,
+    id: randomUUID(),
+    body: JSON.stringify({
+      event: 'supplier.created',
+      timestamp: new Date().toISOString(),
+      integrationId: integration,
+      data: { externalId: `SUP-${n}`, internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413' },
+    }),
+  }));
+
+async function ready(bus: Bus): Promise<void> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    try {
+      await bus.request('svc.webhooks.health.check', { timeoutMs: 1_000 });
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  throw new Error('the service does not become ready');
+}

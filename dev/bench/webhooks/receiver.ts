@@ -1,0 +1,49 @@
+// The receiver that every contender delivers to: a process of its own that reads a delivery, remembers its
+// webhook-id and answers 204. Below /slow it never answers. GET /seen tells what came.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+interface Tally {
+  hits: number;
+  ids: Set<string>;
+  /** Milliseconds from the event's timestamp to its arrival. */
+  lagsMs: number[];
+}
+
+const tallies = new Map<string, Tally>();
+
+function tallyOf(path: string): Tally {
+  const tally = tallies.get(path) ?? { hits: 0, ids: new Set<string>(), lagsMs: [] };
+  tallies.set(path, tally);
+  return tally;
+}
+
+const server = createServer((request, response) => {
+  const path = request.url ?? '';
+  if (request.method === 'GET') {
+    const seen = [...tallies].map(([at, { hits, ids, lagsMs }]) => ({
+      path: at,
+      hits,
+      distinct: ids.size,
+      lagsMs,
+    }));
+    response.end(JSON.stringify(seen));
+    return;
+  }
+  if (request.method === 'DELETE') {
+    tallies.clear();
+    response.end();
+    return;
+  }
+  request.on('data', () => undefined);
+  request.on('end', () => {
+    const tally = tallyOf(path);
+    tally.hits += 1;
+    tally.ids.add(String(request.headers['webhook-id']));
+    tally.lagsMs.push(Date.now() - Date.parse(String(request.headers['x-webhook-timestamp'])));
+    if (!path.startsWith('/slow')) response.writeHead(204).end();
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+process.on('disconnect', () => process.exit());

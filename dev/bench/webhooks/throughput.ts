@@ -1,0 +1,114 @@
+// Deliveries per second, and per second of processor time: the service, a bare loop, BullMQ. In turns, so that
+// whatever else the machine does hits all alike; medians.
+import { randomUUID } from 'node:crypto';
+import { Queue } from 'bullmq';
+import { cpuMs } from '../cpu.ts';
+import { figuresOf } from '../measure.ts';
+import { startChild, startRedis } from './children.ts';
+import type { House } from './house.ts';
+
+interface Turn {
+  perSecond: number;
+  /** Of the delivering process alone. */
+  perCoreSecond: number;
+}
+
+type Contender = (turn: number) => Promise<Turn>;
+
+const count = Number(process.env['BENCH_DELIVERIES'] ?? 10_000);
+const turns = Number(process.env['BENCH_TURNS'] ?? 3);
+const inFlight = 8;
+
+export async function benchThroughput(house: House, say: (line: string) => void): Promise<void> {
+  await using ending = new AsyncDisposableStack();
+  const contenders = new Map<string, Contender>([
+    ['bare loop', await openBare(house, ending)],
+    ['webhooks', await openWebhooks(house, ending)],
+    ['BullMQ', await openBullMq(house, ending)],
+  ]);
+  const results = new Map<string, Turn[]>();
+  for (let turn = 0; turn < turns + 1; turn += 1) {
+    for (const [name, run] of contenders) {
+      const result = await run(turn);
+      say(
+        `  ${name}: ${result.perSecond.toFixed(0)}/s, ${result.perCoreSecond.toFixed(0)} per core-second${turn === 0 ? ' (warm-up)' : ''}`,
+      );
+      if (turn > 0) results.set(name, [...(results.get(name) ?? []), result]);
+      await house.forget();
+    }
+  }
+  const median = (name: string, field: keyof Turn): number =>
+    figuresOf((results.get(name) ?? []).map((turn) => turn[field])).medianMs;
+  for (const field of ['perSecond', 'perCoreSecond'] as const) {
+    const ours = median('webhooks', field);
+    say(
+      `${field}: webhooks ${ours.toFixed(0)}, bare ${median('bare loop', field).toFixed(0)}, BullMQ ${median('BullMQ', field).toFixed(0)}`,
+    );
+    say(
+      `  against the bare loop ${(ours / median('bare loop', field)).toFixed(2)}, against BullMQ ${(ours / median('BullMQ', field)).toFixed(2)}`,
+    );
+  }
+}
+
+async function openBare(house: House, ending: AsyncDisposableStack): Promise<Contender> {
+  const child = ending.use(await startChild('bare.ts'));
+  return async (turn) => {
+    const began = performance.now();
+    const used = Number(await child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight }));
+    return turnOf(performance.now() - began, used);
+  };
+}
+
+async function openWebhooks(house: House, ending: AsyncDisposableStack): Promise<Contender> {
+  const replica = ending.use(await house.startReplica());
+  const path = '/webhooks';
+  await house.register(house.receiver + path);
+  return async () => {
+    const usedBefore = cpuMs([replica.pid]);
+    const began = performance.now();
+    await house.announce(count);
+    await house.arrived(path, count);
+    const tookMs = performance.now() - began;
+    return turnOf(tookMs, cpuMs([replica.pid]) - usedBefore);
+  };
+}
+
+async function openBullMq(house: House, ending: AsyncDisposableStack): Promise<Contender> {
+  const redis = ending.use(await startRedis());
+  const worker = ending.use(await startChild('bullmq.ts', [`${redis.port}`, `${inFlight}`]));
+  const queue = new Queue('deliveries', { connection: { host: '127.0.0.1', port: redis.port } });
+  ending.defer(() => queue.close());
+  return async (turn) => {
+    const path = `/bullmq-${turn}`;
+    const usedBefore = cpuMs([worker.pid]);
+    const began = performance.now();
+    for (let from = 0; from < count; from += 500) {
+      await queue.addBulk(
+        Array.from({ length: Math.min(500, count - from) }, (_, n) => jobOf(house.receiver + path, from + n)),
+      );
+    }
+    await house.arrived(path, count);
+    return turnOf(performance.now() - began, cpuMs([worker.pid]) - usedBefore);
+  };
+}
+
+function jobOf(url: string, n: number) {
+  const timestamp = new Date().toISOString();
+  const eventId = randomUUID();
+  const body = JSON.stringify({
+    event: 'supplier.created',
+    timestamp,
+    integrationId: 'bench',
+    data: { externalId: `SUP-${n}`, internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413' },
+  });
+  return {
+    name: 'supplier.created',
+    data: { url, eventId, timestamp, body },
+    opts: { jobId: eventId, attempts: 4, backoff: { type: 'custom' } },
+  };
+}
+
+const turnOf = (tookMs: number, usedMs: number): Turn => ({
+  perSecond: count / (tookMs / 1_000),
+  perCoreSecond: count / (usedMs / 1_000),
+});
