@@ -27,19 +27,39 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
     try {
       const running = await startFrom(source, rows, setting);
       const refused = refusalsBefore(source, refusals, last?.source === source ? last.refused : '');
-      const reason = reasonOf(source, { forced, refused, description: running.description });
-      if (forced === undefined && !addressSet) lastServed.note(name, { source, refused });
-      if (!addressSet) madeData.note(name, { source, refused, ...portOf(running) });
-      cache.progress.say(`${labels[name]}: ${reason}`);
-      return { ...running, name, source, reason };
+      return await keepOrStop(running, () => settleOn(source, running, refused, setting));
     } catch (error) {
       cache.signal.throwIfAborted();
       const refusal = refusalOf(source, error);
+      // It will be full for every other source too.
+      if (diskFull.test(refusal.why))
+        throw new NoEngine(`The disk is full. Make room, then start again.\n  ${refusal.why}`);
       refusals.push(refusal);
       if (order.length > 1) cache.progress.say(`${labels[name]}: ${source} does not serve: ${refusal.why}`);
     }
   }
   throw new NoEngine(`${labels[name]} is not to be had here.\n${listRefusals(refusals)}`);
+}
+
+const diskFull = /ENOSPC|no space left/i;
+
+/** What is settled on is noted and told. */
+function settleOn(source: Source, running: RunningEngine, refused: string, setting: Setting): Engine {
+  const { name, forced, lastServed, madeData, cache } = setting;
+  const reason = reasonOf(source, { forced, refused, description: running.description });
+  if (forced === undefined && source !== 'environment') lastServed.note(name, { source, refused });
+  if (source !== 'environment') madeData.note(name, { source, refused, ...portOf(running) });
+  cache.progress.say(`${labels[name]}: ${reason}`);
+  return { ...running, name, source, reason };
+}
+
+async function keepOrStop(running: RunningEngine, settle: () => Engine): Promise<Engine> {
+  try {
+    return settle();
+  } catch (error) {
+    await running[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 function startFrom(source: Source, rows: Rows, setting: Setting): Promise<RunningEngine> {

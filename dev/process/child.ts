@@ -152,12 +152,13 @@ class SupervisedChild implements Child {
       await this.#spec.beforeStart?.();
       if (this.#isWanted()) await this.#spawn();
     } catch (error) {
-      // A first start that fails is the caller's, and whatever is half up goes. A later one that fails before
-      // there is a process is a death like any other; with a process, its exit has been counted already.
-      if (this.#upSince === 0) {
-        this.#state = 'stopped';
-        await this.kill();
-      } else if (this.#isWanted()) this.#died(messageOf(error));
+      // A first start that fails is the caller's. A later one is a death like any other: with a process, its
+      // exit counts it, and without one nobody else does.
+      const isFirst = this.#upSince === 0;
+      const wanted = this.#isWanted();
+      if (isFirst) this.#state = 'stopped';
+      if (this.pid() !== undefined) await this.kill();
+      else if (!isFirst && wanted) this.#died(messageOf(error));
       throw error;
     }
   }

@@ -6,21 +6,21 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readJson, writeJson } from './files.ts';
+import { messageOf } from './words.ts';
 
 /** Held until it is disposed of, or until the process ends. */
 export type Lock = Disposable;
 
+/** The file itself cannot be had: no permission, no room, no such disk. */
+export class LockFailure extends Error {
+  override readonly name = 'LockFailure';
+}
+
 /** Undefined when another holds it: another process, or another part of this one. */
 export function takeLock(path: string): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true });
-  const database = new DatabaseSync(path, { timeout: 0 });
-  try {
-    database.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    database.close();
-    if (isBusy(error)) return undefined;
-    throw error;
-  }
+  const database = openExclusively(path);
+  if (database === undefined) return undefined;
   writeJson(ownerPath(path), { pid: process.pid });
   return {
     [Symbol.dispose]() {
@@ -28,6 +28,19 @@ export function takeLock(path: string): Lock | undefined {
       database.close();
     },
   };
+}
+
+function openExclusively(path: string): DatabaseSync | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { timeout: 0 });
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isBusy(error)) return undefined;
+    throw new LockFailure(`${path} cannot be opened: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** For messages only: who held it when we looked. */

@@ -1,5 +1,6 @@
 // What stops the stack from starting, in words for the person at the terminal.
 import { NoEngine } from '../engines/index.ts';
+import { LockFailure } from '../process/lock.ts';
 
 /** The message says what is wrong and what to do; there is nothing else to know. */
 export class StartFailure extends Error {
@@ -9,13 +10,14 @@ export class StartFailure extends Error {
 /** Undefined for what nobody foresaw: then the stack trace is what helps. */
 export function explainFailure(error: unknown): string | undefined {
   if (error instanceof StartFailure || error instanceof NoEngine) return error.message;
+  if (error instanceof LockFailure) return `${error.message}\n${letWrite}`;
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   const advice = advices.get(String(error.code));
   return advice === undefined ? undefined : `${error.message}\n${advice}`;
 }
 
 const makeRoom = 'The disk is full: make room, then start again.';
-const letWrite = 'This user may not write there: change its owner or its permissions, then start again.';
+const letWrite = 'Nothing can be written there: look at its permissions and at the disk, then start again.';
 
 const advices = new Map([
   ['ENOSPC', makeRoom],
