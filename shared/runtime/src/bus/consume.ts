@@ -126,21 +126,53 @@ const isMissing = (error: unknown): boolean =>
   (error instanceof JetStreamApiError && error.status === 404) ||
   (error instanceof Error && /not found|deleted/i.test(error.message));
 
-function wrap(message: JsMsg): StreamMessage {
-  const headers = readHeaders(message.headers);
-  return {
-    subject: message.subject,
-    id: headers.get('Nats-Msg-Id') ?? '',
-    headers,
-    body: message.data,
-    sequence: message.seq,
-    deliveries: message.info.deliveryCount,
-    storedAt: message.time,
-    pending: message.info.pending,
-    ack: () => message.ack(),
-    ackAndWait: () => message.ackAck(),
-    nak: (delayMs) => message.nak(delayMs),
-    working: () => message.working(),
-    term: (reason) => message.term(reason),
-  };
+const wrap = (message: JsMsg): StreamMessage => new TakenMessage(message);
+
+/** Reads only what is asked for: most readers want a message's body and little else, and the rest costs more. */
+class TakenMessage implements StreamMessage {
+  readonly #message: JsMsg;
+
+  constructor(message: JsMsg) {
+    this.#message = message;
+  }
+
+  get subject() {
+    return this.#message.subject;
+  }
+  get id() {
+    return this.#message.headers?.get('Nats-Msg-Id') ?? '';
+  }
+  get headers() {
+    return readHeaders(this.#message.headers);
+  }
+  get body() {
+    return this.#message.data;
+  }
+  get sequence() {
+    return this.#message.seq;
+  }
+  get deliveries() {
+    return this.#message.info.deliveryCount;
+  }
+  get storedAt() {
+    return this.#message.time;
+  }
+  get pending() {
+    return this.#message.info.pending;
+  }
+  ack() {
+    this.#message.ack();
+  }
+  ackAndWait() {
+    return this.#message.ackAck();
+  }
+  nak(delayMs?: number) {
+    this.#message.nak(delayMs);
+  }
+  working() {
+    this.#message.working();
+  }
+  term(reason: string) {
+    this.#message.term(reason);
+  }
 }
