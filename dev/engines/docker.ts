@@ -14,7 +14,8 @@ import type { RowContext } from './rows.ts';
 export type Client = Awaited<ReturnType<typeof getContainerRuntimeClient>>;
 
 const answerMsMax = 5_000;
-const pullMsMax = 5 * 60_000;
+/** A pull may take long, but not without a sign of life. */
+const silenceMsMax = 20_000;
 
 const help = 'install Docker, or start it';
 
@@ -36,22 +37,30 @@ export async function pullImage({ cache, name }: RowContext, client: Client, ima
   if (await hasImage(client, image)) return;
   const what = `${labels[name]}: pulling ${image}`;
   cache.progress.say(what);
+  const stalled = new AbortController();
+  const giveUp = (): void => stalled.abort(new Error(`nothing comes for ${silenceMsMax / 1_000} s`));
+  const patience = setTimeout(giveUp, silenceMsMax);
   try {
-    const abortSignal = AbortSignal.any([cache.signal, AbortSignal.timeout(pullMsMax)]);
+    const abortSignal = AbortSignal.any([cache.signal, stalled.signal]);
     const stream = await dockerode.pull(image, { abortSignal });
     await cache.progress.during(what, (note) => {
       const end = Promise.withResolvers<void>();
       dockerode.modem.followProgress(
         stream,
         (error) => (error === null ? end.resolve() : end.reject(error)),
-        (event: { id?: string; status?: string }) => note(`${event.id ?? ''} ${event.status ?? ''}`),
+        (event: { id?: string; status?: string }) => {
+          patience.refresh();
+          note(`${event.id ?? ''} ${event.status ?? ''}`);
+        },
       );
       return end.promise;
     });
   } catch (error) {
     cache.signal.throwIfAborted();
-    const why = messageOf(error);
+    const why = messageOf(stalled.signal.aborted ? stalled.signal.reason : error);
     throw new NotServed(`Docker cannot pull ${image}: ${why.slice(0, 200)}`, `pull ${image} yourself`, error);
+  } finally {
+    clearTimeout(patience);
   }
 }
 

@@ -1,6 +1,9 @@
 // The engines themselves: chosen, durable, kept running, and gone at the end. Each test has its own.
-import { randomUUID } from 'node:crypto';
-import { access, chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { access, chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
 import { delimiter, join } from 'node:path';
 import { startEngine, startEngines } from '@integration-sync/dev/engines';
 import { openLog } from '@integration-sync/runtime/log';
@@ -26,6 +29,11 @@ const isGone = (pid: number): boolean => {
   } catch {
     return true;
   }
+};
+
+const portOf = (server: Server): number => {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
 const jsonOf = async (url: string): Promise<unknown> => JSON.parse(await (await fetch(url)).text());
@@ -165,5 +173,41 @@ describe('a source that cannot serve', () => {
     await expect(start).rejects.toThrow(why);
     await expect(start).rejects.toThrow(help);
     expect(await readdir(join(folder.path, 'data'))).not.toContain(`${name}-path`);
+  });
+});
+
+describe('a download', () => {
+  it('is made once, kept in the cache folder, and run from there', async () => {
+    await using folder = await temporaryFolder();
+    // Stands in for mongod: what is tried is the way from the mirror to a running program.
+    const bin = join(folder.path, 'mongodb/bin');
+    await mkdir(bin, { recursive: true });
+    await writeFile(join(bin, 'mongod'), '#!/bin/sh\necho "Waiting for connections"\nexec sleep 60\n', {
+      mode: 0o755,
+    });
+    const archive = join(folder.path, 'mongod.tgz');
+    execFileSync('tar', ['czf', archive, '-C', folder.path, 'mongodb']);
+    const bytes = await readFile(archive);
+    let downloads = 0;
+    const mirror = createServer(({ url = '' }, answer) => {
+      if (url.endsWith('.md5')) return answer.end(createHash('md5').update(bytes).digest('hex'));
+      downloads += 1;
+      return answer.end(bytes);
+    }).listen(0, '127.0.0.1');
+    await once(mirror, 'listening');
+    const environment = {
+      ...process.env,
+      XDG_CACHE_HOME: join(folder.path, 'cache'),
+      MONGOMS_DOWNLOAD_MIRROR: `http://127.0.0.1:${portOf(mirror)}`,
+      MONGOMS_USE_HTTP: 'true',
+    };
+    for (const _ of [1, 2]) {
+      const dataFolder = join(folder.path, 'data');
+      await using engine = await startEngine('mongodb', { dataFolder, environment, force: 'download' });
+      expect(engine.reason).toMatch(/^mongod \d+\.\d+\.\d+, downloaded/);
+      expect(engine.pids()).toHaveLength(1);
+    }
+    expect(downloads).toBe(1);
+    mirror.close();
   });
 });
