@@ -1,0 +1,161 @@
+// Catalog and batches in this process, on a database and a NATS of the test file's own, and callers that speak
+// to them as the gateway does.
+import { randomUUID } from 'node:crypto';
+import { startBatches, type Batches, type BatchesDeps } from '@integration-sync/batches';
+import { BatchesConfig } from '@integration-sync/batches/config';
+import { startCatalog, type Catalog, type CatalogDeps } from '@integration-sync/catalog';
+import { CatalogConfig } from '@integration-sync/catalog/config';
+import {
+  requestHeaders,
+  type BatchPushAnswer,
+  type DdsEntry,
+  type EventBody,
+  type Listing,
+  type ListingEntity,
+  type SyncRun,
+} from '@integration-sync/contracts';
+import type { Engine } from '@integration-sync/dev/engines';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { readConfig } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
+import { openStore, type Store } from '@integration-sync/runtime/store';
+import { openTestBus, text } from './bus.ts';
+import { startNats } from './nats.ts';
+
+export interface World extends AsyncDisposable {
+  readonly nats: Engine;
+  readonly bus: Bus;
+  readonly store: Store;
+  /** What a process of a service is told. */
+  readonly environment: Record<string, string>;
+  startCatalog(deps?: CatalogDeps): Promise<Catalog>;
+  startBatches(deps?: BatchesDeps): Promise<Batches>;
+  /** Of an integration that nobody else has. */
+  caller(integration?: string): Caller;
+}
+
+const silent = openLog({ service: 'test', level: 'silent' });
+
+/** Engines and no service yet. */
+export async function openWorld(mongodb: string): Promise<World> {
+  await using opening = new AsyncDisposableStack();
+  const nats = opening.use(await startNats());
+  const bus = opening.use(await openTestBus(nats.url));
+  const database = `test_${randomUUID().replaceAll('-', '')}`;
+  const store = opening.use(await openStore({ url: mongodb, database, log: silent }));
+  opening.defer(async () => {
+    await store.database.dropDatabase().catch(() => undefined);
+  });
+  const environment = {
+    NATS_URL: nats.url,
+    MONGODB_URL: mongodb,
+    MONGODB_DATABASE: database,
+    LOG_LEVEL: 'silent',
+  };
+  const services = opening.use(new AsyncDisposableStack());
+  const open = opening.move();
+  return {
+    nats,
+    bus,
+    store,
+    environment,
+    async startCatalog(deps = {}) {
+      return services.use(
+        await startCatalog(readConfig(CatalogConfig, environment), { log: silent, ...deps }),
+      );
+    },
+    async startBatches(deps = {}) {
+      return services.use(
+        await startBatches(readConfig(BatchesConfig, environment), { log: silent, ...deps }),
+      );
+    },
+    caller: (integration = `i-${randomUUID()}`) => openCaller(bus, integration),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+export type Plural = 'suppliers' | 'products' | 'batches';
+
+export interface Pushed extends Omit<BatchPushAnswer, 'ddsCreated'> {
+  syncId: string;
+  ddsCreated?: DdsEntry[];
+}
+
+export interface Listed<Entity> extends Listing<Entity> {
+  nextSince: string | undefined;
+  /** The query of the page after. */
+  next: string | undefined;
+}
+
+export interface SeenEvent {
+  id: string;
+  subject: string;
+  body: EventBody;
+}
+
+export interface Caller {
+  readonly integration: string;
+  push(plural: Plural, items: readonly unknown[], beside?: object): Promise<Pushed>;
+  /** A body as it stands. */
+  pushText(plural: Plural, body: string | Uint8Array): Promise<Pushed>;
+  list(plural: Plural, query?: string): Promise<Listed<ListingEntity>>;
+  dds(query?: string): Promise<Listed<DdsEntry>>;
+  runs(query?: string): Promise<Listed<SyncRun>>;
+  /** Everything, page by page, by the links. */
+  listAll(plural: Plural, query?: string): Promise<ListingEntity[]>;
+  /** All that stand on the stream, in its order. */
+  events(): Promise<SeenEvent[]>;
+}
+
+const owner = { suppliers: 'catalog', products: 'catalog', batches: 'batches' } as const;
+const timeoutMs = 30_000;
+
+function openCaller(bus: Bus, integration: string): Caller {
+  const ask = async (subject: string, options: { body?: string | Uint8Array; query?: string }) => {
+    const headers = {
+      [requestHeaders.integration]: integration,
+      [requestHeaders.requestId]: randomUUID(),
+      ...(options.query === undefined ? {} : { [requestHeaders.query]: options.query }),
+    };
+    const { body } = options;
+    const reply = await bus.request(subject, { headers, timeoutMs, ...(body === undefined ? {} : { body }) });
+    return { headers: reply.headers, answer: JSON.parse(text(reply.body)) };
+  };
+  const list = async <Entity>(subject: string, query: string): Promise<Listed<Entity>> => {
+    const { headers, answer } = await ask(subject, { query });
+    const link = headers.get('http-link');
+    return {
+      ...answer,
+      nextSince: headers.get('http-x-next-since'),
+      next: link === undefined ? undefined : /\?([^>]+)>; rel="next"$/.exec(link)?.[1],
+    };
+  };
+  const caller: Caller = {
+    integration,
+    push: (plural, items, beside = {}) =>
+      caller.pushText(plural, JSON.stringify({ [plural]: items, ...beside })),
+    async pushText(plural, body) {
+      const { headers, answer } = await ask(`svc.${owner[plural]}.${plural}.push`, { body });
+      return { ...answer, syncId: headers.get('http-x-sync-id') };
+    },
+    list: (plural, query = '') => list(`svc.${owner[plural]}.${plural}.list`, query),
+    dds: (query = '') => list('svc.batches.dds.list', query),
+    runs: (query = '') => list('svc.catalog.runs.list', query),
+    async listAll(plural, query = 'limit=100') {
+      const all: ListingEntity[] = [];
+      for (let next: string | undefined = query; next !== undefined;) {
+        const page: Listed<ListingEntity> = await caller.list(plural, next);
+        all.push(...page.entities);
+        next = page.next;
+      }
+      return all;
+    },
+    async events() {
+      const seen: SeenEvent[] = [];
+      const all = bus.readStream('EVENTS', { subject: `events.${integration}.>`, from: { sequence: 1 } });
+      for await (const { subject, id, body } of all) seen.push({ subject, id, body: JSON.parse(text(body)) });
+      return seen;
+    },
+  };
+  return caller;
+}
