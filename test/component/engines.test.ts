@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { startEngine, startEngines } from '@integration-sync/dev/engines';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { openTestBus, text } from '../support/bus.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -140,6 +140,21 @@ describe('NATS', () => {
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     expect(await jsonOf(`${nats.monitorUrl}/jsz?config=1`)).toMatchObject({ config: { sync_always: true } });
     expect(await jsonOf(`${nats.monitorUrl}/varz`)).toMatchObject({ max_payload: 8 * 1024 * 1024 });
+  });
+});
+
+describe('an engine that somebody else runs', () => {
+  it('is used as it is and never stopped', async () => {
+    await using folder = await temporaryFolder();
+    const NATS_URL = inject('engines').nats;
+    {
+      await using nats = await startEngine('nats', { dataFolder: folder.path, environment: { NATS_URL } });
+      expect(nats).toMatchObject({ url: NATS_URL, source: 'environment', reason: 'given by NATS_URL' });
+      expect(nats.pids()).toStrictEqual([]);
+      await expect(nats.kill()).rejects.toThrow('not ours to stop');
+    }
+    await using bus = await openTestBus(NATS_URL);
+    expect(bus.connected).toBe(true);
   });
 });
 

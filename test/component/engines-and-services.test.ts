@@ -1,0 +1,174 @@
+// The local stack around real engines and stand-ins for the services: what it keeps running, what it tells, and
+// that it leaves nothing behind. The real services on it are the system tests' subject.
+import { once } from 'node:events';
+import { access, readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';
+import { assert, describe, expect, inject, it } from 'vitest';
+import { identify } from '../../dev/process/identity.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+const idle = join(import.meta.dirname, '../support/processes/idle-service.ts');
+
+interface Facts {
+  gateway: string;
+  pids: Record<string, number[]>;
+  metrics: Record<string, string[]>;
+}
+
+const readFacts = async (folder: string): Promise<Facts> =>
+  JSON.parse(await readFile(join(folder, 'stack.json'), 'utf8'));
+
+/** On the run's own MongoDB, so that only a NATS has to be started. */
+const start = (folder: string, { environment, ...more }: Partial<StackOptions> = {}): Promise<Stack> =>
+  startStack({
+    folder,
+    mainOf: () => idle,
+    environment: {
+      ...process.env,
+      MONGODB_URL: inject('engines').mongodb,
+      GATEWAY_PORT: '0',
+      ...environment,
+    },
+    ...more,
+  });
+
+const all = (pids: Record<string, number[]>): number[] => Object.values(pids).flat();
+
+describe('a stack', () => {
+  it('tells scripts where everything is, and nobody else its secrets', async () => {
+    await using folder = await temporaryFolder();
+    await using stack = await start(folder.path, { replicas: { catalog: 2 } });
+    const facts = await readFacts(folder.path);
+    expect(facts).toMatchObject({ gateway: stack.gateway, nats: stack.nats, mongodb: stack.mongodb });
+    expect(Object.keys(facts.pids)).toStrictEqual([
+      'gateway',
+      'catalog',
+      'batches',
+      'webhooks',
+      'nats',
+      'mongodb',
+    ]);
+    expect(facts.pids['catalog']).toHaveLength(2);
+    expect(all(facts.pids).filter((pid) => identify(pid) === undefined)).toStrictEqual([]);
+    for (const file of ['stack.json', 'secrets.json']) {
+      expect((await stat(join(folder.path, file))).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('starts a killed service again and keeps its facts current', async () => {
+    await using folder = await temporaryFolder();
+    const lines: string[] = [];
+    await using stack = await start(folder.path, { say: (line) => lines.push(line) });
+    const [before] = (await readFacts(folder.path)).pids['catalog'] ?? [];
+    const bystander = stack.pids()['batches'];
+    await stack.kill('catalog');
+    const isNew = ({ pids, metrics }: Facts): boolean => {
+      const [pid] = pids['catalog'] ?? [];
+      return pid !== undefined && pid !== before && metrics['catalog']?.[0] === `http://127.0.0.1:${pid}`;
+    };
+    await eventually(() => readFacts(folder.path), isNew, 5_000);
+    expect(lines).toContain('catalog died (SIGKILL); starting it again in 200 ms');
+    expect(stack.pids()['batches']).toStrictEqual(bystander);
+  });
+
+  it('lets a held service stay dead until it is resumed', async () => {
+    await using folder = await temporaryFolder();
+    await using stack = await start(folder.path);
+    stack.hold('webhooks');
+    await stack.kill('webhooks');
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(stack.pids()['webhooks']).toStrictEqual([]);
+    await stack.resume('webhooks');
+    expect(stack.pids()['webhooks']).toHaveLength(1);
+  });
+
+  it('stops the gateway first, and leaves no process and no facts behind', async () => {
+    await using folder = await temporaryFolder();
+    const stopLog = join(folder.path, 'stops');
+    const stack = await start(folder.path, { environment: { STOP_LOG: stopLog } });
+    const pids = all(stack.pids());
+    // What has not said yet that it serves does not listen to signals yet either.
+    await eventually(
+      () => readFacts(folder.path),
+      ({ metrics }) => Object.keys(metrics).length === 4,
+    );
+    await stack[Symbol.asyncDispose]();
+    expect((await readFile(stopLog, 'utf8')).split('\n')).toStrictEqual([
+      'gateway',
+      'service',
+      'service',
+      'service',
+      '',
+    ]);
+    expect(pids.filter((pid) => identify(pid) !== undefined)).toStrictEqual([]);
+    await expect(access(join(folder.path, 'stack.json'))).rejects.toThrow('ENOENT');
+  });
+
+  it('keeps its secrets over a restart, so that tokens stay good', async () => {
+    await using folder = await temporaryFolder();
+    const secretOf = async (): Promise<string | undefined> => {
+      await using stack = await start(folder.path);
+      return stack.authSecret;
+    };
+    const secret = await secretOf();
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(await secretOf()).toBe(secret);
+  });
+});
+
+describe('a start that cannot succeed', () => {
+  it('names the service and what it said, and leaves nothing behind', async () => {
+    await using folder = await temporaryFolder();
+    const lines: string[] = [];
+    const starting = start(folder.path, {
+      environment: { WRONG_SETTING: 'gateway' },
+      say: (line) => lines.push(line),
+    });
+    await expect(starting).rejects.toThrow(
+      'The service gateway does not start (exit code 1).\ngateway cannot start:\n  LOG_LEVEL: expected one of info, warn',
+    );
+    await expect(access(join(folder.path, 'services.json'))).rejects.toThrow('ENOENT');
+    await expect(access(join(folder.path, 'data/engines.json'))).rejects.toThrow('ENOENT');
+  });
+
+  it('is refused before anything is started when the port is taken', async () => {
+    await using folder = await temporaryFolder();
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    assert(typeof address === 'object' && address !== null);
+    const starting = start(folder.path, { environment: { GATEWAY_PORT: String(address.port) } });
+    await expect(starting).rejects.toThrow(`Port ${address.port} is taken.`);
+    await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
+    other.close();
+  });
+
+  it('is refused beside a running stack, which goes on', async () => {
+    await using folder = await temporaryFolder();
+    await using stack = await start(folder.path);
+    const pids = stack.pids();
+    await expect(start(folder.path)).rejects.toThrow(
+      `A local stack is running already (process ${process.pid}, ${stack.gateway}).`,
+    );
+    expect(stack.pids()).toStrictEqual(pids);
+    expect((await readFacts(folder.path)).gateway).toBe(stack.gateway);
+  });
+
+  it('gives up when it is told to stop, and leaves nothing behind', async () => {
+    await using folder = await temporaryFolder();
+    const stop = new AbortController();
+    const starting = start(folder.path, { signal: stop.signal, environment: { NEVER_READY: 'true' } });
+    const outcome = starting.catch((error: unknown) => error);
+    const noted = async (): Promise<unknown> => {
+      const text = await readFile(join(folder.path, 'services.json'), 'utf8').catch(() => '[]');
+      return JSON.parse(text);
+    };
+    await eventually(noted, (entries) => Array.isArray(entries) && entries.length === 4);
+    stop.abort(new Error('told to stop'));
+    expect(await outcome).toMatchObject({ message: 'told to stop' });
+    await expect(access(join(folder.path, 'services.json'))).rejects.toThrow('ENOENT');
+  });
+});

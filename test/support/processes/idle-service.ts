@@ -1,0 +1,23 @@
+// Run by node in place of a service: says that it serves, and stops when it is told to. As the gateway, which
+// alone is given a secret for tokens, it answers /readyz, with 503 if NEVER_READY is set. STOP_LOG names a file where it notes that it stopped, and when.
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+
+const { AUTH_JWT_SECRET, GATEWAY_PORT, NEVER_READY, STOP_LOG, WRONG_SETTING } = process.env;
+const name = AUTH_JWT_SECRET === undefined ? 'service' : 'gateway';
+
+if (WRONG_SETTING === name) {
+  process.stderr.write(`${name} cannot start:\n  LOG_LEVEL: expected one of info, warn\n`);
+  process.exit(1);
+}
+if (name === 'gateway') {
+  const status = NEVER_READY === undefined ? 200 : 503;
+  createServer((_, answer) => answer.writeHead(status).end('{}')).listen(Number(GATEWAY_PORT), '127.0.0.1');
+} else setInterval(() => undefined, 60_000);
+process.stdout.write(
+  `${JSON.stringify({ level: 'info', msg: 'serving', metrics: `http://127.0.0.1:${process.pid}` })}\n`,
+);
+process.on('SIGTERM', () => {
+  if (STOP_LOG !== undefined) appendFileSync(STOP_LOG, `${name}\n`);
+  process.exit(0);
+});
