@@ -1,14 +1,15 @@
-// The attempt log: one entry per attempt, the last 1,000 of each endpoint, in the stream ATTEMPTS. Entries are
-// written a batch at a time, because the disk is synced once per batch; a process that is killed loses those of
-// its last tenth of a second, and nothing but those.
+// The attempt log: an entry per attempt, the last 1,000 of each endpoint and often more, in the stream ATTEMPTS.
+// Entries are written a batch at a time, several of one endpoint in one message, because the disk is synced once
+// per batch; a process that is killed loses those of its last tenth of a second, and nothing but those.
 import type { DeliveryAttempt } from '@integration-sync/contracts';
-import type { Log } from '@integration-sync/runtime/log';
 import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
 import { attemptsSubject } from './envelope.ts';
 import { attemptsStream } from './streams.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
-  sequence: number;
+  /** In the log; newer entries have greater ones. */
+  place: number;
 }
 
 export interface AttemptLog extends AsyncDisposable {
@@ -19,28 +20,50 @@ export interface AttemptLog extends AsyncDisposable {
 }
 
 const flushMs = 100;
-const batchMax = 500;
+/** The stream keeps 1,000 messages of each endpoint, so this bounds what reading its log takes. */
+const entriesPerMessage = 16;
+const messagesPerBatch = 500;
 /** Beyond this the bus has been away for long; the log gives way before memory does. */
 const waitingMax = 20_000;
 
 type LogBus = Pick<Bus, 'publishBatch' | 'readStream' | 'purge'>;
 
+interface Message {
+  subject: string;
+  id: string;
+  body: string;
+}
+
 export function openAttemptLog(bus: LogBus, log: Log, replica: string): AttemptLog {
-  let waiting: { subject: string; id: string; body: string }[] = [];
+  const entries = new Map<string, DeliveryAttempt[]>();
+  let waiting = 0;
+  let messages: Message[] = [];
   let count = 0;
   let dropped = 0;
   let writing: Promise<void> | undefined;
 
-  const write = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchMax);
-      try {
-        await bus.publishBatch(batch);
-        waiting = waiting.slice(batch.length);
-      } catch (error) {
-        log.debug({ err: error }, 'the attempt log is not written, trying again');
-        return;
+  const gather = (): void => {
+    for (const [endpointId, all] of entries) {
+      for (let from = 0; from < all.length; from += entriesPerMessage) {
+        const body = JSON.stringify(all.slice(from, from + entriesPerMessage));
+        count += 1;
+        messages.push({ subject: attemptsSubject(endpointId), id: `${replica}.${count}`, body });
       }
+    }
+    entries.clear();
+    waiting = 0;
+  };
+  const write = async (): Promise<void> => {
+    if (messages.length < messagesPerBatch) gather();
+    try {
+      while (messages.length > 0) {
+        const batch = messages.slice(0, messagesPerBatch);
+        await bus.publishBatch(batch);
+        messages = messages.slice(batch.length);
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'the attempt log is not written, trying again');
+      return;
     }
     if (dropped > 0) log.warn({ dropped }, 'entries of the attempt log were dropped');
     dropped = 0;
@@ -53,25 +76,24 @@ export function openAttemptLog(bus: LogBus, log: Log, replica: string): AttemptL
 
   return {
     append(endpointId, entry) {
-      if (waiting.length >= waitingMax) {
+      if (waiting >= waitingMax) {
         dropped += 1;
         return;
       }
-      count += 1;
-      waiting.push({
-        subject: attemptsSubject(endpointId),
-        id: `${replica}.${count}`,
-        body: JSON.stringify(entry),
-      });
+      waiting += 1;
+      const others = entries.get(endpointId);
+      if (others === undefined) entries.set(endpointId, [entry]);
+      else others.push(entry);
     },
     async read(endpointId) {
-      const entries: LoggedAttempt[] = [];
+      const all: LoggedAttempt[] = [];
       const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
       for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
-        const entry: DeliveryAttempt = JSON.parse(Buffer.from(body).toString());
-        entries.push({ ...entry, sequence });
+        const some: DeliveryAttempt[] = JSON.parse(Buffer.from(body).toString());
+        for (const [n, entry] of some.entries())
+          all.push({ ...entry, place: sequence * entriesPerMessage + n });
       }
-      return entries;
+      return all;
     },
     async removeEndpoint(endpointId) {
       await bus.purge(attemptsStream, attemptsSubject(endpointId));

@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface Cursor {
-  /** Entries before this place in the stream come next. */
+  /** Entries before this place in the log come next. */
   before: number;
   page: number;
   limit: number;

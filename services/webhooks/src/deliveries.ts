@@ -108,18 +108,18 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
       (event === null || entry.event === event),
   );
   const from =
-    before === undefined ? (page - 1) * limit : matching.filter(({ sequence }) => sequence >= before).length;
+    before === undefined ? (page - 1) * limit : matching.filter(({ place }) => place >= before).length;
   const shown = matching.slice(from, from + limit);
   const last = shown.at(-1);
   const hasMore = last !== undefined && from + shown.length < matching.length;
   return {
-    entities: shown.map(withoutSequence),
+    entities: shown.map(withoutPlace),
     total: matching.length,
-    next: hasMore ? { ...start, before: last.sequence, page: page + 1 } : undefined,
+    next: hasMore ? { ...start, before: last.place, page: page + 1 } : undefined,
   };
 }
 
-const withoutSequence = ({ sequence: _sequence, ...entry }: LoggedAttempt): DeliveryAttempt => entry;
+const withoutPlace = ({ place: _place, ...entry }: LoggedAttempt): DeliveryAttempt => entry;
 
 /** Never behind the given one, never ahead of what may still be listed. */
 export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null, nowMs: number): Date {

@@ -57,7 +57,8 @@ export interface Dispatch extends AsyncDisposable {
 
 const changedSubject = 'webhooks.endpoint.changed';
 const eventsAhead = 500;
-const deliveriesAhead = 256;
+/** Parcels. What was sent ahead and not yet taken is nobody's, so it must not wait long. */
+const deliveriesAhead = 32;
 const sweepMs = 500;
 
 export function startDispatch(options: DispatchOptions): Dispatch {

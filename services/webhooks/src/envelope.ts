@@ -1,14 +1,17 @@
-// How a delivery travels through the streams: what must be known of it stands in the subject and in the message's
-// id, and the body is the event's own bytes, made once by whoever announced it.
+// How deliveries travel through the streams. The bodies are the events' own bytes, made once by whoever announced
+// them.
 //
-//   stream      subject                                        message id
-//   ──────────  ─────────────────────────────────────────────  ─────────────────────────────────────────────────
-//   DELIVERIES  deliveries.<endpoint>.<epoch>.<version>        <event>.<endpoint>.<sending>
-//   HELD        held.<endpoint>.<epoch>                        <event>.<endpoint>.<sending>.<attempts>.<due>
-//   ATTEMPTS    attempts.<endpoint>                            any
+//   stream      subject                                    a message                        its id
+//   ──────────  ─────────────────────────────────────────  ───────────────────────────────  ──────────────────────────────
+//   DELIVERIES  deliveries.<endpoint>.<epoch>.<version>    a parcel: up to 64 events for    made of its events, endpoint
+//                                                          one endpoint                     and sending
+//   HELD        held.<endpoint>.<epoch>                    one event for one endpoint       <event>.<endpoint>.<sending>
+//                                                                                           .<attempts>.<due>
+//   ATTEMPTS    attempts.<endpoint>                        up to 16 entries of the log      any
 //
-// The id makes doubles harmless: a stream takes each one once. `sending` is 0 for the first time that an event
+// The ids make doubles harmless: a stream takes each one once. `sending` is 0 for the first time that an event
 // goes to an endpoint, and a replay's own id after that. No part holds a dot: ids of events and endpoints do not.
+// Parcels are what makes a burst cheap: taking a message from a stream and settling it costs a third of a delivery.
 
 export interface Delivery {
   endpointId: string;
@@ -25,18 +28,106 @@ export interface Delivery {
   body: Uint8Array;
 }
 
+export interface Message {
+  subject: string;
+  id: string;
+  body: Uint8Array;
+}
+
+export interface Occurrence {
+  eventId: string;
+  body: Uint8Array;
+}
+
+export type Addressee = Pick<Delivery, 'endpointId' | 'epoch' | 'version' | 'sending'>;
+
 export const firstSending = '0';
+const parcelEventsMax = 64;
+const parcelBytesMax = 256 * 1024;
+const lineBreak = 0x0a;
 
-export const deliveriesSubject = ({ endpointId, epoch, version }: Delivery): string =>
-  `deliveries.${endpointId}.${epoch}.${version}`;
+/** The events for one endpoint, in parcels. */
+export function* packParcels(to: Addressee, events: Iterable<Occurrence>): Generator<Message> {
+  let parcel: Occurrence[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const isFull = parcel.length >= parcelEventsMax || bytes + event.body.length > parcelBytesMax;
+    if (isFull && parcel.length > 0) {
+      yield packParcel(to, parcel);
+      parcel = [];
+      bytes = 0;
+    }
+    parcel.push(event);
+    bytes += event.body.length;
+  }
+  if (parcel.length > 0) yield packParcel(to, parcel);
+}
 
-export const deliveriesId = ({ eventId, endpointId, sending }: Delivery): string =>
-  `${eventId}.${endpointId}.${sending}`;
+/** One line that names the events and says how long each is, and then their bytes. */
+function packParcel(
+  { endpointId, epoch, version, sending }: Addressee,
+  events: readonly Occurrence[],
+): Message {
+  const head = [sending, ...events.flatMap(({ eventId, body }) => [eventId, body.length])];
+  const ends = [events[0]?.eventId, events.at(-1)?.eventId];
+  return {
+    subject: `deliveries.${endpointId}.${epoch}.${version}`,
+    id: [...ends, events.length, endpointId, sending].join('.'),
+    body: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...events.map(({ body }) => body)]),
+  };
+}
+
+/** What a message of DELIVERIES brings; nothing, if it is none of ours. */
+export function unpackParcel({ subject, body }: Omit<Message, 'id'>): Delivery[] {
+  const [, endpointId, epoch, version] = subject.split('.');
+  const headEnd = body.indexOf(lineBreak);
+  if (endpointId === undefined || version === undefined || headEnd < 0) return [];
+  const head: unknown = JSON.parse(textOf(body, 0, headEnd));
+  if (!Array.isArray(head)) return [];
+  const [sending, ...parts]: unknown[] = head;
+  const deliveries: Delivery[] = [];
+  let from = headEnd + 1;
+  for (let n = 0; n + 1 < parts.length; n += 2) {
+    const eventId = String(parts[n]);
+    const to = from + Number(parts[n + 1]);
+    deliveries.push({
+      endpointId,
+      epoch: Number(epoch),
+      version: Number(version),
+      eventId,
+      sending: String(sending),
+      attempts: 0,
+      dueAtMs: 0,
+      body: body.subarray(from, to),
+    });
+    from = to;
+  }
+  return deliveries;
+}
 
 export const heldSubject = (endpointId: string, epoch: number): string => `held.${endpointId}.${epoch}`;
 
-export const heldId = (delivery: Delivery): string =>
-  `${deliveriesId(delivery)}.${delivery.attempts}.${delivery.dueAtMs}`;
+export const heldId = ({ eventId, endpointId, sending, attempts, dueAtMs }: Delivery): string =>
+  `${eventId}.${endpointId}.${sending}.${attempts}.${dueAtMs}`;
+
+/** Undefined for one that is none of ours. */
+export function readHeld({ subject, id, body }: Message): Delivery | undefined {
+  const [, endpointId, epoch] = subject.split('.');
+  const [eventId, , sending, attempts, dueAtMs] = id.split('.');
+  if (endpointId === undefined || !eventId || sending === undefined || dueAtMs === undefined)
+    return undefined;
+  return {
+    endpointId,
+    epoch: Number(epoch),
+    // Whoever delivers what is held has read the endpoint for it.
+    version: 0,
+    eventId,
+    sending,
+    attempts: Number(attempts),
+    dueAtMs: Number(dueAtMs),
+    body,
+  };
+}
 
 export const attemptsSubject = (endpointId: string): string => `attempts.${endpointId}`;
 
@@ -47,40 +138,28 @@ export const subjectsOf = (endpointId: string) => ({
   attempts: attemptsSubject(endpointId),
 });
 
-export interface Message {
-  subject: string;
-  id: string;
-  body: Uint8Array;
-}
-
-/** Reads a message of either stream; undefined for one that is none of ours. */
-export function readDelivery({ subject, id, body }: Message): Delivery | undefined {
-  const [, endpointId, epoch, version] = subject.split('.');
-  const [eventId, , sending, attempts, dueAtMs] = id.split('.');
-  if (endpointId === undefined || epoch === undefined || !eventId || sending === undefined) return undefined;
-  return {
-    endpointId,
-    epoch: Number(epoch),
-    version: Number(version ?? 0),
-    eventId,
-    sending,
-    attempts: Number(attempts ?? 0),
-    dueAtMs: Number(dueAtMs ?? 0),
-    body,
-  };
-}
+/** Of one that has ended, if it was not yet set aside. */
+export const deliveriesOfEpoch = (endpointId: string, epoch: number): string =>
+  `deliveries.${endpointId}.${epoch}.*`;
 
 export interface EventHead {
   event: string;
   timestamp: string;
 }
 
-const decoder = new TextDecoder();
+/** As our own services write an event, so that a delivery need not parse the whole of it. */
+const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
+const usualHeadBytesMax = 128;
 
-/** What an event says of itself, or undefined where the bytes are no event. */
-export function readEventHead(body: Uint8Array): (EventHead & { data: unknown }) | undefined {
+/** What an event says of itself first, or undefined where the bytes are no event. */
+export function readEventHead(body: Uint8Array): EventHead | undefined {
+  const [, event, timestamp] = usualHead.exec(textOf(body, 0, usualHeadBytesMax)) ?? [];
+  return event === undefined || timestamp === undefined ? readEvent(body) : { event, timestamp };
+}
+
+export function readEvent(body: Uint8Array): (EventHead & { data: unknown }) | undefined {
   try {
-    const parsed: unknown = JSON.parse(decoder.decode(body));
+    const parsed: unknown = JSON.parse(textOf(body, 0, body.length));
     if (typeof parsed !== 'object' || parsed === null) return undefined;
     if (!('event' in parsed && 'timestamp' in parsed)) return undefined;
     const { event, timestamp } = parsed;
@@ -90,3 +169,6 @@ export function readEventHead(body: Uint8Array): (EventHead & { data: unknown })
     return undefined;
   }
 }
+
+const textOf = (bytes: Uint8Array, from: number, to: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8', from, to);

@@ -1,24 +1,18 @@
 // Events to deliveries: whatever came since the last round is one batch, one look-up of the endpoints of all
-// integrations in it, and one message for each event and endpoint. The ids are made of both, so that a batch that
+// integrations in it, and parcels for each endpoint. Their ids are made of what is in them, so that a batch that
 // was half done when its replica died is done again without harm.
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoints } from './endpoints.ts';
-import {
-  deliveriesId,
-  deliveriesSubject,
-  firstSending,
-  readEventHead,
-  type Delivery,
-  type Message,
-} from './envelope.ts';
+import { firstSending, packParcels, type Message, type Occurrence } from './envelope.ts';
 import type { Hands, InHand } from './hands.ts';
 import type { Numbers } from './numbers.ts';
+import { readOccurred, type Occurred } from './occurrence.ts';
 import { epochOf } from './subscription.ts';
 
 export interface Fanout {
-  /** For the consumer of the stream: while the promise that it returns is open, no further message is taken. */
-  take: (message: StreamMessage) => Promise<void> | undefined;
+  /** For the consumer of the stream, which bounds how many events are under way. */
+  take: (message: StreamMessage) => void;
   settled(): Promise<void>;
 }
 
@@ -31,44 +25,51 @@ export interface FanoutOptions {
 }
 
 const batchEvents = 500;
-const waitingEventsMax = 1_000;
 /** Bounds what one batch of events makes in memory, however many endpoints there are. */
-const publishMax = 1_000;
+const publishMessagesMax = 500;
+const publishBytesMax = 4 * 1024 * 1024;
 const retryMs = 1_000;
 
 export function openFanout({ endpoints, bus, hands, numbers, log }: FanoutOptions): Fanout {
   let waiting: InHand[] = [];
   let working: Promise<void> | undefined;
 
+  /** Says how many deliveries it made. */
   const fanOut = async (batch: readonly InHand[]): Promise<number> => {
-    const events = batch.map(({ message }) => message);
-    const integrations = new Set(events.map(integrationOf));
-    const subscribers = await endpoints.subscribersOf([...integrations]);
+    const byIntegration = groupEvents(batch);
+    const subscribers = await endpoints.subscribersOf([...byIntegration.keys()]);
     let count = 0;
     let messages: Message[] = [];
-    const publish = async (): Promise<void> => {
-      if (messages.length > 0) await bus.publishBatch(messages);
-      count += messages.length;
-      messages = [];
-    };
-    for (const event of events) {
-      for (const delivery of deliveriesOf(event, subscribers.get(integrationOf(event)) ?? [])) {
-        messages.push({
-          subject: deliveriesSubject(delivery),
-          id: deliveriesId(delivery),
-          body: delivery.body,
-        });
-        if (messages.length >= publishMax) await publish();
+    let bytes = 0;
+    for (const [integration, events] of byIntegration) {
+      for (const subscriber of subscribers.get(integration) ?? []) {
+        for (const [epoch, occurrences] of byEpoch(subscriber, events)) {
+          const { _id: endpointId, version } = subscriber;
+          count += occurrences.length;
+          for (const parcel of packParcels(
+            { endpointId, epoch, version, sending: firstSending },
+            occurrences,
+          )) {
+            messages.push(parcel);
+            bytes += parcel.body.length;
+            if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
+            await bus.publishBatch(messages);
+            messages = [];
+            bytes = 0;
+          }
+        }
       }
     }
-    await publish();
+    if (messages.length > 0) await bus.publishBatch(messages);
     return count;
   };
 
   const work = async (): Promise<void> => {
+    // What arrives in one go is fanned out in one go.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.length > 0) {
       const batch = waiting.slice(0, batchEvents);
+      waiting = waiting.slice(batch.length);
       try {
         const deliveries = await fanOut(batch);
         for (const inHand of batch) inHand.ack();
@@ -79,7 +80,6 @@ export function openFanout({ endpoints, bus, hands, numbers, log }: FanoutOption
         log.warn({ err: error, events: batch.length }, 'events could not be fanned out, trying again');
         for (const inHand of batch) inHand.giveBack(retryMs);
       }
-      waiting = waiting.slice(batch.length);
     }
   };
 
@@ -87,7 +87,6 @@ export function openFanout({ endpoints, bus, hands, numbers, log }: FanoutOption
     take(message) {
       waiting.push(hands.take(message));
       working ??= work().finally(() => (working = undefined));
-      return waiting.length >= waitingEventsMax ? working : undefined;
     },
     async settled() {
       // What is under way takes along what came meanwhile.
@@ -96,27 +95,32 @@ export function openFanout({ endpoints, bus, hands, numbers, log }: FanoutOption
   };
 }
 
-/** `events.<integration>.<entity>.<action>` */
-const integrationOf = ({ subject }: StreamMessage): string => subject.split('.')[1] ?? '';
+function groupEvents(batch: readonly InHand[]): Map<string, Occurred[]> {
+  const byIntegration = new Map<string, Occurred[]>();
+  for (const { message } of batch) {
+    const occurred = readOccurred(message);
+    if (occurred === undefined) continue;
+    // `events.<integration>.<entity>.<action>`
+    const integration = message.subject.split('.')[1] ?? '';
+    const others = byIntegration.get(integration);
+    if (others === undefined) byIntegration.set(integration, [occurred]);
+    else others.push(occurred);
+  }
+  return byIntegration;
+}
 
-type Subscribers = Awaited<ReturnType<Endpoints['subscribersOf']>> extends Map<string, infer T> ? T : never;
-
-function* deliveriesOf(message: StreamMessage, subscribers: Subscribers): Generator<Delivery> {
-  const head = subscribers.length === 0 ? undefined : readEventHead(message.body);
-  if (head === undefined) return;
-  const event = { ...head, sequence: message.sequence };
-  for (const subscriber of subscribers) {
+/** Nearly always one epoch; two where the endpoint was disabled a moment ago. */
+function byEpoch(
+  subscriber: Parameters<typeof epochOf>[0],
+  events: readonly Occurred[],
+): Map<number, Occurrence[]> {
+  const epochs = new Map<number, Occurrence[]>();
+  for (const event of events) {
     const epoch = epochOf(subscriber, event);
     if (epoch === undefined) continue;
-    yield {
-      endpointId: subscriber._id,
-      epoch,
-      version: subscriber.version,
-      eventId: message.id,
-      sending: firstSending,
-      attempts: 0,
-      dueAtMs: 0,
-      body: message.body,
-    };
+    const others = epochs.get(epoch);
+    if (others === undefined) epochs.set(epoch, [event]);
+    else others.push(event);
   }
+  return epochs;
 }

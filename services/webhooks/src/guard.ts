@@ -16,11 +16,25 @@ export class TargetRefused extends Error {
 
 export type Guard = (url: string) => Promise<CheckedTarget>;
 
+/** Urls whose reading is remembered. What a name leads to is asked each time. */
+const urlsMax = 10_000;
+
 export function openGuard({ allowed, resolve }: { allowed: AllowList; resolve: Resolve }): Guard {
-  return async (url) => {
+  const targets = new Map<string, Target>();
+  /** Of addresses in urls: neither they nor the rules ever change. */
+  const literals = new Map<string, CheckedTarget>();
+
+  const read = (url: string): Target => {
+    const known = targets.get(url);
+    if (known !== undefined) return known;
     const target = readTarget(url);
     if ('refused' in target) throw new TargetRefused(target.refused);
-    const addresses = target.isLiteral ? [target.host] : await addressesOf(target.host, resolve);
+    if (targets.size >= urlsMax) targets.clear();
+    targets.set(url, target);
+    return target;
+  };
+
+  const check = (target: Target, addresses: readonly string[]): CheckedTarget => {
     const refusal = refuseAddresses(
       target,
       addresses.map((address) => ({ address, verdict: judgeAddress(address, allowed) })),
@@ -29,6 +43,17 @@ export function openGuard({ allowed, resolve }: { allowed: AllowList; resolve: R
     const [address] = addresses;
     if (address === undefined) throw new TargetRefused(`${target.host} does not resolve`);
     return { ...target, address };
+  };
+
+  return async (url) => {
+    const known = literals.get(url);
+    if (known !== undefined) return known;
+    const target = read(url);
+    if (!target.isLiteral) return check(target, await addressesOf(target.host, resolve));
+    const checked = check(target, [target.host]);
+    if (literals.size >= urlsMax) literals.clear();
+    literals.set(url, checked);
+    return checked;
   };
 }
 

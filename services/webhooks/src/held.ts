@@ -1,7 +1,7 @@
 // What is set aside for an endpoint: kept in the stream HELD, oldest first, under the epoch that it was meant
 // for. Entries of the present epoch wait for their turn; those of epochs that have ended are what was missed.
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
-import { heldId, heldSubject, readDelivery, subjectsOf, type Delivery } from './envelope.ts';
+import { heldId, heldSubject, readHeld, subjectsOf, type Delivery } from './envelope.ts';
 import { heldStream } from './streams.ts';
 
 export interface HeldEntry {
@@ -66,7 +66,7 @@ export function openHeld(bus: HeldBus): Held {
 }
 
 function entryOf(message: StoredMessage): HeldEntry | undefined {
-  const delivery = readDelivery(message);
+  const delivery = readHeld(message);
   return delivery === undefined ? undefined : { sequence: message.sequence, delivery };
 }
 

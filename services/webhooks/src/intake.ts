@@ -11,7 +11,7 @@ import type { StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Deliver } from './courier.ts';
 import type { Directory, Known } from './directory.ts';
-import { readDelivery, type Delivery } from './envelope.ts';
+import { unpackParcel, type Delivery } from './envelope.ts';
 import type { Hands, InHand } from './hands.ts';
 import type { Keepers } from './keepers.ts';
 import type { Lanes } from './lanes.ts';
@@ -30,7 +30,7 @@ export interface IntakeOptions {
 }
 
 const retryMs = 1_000;
-/** Deliveries whose endpoints are being looked up. */
+/** Parcels whose endpoints are being looked up. */
 const lookupsMax = 500;
 
 /** For the consumer of the stream: while the promise that it returns is open, no further message is taken. */
@@ -41,9 +41,8 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
   const send = async (inHand: InHand, delivery: Delivery): Promise<void> => {
     // Much may have happened while it waited for its turn.
     const known = directory.peek(delivery);
-    if (known === undefined) return lookUp(inHand, delivery);
+    if (known === undefined) return lookUp(inHand, [delivery]);
     if (known === null || !isOpenFor(known, delivery)) return route(inHand, delivery, known);
-    numbers.deliveryLag((Date.now() - inHand.message.storedAt.getTime()) / 1000);
     try {
       await deliver(known, delivery, undefined);
       // Known to be closed here means that something is held.
@@ -51,7 +50,7 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
       inHand.ack();
     } catch (error) {
       log.debug({ err: error, eventId: delivery.eventId }, 'a delivery was not finished here');
-      inHand.giveBack();
+      shelf.put(inHand, delivery);
     }
   };
 
@@ -68,27 +67,35 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
     if (!taken) shelf.put(inHand, delivery);
   };
 
-  const lookUp = async (inHand: InHand, delivery: Delivery): Promise<void> => {
+  const routeAll = (inHand: InHand, deliveries: readonly Delivery[], known: Known | null): void => {
+    numbers.deliveryLag((Date.now() - inHand.message.storedAt.getTime()) / 1000);
+    for (const delivery of deliveries) route(inHand, delivery, known);
+  };
+
+  const lookUp = async (inHand: InHand, deliveries: readonly [Delivery, ...Delivery[]]): Promise<void> => {
+    let known;
     try {
-      route(inHand, delivery, await directory.get(delivery));
+      known = await directory.get(deliveries[0]);
     } catch (error) {
-      log.warn({ err: error, endpoint: delivery.endpointId }, 'an endpoint could not be looked up');
-      inHand.giveBack(retryMs);
+      log.warn({ err: error, endpoint: deliveries[0].endpointId }, 'an endpoint could not be looked up');
+      for (const _ of deliveries) inHand.giveBack(retryMs);
+      return;
     }
+    routeAll(inHand, deliveries, known);
   };
 
   return (message) => {
-    const delivery = readDelivery(message);
-    if (delivery === undefined) {
-      message.term('not a delivery');
+    const [first, ...others] = unpackParcel(message);
+    if (first === undefined) {
+      message.term('not a parcel of deliveries');
       return undefined;
     }
-    const inHand = hands.take(message);
-    const known = directory.peek(delivery);
+    const inHand = hands.take(message, others.length + 1);
+    const known = directory.peek(first);
     if (known !== undefined) {
-      route(inHand, delivery, known);
+      routeAll(inHand, [first, ...others], known);
     } else {
-      const looking = lookUp(inHand, delivery).finally(() => lookups.delete(looking));
+      const looking = lookUp(inHand, [first, ...others]).finally(() => lookups.delete(looking));
       lookups.add(looking);
       if (lookups.size >= lookupsMax) return Promise.race(lookups);
     }

@@ -14,10 +14,11 @@ import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { bodyReader, invalidRequest } from './body.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
-import { deliveriesId, deliveriesSubject, readDelivery, readEventHead, type Message } from './envelope.ts';
+import { deliveriesOfEpoch, packParcels, unpackParcel, type Occurrence } from './envelope.ts';
 import type { Held } from './held.ts';
 import { endpointOf, json } from './management.ts';
 import { deliveriesStream } from './streams.ts';
+import { readOccurred } from './occurrence.ts';
 import { isMeantFor } from './subscription.ts';
 
 export interface ReplayOptions {
@@ -30,11 +31,6 @@ interface Span {
   /** Exclusive, as in listings. The moment of a disabling counts as after itself. */
   since: Date;
   until: Date;
-}
-
-interface Candidate {
-  eventId: string;
-  body: Uint8Array;
 }
 
 /** An event is stored after it occurred, by clocks of different machines. */
@@ -63,39 +59,30 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
   /** Everything is stored by the time it is counted: what was answered will be sent. */
   async function send(
     endpoint: Endpoint,
-    candidates: AsyncIterable<Candidate>,
+    candidates: AsyncIterable<Occurrence>,
     until: number,
   ): Promise<number> {
     const sending = randomBytes(8).toString('hex');
+    const to = { endpointId: endpoint._id, epoch: endpoint.epoch, version: endpoint.version, sending };
     const seen = new Set<string>();
-    let messages: Message[] = [];
+    let some: Occurrence[] = [];
     const publish = async (): Promise<void> => {
-      if (messages.length > 0) await bus.publishBatch(messages);
-      messages = [];
+      if (some.length > 0) await bus.publishBatch([...packParcels(to, some)]);
+      some = [];
       if (Date.now() > until) throw tooLong(seen.size);
     };
     for await (const { eventId, body } of candidates) {
-      const head = readEventHead(body);
-      if (head === undefined || !isMeantFor(endpoint, head) || seen.has(eventId)) continue;
+      const occurred = readOccurred({ id: eventId, sequence: 0, body });
+      if (occurred === undefined || !isMeantFor(endpoint, occurred) || seen.has(eventId)) continue;
       seen.add(eventId);
-      const delivery = {
-        endpointId: endpoint._id,
-        epoch: endpoint.epoch,
-        version: endpoint.version,
-        eventId,
-        sending,
-        attempts: 0,
-        dueAtMs: 0,
-        body,
-      };
-      messages.push({ subject: deliveriesSubject(delivery), id: deliveriesId(delivery), body });
-      if (messages.length >= batchMax) await publish();
+      some.push(occurred);
+      if (some.length >= batchMax) await publish();
     }
     await publish();
     return seen.size;
   }
 
-  async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<Candidate> {
+  async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<Occurrence> {
     for (const { epoch, at } of endpoint.disablings) {
       if (at >= span.since && at <= span.until) yield* missedIn(endpoint._id, epoch);
     }
@@ -103,25 +90,23 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
   }
 
   /** What is not yet set aside is still in the stream of deliveries, so that is read first. */
-  async function* missedIn(endpointId: string, epoch: number): AsyncGenerator<Candidate> {
-    const subject = `deliveries.${endpointId}.${epoch}.*`;
-    for await (const message of bus.readStream(deliveriesStream, { subject, from: { sequence: 1 } })) {
-      const delivery = readDelivery(message);
-      if (delivery !== undefined) yield delivery;
-    }
+  async function* missedIn(endpointId: string, epoch: number): AsyncGenerator<Occurrence> {
+    const reading = { subject: deliveriesOfEpoch(endpointId, epoch), from: { sequence: 1 } };
+    for await (const message of bus.readStream(deliveriesStream, reading)) yield* unpackParcel(message);
     for await (const { delivery } of held.readAll(endpointId, epoch)) yield delivery;
   }
 
-  async function* occurredIn(integration: string, { since, until }: Span): AsyncGenerator<Candidate> {
+  async function* occurredIn(integration: string, { since, until }: Span): AsyncGenerator<Occurrence> {
     const { lastSequence } = await bus.streamFacts(eventsStream);
     const reading = {
       subject: `events.${integration}.>`,
       from: { time: new Date(since.getTime() - clockSkewMs) },
     };
-    for await (const { id, body, sequence } of bus.readStream(eventsStream, reading)) {
-      if (sequence > lastSequence) return;
-      const at = Date.parse(readEventHead(body)?.timestamp ?? '');
-      if (at > since.getTime() && at <= until.getTime()) yield { eventId: id, body };
+    for await (const stored of bus.readStream(eventsStream, reading)) {
+      if (stored.sequence > lastSequence) return;
+      const occurred = readOccurred(stored);
+      const at = Date.parse(occurred?.timestamp ?? '');
+      if (occurred !== undefined && at > since.getTime() && at <= until.getTime()) yield occurred;
     }
   }
 }

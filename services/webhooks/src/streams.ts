@@ -14,7 +14,7 @@ const ackWaitMs = 4_000;
 export const streamSpecs = (replicas: number): StreamSpec[] => [
   {
     name: deliveriesStream,
-    description: 'One message per event and endpoint that is to be delivered',
+    description: 'What is to be delivered: events in parcels, each for one endpoint',
     subjects: ['deliveries.>'],
     retention: 'workqueue',
     discard: 'new',
@@ -51,7 +51,8 @@ export const fanoutConsumer: ConsumerSpec = {
   name: 'webhook-fanout',
   description: 'Turns events into deliveries',
   ackWaitMs,
-  ackPendingMax: 20_000,
+  // Events that are under way, over all replicas. None of them holds back its consumer otherwise.
+  ackPendingMax: 2_000,
   deliver: 'all',
 };
 

@@ -13,7 +13,8 @@ export interface OccurredEvent {
   timestamp: string;
   /** Its place in the event stream. */
   sequence: number;
-  data: unknown;
+  /** The endpoint that it says was disabled. */
+  aboutEndpoint: string | undefined;
 }
 
 export type Subscriber = Pick<
@@ -24,11 +25,10 @@ export type Subscriber = Pick<
 /** Kinds are compared, not the integration: whoever asks has looked the endpoints up by it. */
 export function isMeantFor(
   endpoint: Pick<Endpoint, '_id' | 'events'>,
-  event: Pick<OccurredEvent, 'event' | 'data'>,
-) {
-  if (!endpoint.events.some((kind) => kind === event.event)) return false;
+  { event, aboutEndpoint }: Pick<OccurredEvent, 'event' | 'aboutEndpoint'>,
+): boolean {
   // That an endpoint was disabled is news for the integration's others.
-  return event.event !== 'webhook.disabled' || !isAbout(event.data, endpoint._id);
+  return endpoint.events.some((kind) => kind === event) && aboutEndpoint !== endpoint._id;
 }
 
 /** The epoch under which the event goes out to the endpoint, or undefined if it does not. */
@@ -41,6 +41,3 @@ export function epochOf(endpoint: Subscriber, event: OccurredEvent): number | un
   const whileItWasActive = occurredAt >= endpoint.createdAt.getTime() && occurredAt <= last.at.getTime();
   return whileItWasActive ? last.epoch : undefined;
 }
-
-const isAbout = (data: unknown, endpointId: string): boolean =>
-  typeof data === 'object' && data !== null && 'webhookId' in data && data.webhookId === endpointId;

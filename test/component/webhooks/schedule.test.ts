@@ -25,9 +25,7 @@ function expectSchedule(hits: readonly Hit[], seconds: readonly number[]): void 
 const eventIds = (hits: readonly Hit[]) => hits.map(({ headers }) => headers['webhook-id']);
 
 describe.concurrent('the schedule', { timeout: 120_000 }, () => {
-  test('an endpoint that is dead from the start is hit ten times in 73 s, one event after the other, and disabled', async ({
-    expect,
-  }) => {
+  test('an endpoint that is dead from the start is hit ten times in 73 s, one event after the other, and disabled', async () => {
     await using receiver = await openReceiver(answer(500));
     await using witness = await openReceiver();
     const client = house.newClient();
@@ -77,9 +75,7 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
     expect(log.body.entities[1]?.['nextAttemptAt']).toEqual(expect.any(String));
   });
 
-  test('200 events during a one-second outage all arrive, and the endpoint stays enabled', async ({
-    expect,
-  }) => {
+  test('200 events during a one-second outage all arrive, and the endpoint stays enabled', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const webhook = await client.register(receiver.url);

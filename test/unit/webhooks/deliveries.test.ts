@@ -3,12 +3,12 @@ import type { LoggedAttempt } from '../../../services/webhooks/src/attemptlog.ts
 import { openCursor, sealCursor, type Cursor } from '../../../services/webhooks/src/cursor.ts';
 import { listAttempts, nextSince } from '../../../services/webhooks/src/deliveries.ts';
 
-const entry = (sequence: number, more: Partial<LoggedAttempt> = {}): LoggedAttempt => ({
-  sequence,
-  eventId: `e${sequence}`,
+const entry = (place: number, more: Partial<LoggedAttempt> = {}): LoggedAttempt => ({
+  place,
+  eventId: `e${place}`,
   event: 'supplier.created',
   attempt: 1,
-  at: new Date(sequence * 1_000).toISOString(),
+  at: new Date(place * 1_000).toISOString(),
   outcome: 'succeeded',
   responseStatus: 204,
   durationMs: 1,
@@ -17,8 +17,8 @@ const entry = (sequence: number, more: Partial<LoggedAttempt> = {}): LoggedAttem
   ...more,
 });
 
-const newestFirst = [5, 4, 3, 2, 1].map((sequence) =>
-  entry(sequence, sequence % 2 === 0 ? { outcome: 'failed', event: 'sync.completed' } : {}),
+const newestFirst = [5, 4, 3, 2, 1].map((place) =>
+  entry(place, place % 2 === 0 ? { outcome: 'failed', event: 'sync.completed' } : {}),
 );
 const start = { before: undefined, page: 1, limit: 2, sinceMs: null, outcome: null, event: null };
 const ids = (listed: { entities: { eventId: string }[] }): string[] =>
@@ -47,7 +47,7 @@ describe('the attempt log', () => {
   });
 
   it('does not show the place in the stream', () => {
-    expect(listAttempts(newestFirst, start).entities[0]).not.toHaveProperty('sequence');
+    expect(listAttempts(newestFirst, start).entities[0]).not.toHaveProperty('place');
   });
 });
 

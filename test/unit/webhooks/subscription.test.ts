@@ -18,7 +18,7 @@ const event = (more: Partial<OccurredEvent> = {}): OccurredEvent => ({
   event: 'supplier.created',
   timestamp: at(200),
   sequence: 11,
-  data: {},
+  aboutEndpoint: undefined,
   ...more,
 });
 
@@ -69,13 +69,13 @@ describe('an event is for', () => {
     [
       'others, where it says that an endpoint was disabled',
       subscriber(),
-      event({ event: 'webhook.disabled', data: { webhookId: 'wh_2' } }),
+      event({ event: 'webhook.disabled', aboutEndpoint: 'wh_2' }),
       0,
     ],
     [
       'not the disabled one itself',
       subscriber(),
-      event({ event: 'webhook.disabled', data: { webhookId: 'wh_1' } }),
+      event({ event: 'webhook.disabled', aboutEndpoint: 'wh_1' }),
       undefined,
     ],
   ] as const)('%s', (_name, endpoint, occurred, epoch) => {
