@@ -14,7 +14,7 @@ import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { baseSettings, ConfigError, readConfig } from './config/index.ts';
-import { openLog, type Log } from './log.ts';
+import { openLog, redactUrl, type Log } from './log.ts';
 
 /** Starts one thing and hands it over; `stopping` fires when the process is told to stop meanwhile. */
 export type Start = (stopping: AbortSignal) => Promise<AsyncDisposable>;
@@ -92,7 +92,7 @@ async function within(limitMs: number, release: PromiseLike<void>): Promise<void
 }
 
 const explain = (name: string, error: ConfigError): string =>
-  `${name} cannot start:\n${error.message.replaceAll(/^/gm, '  ')}\n`;
+  `${name} cannot start:\n${redactUrl(error.message).replaceAll(/^/gm, '  ')}\n`;
 
 /** A wrong level is the service's to complain about, together with its other settings. */
 function logLevel(): string {

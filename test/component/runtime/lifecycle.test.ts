@@ -120,12 +120,12 @@ describe('a running process', () => {
 });
 
 describe('a starting process', () => {
-  it('prints wrong settings plainly, and fails', async () => {
+  it('prints wrong settings plainly, but no password, and fails', async () => {
     const life = begin('has wrong settings');
     await expect(life.exit).resolves.toStrictEqual(failed);
     expect(life.output).toStrictEqual({
       stdout: '',
-      stderr: 'catalog cannot start:\n  PORT: expected an integer\n  NAME: expected text\n',
+      stderr: 'catalog cannot start:\n  PORT: expected an integer\n  URL: no mongodb://***@db\n',
     });
   });
 

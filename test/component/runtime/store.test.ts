@@ -201,6 +201,7 @@ describe('indexes', () => {
     ['another expiry', expiry, { ...expiry, expireAfterSeconds: 60 }],
     ['no expiry', expiry, { name: 'expiry', key: { at: 1 } }],
     ['uniqueness', order, { ...order, unique: true }],
+    ['every document in it', unique, { name: 'number', key: { number: 1 }, unique: true }],
     ['another filter', partial, { ...partial, partialFilterExpression: { open: false } }],
   ])('with %s under the same name are refused, and nothing is touched', async (_what, stored, wanted) => {
     const name = freshName();

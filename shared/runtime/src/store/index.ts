@@ -120,7 +120,7 @@ async function answered({ firstAnswer }: Pulse, signal: AbortSignal | undefined)
 
 function wrongUrl(error: unknown): ConfigError {
   const reason = error instanceof Error ? error.message : String(error);
-  return new ConfigError([`MONGODB_URL: ${redactUrl(reason)}`], { cause: error });
+  return new ConfigError([`MONGODB_URL: ${reason}`], { cause: error });
 }
 
 /** The driver says goodbye to the server, which takes long where the server stands still. */

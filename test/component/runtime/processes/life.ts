@@ -50,7 +50,8 @@ const lives: Record<string, { start: Start; deadlines?: Deadlines }> = {
       ),
   },
   'has wrong settings': {
-    start: () => Promise.reject(new ConfigError(['PORT: expected an integer', 'NAME: expected text'])),
+    start: () =>
+      Promise.reject(new ConfigError(['PORT: expected an integer', 'URL: no mongodb://root:hunter2@db'])),
   },
   'fails half-way': {
     async start() {
