@@ -55,7 +55,7 @@ export const storeSettings = {
   }),
   MONGODB_POOL_SIZE: Type.Integer({
     description: 'How many connections to MongoDB one process opens at most.',
-    default: 32,
+    default: 16,
     minimum: 1,
     maximum: 1_000,
   }),

@@ -50,7 +50,7 @@ export async function openStore({
   url,
   database: name,
   log,
-  poolSize = 32,
+  poolSize = 16,
   signal,
 }: StoreOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
