@@ -8,6 +8,7 @@ import { takeLock } from './process/lock.ts';
 import { findPort } from './process/port.ts';
 import { changeFacts, readFacts, type StackFacts } from './stack/facts.ts';
 import { explainFailure, StartFailure } from './stack/failure.ts';
+import { lockOf } from './stack/folder.ts';
 import { mainOf, repositoryFolder, serviceNames, type Service, type Settings } from './stack/services.ts';
 
 const folder = join(repositoryFolder, '.local');
@@ -55,7 +56,7 @@ async function run(service: Service): Promise<number> {
 
 function findStack(): StackFacts {
   const facts = readFacts(folder);
-  using unused = takeLock(join(folder, 'stack.lock'));
+  using unused = takeLock(lockOf(folder));
   if (facts === undefined || unused !== undefined) {
     throw new StartFailure('There is no local stack to add a replica to: run npm start first.');
   }

@@ -54,6 +54,7 @@ export async function startProgram(context: RowContext, spec: ProgramSpec): Prom
       ...spec,
       backoff,
       onLine: (line) => log.write(line),
+      onStopped: () => log[Symbol.dispose](),
       onStart: (pid) => {
         ledger.enter(spec.name, pid, spec.stopSignal);
         onChange();

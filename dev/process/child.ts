@@ -38,6 +38,8 @@ export interface ChildSpec {
   onLine?: (line: string) => void;
   onStart?: (pid: number) => void;
   onDeath?: (death: Death) => void;
+  /** It is stopped for good, or was never up. */
+  onStopped?: () => void;
 }
 
 export interface Death {
@@ -135,11 +137,13 @@ class SupervisedChild implements Child {
     clearTimeout(this.#retry);
     this.#state = 'stopped';
     const pid = this.pid();
-    if (pid === undefined) return;
-    sendSignal(pid, stopSignal);
-    const overdue = setTimeout(() => sendSignal(pid, 'SIGKILL'), stopWithinMs);
-    await this.#exit;
-    clearTimeout(overdue);
+    if (pid !== undefined) {
+      sendSignal(pid, stopSignal);
+      const overdue = setTimeout(() => sendSignal(pid, 'SIGKILL'), stopWithinMs);
+      await this.#exit;
+      clearTimeout(overdue);
+    }
+    this.#spec.onStopped?.();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -159,6 +163,7 @@ class SupervisedChild implements Child {
       if (isFirst) this.#state = 'stopped';
       if (this.pid() !== undefined) await this.kill();
       else if (!isFirst && wanted) this.#died(messageOf(error));
+      if (isFirst) this.#spec.onStopped?.();
       throw error;
     }
   }

@@ -1,5 +1,8 @@
 // What a child process says, kept in a file that cannot grow without bound: when it is full it becomes
 // NAME.1 and a new one begins, so that the last `bytesMax` are always there.
+//
+// Lines are written some at a time: a service under load says thousands a second, and each write is a call
+// to the system in a process that has others to look after.
 import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -9,33 +12,47 @@ export interface LogFile extends Disposable {
 }
 
 const bytesMaxDefault = 10 * 1024 * 1024;
+const pendingLengthMax = 64 * 1024;
+const flushAfterMs = 100;
 
 export function openLogFile(path: string, bytesMax = bytesMaxDefault): LogFile {
   mkdirSync(dirname(path), { recursive: true });
-  let file = openSync(path, 'a');
+  let file: number | undefined = openSync(path, 'a');
   let bytes = statSync(path).size;
-  let broken = false;
-  const turnOver = (): void => {
-    closeSync(file);
+  let pending = '';
+  let timer: NodeJS.Timeout | undefined;
+
+  const turnOver = (full: number): void => {
+    closeSync(full);
+    file = undefined;
     renameSync(path, `${path}.1`);
     file = openSync(path, 'a');
     bytes = 0;
   };
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const text = pending;
+    pending = '';
+    if (file === undefined || text === '') return;
+    try {
+      bytes += writeSync(file, text);
+      if (bytes > bytesMax) turnOver(file);
+    } catch {
+      // A full disk must not take down what it reports about; these lines are lost.
+    }
+  };
   return {
     path,
     write(line) {
-      if (broken) return;
-      try {
-        bytes += writeSync(file, `${line}\n`);
-        if (bytes > bytesMax) turnOver();
-      } catch {
-        // A full disk must not take down what it reports about; the rest of the log is lost.
-        broken = true;
-      }
+      pending += `${line}\n`;
+      if (pending.length > pendingLengthMax) flush();
+      else timer ??= setTimeout(flush, flushAfterMs);
     },
     [Symbol.dispose]() {
-      broken = true;
-      closeSync(file);
+      flush();
+      if (file !== undefined) closeSync(file);
+      file = undefined;
     },
   };
 }

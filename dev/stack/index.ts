@@ -6,15 +6,12 @@ import type { Environment } from '../engines/environment.ts';
 import { startEngines, type Engines } from '../engines/index.ts';
 import { openProgress, type Progress } from '../engines/progress.ts';
 import { sendSignal } from '../process/identity.ts';
-import { endLeftovers, openLedger, type Ledger } from '../process/ledger.ts';
-import { lockOwner, takeLock } from '../process/lock.ts';
-import { findPort, isPortFree } from '../process/port.ts';
 import { messageOf } from '../process/words.ts';
 import { openBulletin, pidsOf, type Bulletin, type FixedFacts } from './bulletin.ts';
-import { readFacts, removeFacts, type Pids } from './facts.ts';
+import type { Pids } from './facts.ts';
 import { StartFailure } from './failure.ts';
-import { startFleet, type Fleet, type FleetOptions } from './fleet.ts';
-import { openDamper, readLine } from './lines.ts';
+import { startFleet, type Fleet } from './fleet.ts';
+import { chooseGatewayPort, takeFolder } from './folder.ts';
 import { waitUntilReady } from './readiness.ts';
 import { openSecrets } from './secrets.ts';
 import {
@@ -25,6 +22,7 @@ import {
   type Service,
   type Settings,
 } from './services.ts';
+import { openWatch } from './watch.ts';
 
 export type { Service } from './services.ts';
 
@@ -68,7 +66,6 @@ export interface Stack extends AsyncDisposable {
 }
 
 const readyWithinMs = 60_000;
-const sameWordsAgainMs = 10_000;
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { environment = process.env, signal, fresh = false, temporary = false, replicas = {} } = options;
@@ -76,24 +73,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const logFolder = join(folder, 'logs');
   await using starting = new AsyncDisposableStack();
   const progress = starting.use(openProgress(options.say ?? (() => undefined)));
-  const ledger = await takeFolder(folder, progress, starting);
+  const ledger = await takeFolder(folder, (line) => progress.say(line), starting);
   const gatewayPort = await chooseGatewayPort(environment);
   const secrets = openSecrets(folder, environment);
 
   let bulletin: Bulletin | undefined;
-  const onChange = (): void => bulletin?.changed();
-  const engines = starting.use(
-    await startEngines({
-      dataFolder: join(folder, 'data'),
-      logFolder,
-      environment,
-      fresh,
-      temporary,
-      signal,
-      onChange,
-      say: (line) => progress.say(line),
-    }),
-  );
+  const shared = { environment, logFolder, onChange: (): void => bulletin?.changed() };
+  const say = (line: string): void => progress.say(line);
+  const dataFolder = join(folder, 'data');
+  const engines = starting.use(await startEngines({ ...shared, dataFolder, fresh, temporary, signal, say }));
   const addresses: Addresses = {
     nats: engines.nats.url,
     natsMonitor: engines.nats.monitorUrl ?? environment['NATS_MONITOR_URL'],
@@ -103,20 +91,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   const settings = settingsOf(addresses, secrets, environment);
   const watch = openWatch(progress);
-  const fleet = starting.use(
-    await startFleet({
-      replicas,
-      settings,
-      mainOf: options.mainOf ?? mainOf,
-      environment,
-      logFolder,
-      ledger,
-      onChange,
-      ...watch.listeners,
-    }),
-  );
+  const programs = { replicas, settings, mainOf: options.mainOf ?? mainOf };
+  const fleet = starting.use(await startFleet({ ...shared, ...programs, ...watch.listeners, ledger }));
   const gateway = `http://127.0.0.1:${gatewayPort}`;
-  await Promise.race([watch.failed, untilReady(gateway, progress, signal)]);
+  await untilReady(gateway, progress, [watch.failed, ...(signal === undefined ? [] : [signal])]);
   watch.started();
 
   const fixed = fixedFacts({ gateway, addresses, settings, authSecret: secrets.authSecret, environment });
@@ -126,88 +104,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return openControls({ fixed, fleet, engines, logFolder, release: starting.move() });
 }
 
-/** The folder is ours from here on, and nothing of a stack that was killed runs any more. */
-async function takeFolder(
-  folder: string,
-  progress: Progress,
-  starting: AsyncDisposableStack,
-): Promise<Ledger> {
-  const path = join(folder, 'stack.lock');
-  const lock = takeLock(path);
-  if (lock === undefined) {
-    const where = readFacts(folder)?.gateway ?? 'starting';
-    throw new StartFailure(
-      `A local stack is running already (process ${lockOwner(path) ?? '?'}, ${where}).\n` +
-        'Stop it with Ctrl-C in its terminal, or use it: npm run service adds a replica to it.',
-    );
-  }
-  starting.use(lock);
-  removeFacts(folder);
-  const ended = await endLeftovers(join(folder, 'services.json'));
-  if (ended.length > 0) progress.say(`ended what a killed stack left behind: ${ended.join(', ')}`);
-  const ledger = openLedger(join(folder, 'services.json'));
-  starting.defer(() => ledger.close());
-  return ledger;
-}
-
-/** Looked at before anything is started, which may take minutes. */
-async function chooseGatewayPort(environment: Environment): Promise<number> {
-  const text = environment['GATEWAY_PORT'] || '8080';
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535))
-    throw new StartFailure(`GATEWAY_PORT: expected a port from 0 to 65535, got "${text}".`);
-  if (port === 0) return findPort();
-  if (await isPortFree(port, environment['GATEWAY_HOST'] || '127.0.0.1')) return port;
-  throw new StartFailure(
-    `Port ${port} is taken. Stop what listens there, or take another one: GATEWAY_PORT=${port + 1} npm start`,
-  );
-}
-
-/** Tells the terminal what goes wrong, and fails the start when a service dies before the stack was ever ready. */
-function openWatch(progress: Progress) {
-  const isNews = openDamper(sameWordsAgainMs);
-  const failure = Promise.withResolvers<never>();
-  // It may be settled before anybody waits for it.
-  failure.promise.catch(() => undefined);
-  let isStarted = false;
-  const listeners: Pick<FleetOptions, 'onTrouble' | 'onDeath'> = {
-    onTrouble(name, { text }) {
-      const words = `${name}: ${text}`;
-      if (isStarted && isNews(words)) progress.say(words);
-    },
-    onDeath(name, how, againInMs, lastLines) {
-      if (isStarted) {
-        const then = againInMs === undefined ? 'it is held' : `starting it again in ${againInMs} ms`;
-        progress.say(`${name} died (${how}); ${then}`);
-      } else failure.reject(new StartFailure(explainDeath(name, how, lastLines)));
-    },
-  };
-  return {
-    listeners,
-    failed: failure.promise,
-    started() {
-      isStarted = true;
-    },
-  };
-}
-
-function explainDeath(name: string, how: string, lastLines: readonly string[]): string {
-  const words = lastLines.map((line) => readLine(line)).filter(({ isTrouble }) => isTrouble);
-  const told = words.slice(-12).map(({ text }) => text);
-  return [`The service ${name} does not start (${how}).`, ...told].join('\n');
-}
-
-async function untilReady(
-  gateway: string,
-  progress: Progress,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function untilReady(gateway: string, progress: Progress, ends: readonly AbortSignal[]): Promise<void> {
+  const signal = AbortSignal.any([...ends]);
   try {
     await progress.during('waiting until every service is ready', (note) =>
       waitUntilReady(gateway, { withinMs: readyWithinMs, signal, onWait: note }),
     );
   } catch (error) {
-    signal?.throwIfAborted();
+    // Its reason is a service that died, or whoever told us to stop.
+    signal.throwIfAborted();
     throw new StartFailure(`The stack does not become ready: ${messageOf(error)}`);
   }
 }

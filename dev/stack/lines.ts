@@ -8,10 +8,13 @@ export interface LogLine {
 
 /** What a person wants to know of a line beside its words; the rest stands in the log. */
 const telling = ['method', 'route', 'subject', 'stream', 'status', 'code'];
+const interesting = /"level":"(?:warn|error|fatal)"|"metrics":"/;
 const troubles = new Set(['warn', 'error', 'fatal']);
 
 /** A line that is no log line is trouble: a setting that is wrong, or a crash. */
 export function readLine(text: string): LogLine {
+  // A service under load says thousands of lines a second, and hardly any of them is of interest here.
+  if (text.startsWith('{') && !interesting.test(text)) return { text, isTrouble: false };
   const fields = parse(text);
   if (fields === undefined) return { text, isTrouble: text.trim() !== '' };
   const { level, msg, metrics, err } = fields;

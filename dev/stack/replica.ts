@@ -57,6 +57,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       }
       if (line.isTrouble) onTrouble(name, line);
     },
+    onStopped: () => log[Symbol.dispose](),
     onStart(pid) {
       ledger.enter(name, pid);
       onChange();

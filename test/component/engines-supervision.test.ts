@@ -139,10 +139,13 @@ describe('a log file', () => {
   it('is turned over when it is full, so that it never takes more than twice its bound', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'logs', 'worker.log');
-    using log = openLogFile(path, 100);
-    for (let line = 0; line < 25; line += 1) log.write(`line ${String(line).padStart(3, '0')}`);
+    {
+      using log = openLogFile(path, 100 * 1024);
+      for (let line = 0; line < 3_000; line += 1) log.write(`line ${line} ${'x'.repeat(90)}`);
+    }
     const [now, before] = [await readFile(path, 'utf8'), await readFile(`${path}.1`, 'utf8')];
-    expect(now).toBe('line 024\n');
-    expect(before.length).toBe(108);
+    expect(before.length + now.length).toBeLessThan(2 * (100 + 64) * 1024);
+    expect(now).toMatch(/^line \d+ x/);
+    expect(now.trimEnd().split('\n').at(-1)).toMatch(/^line 2999 /);
   });
 });

@@ -1,0 +1,47 @@
+// What a stack has to itself while it runs: its folder and its port.
+import { join } from 'node:path';
+import type { Environment } from '../engines/environment.ts';
+import { endLeftovers, openLedger, type Ledger } from '../process/ledger.ts';
+import { lockOwner, takeLock } from '../process/lock.ts';
+import { findPort, isPortFree } from '../process/port.ts';
+import { readFacts, removeFacts } from './facts.ts';
+import { StartFailure } from './failure.ts';
+
+export const lockOf = (folder: string): string => join(folder, 'stack.lock');
+
+/** The folder is ours from here on, and nothing of a stack that was killed runs any more. */
+export async function takeFolder(
+  folder: string,
+  say: (line: string) => void,
+  starting: AsyncDisposableStack,
+): Promise<Ledger> {
+  const lock = takeLock(lockOf(folder));
+  if (lock === undefined) {
+    const where = readFacts(folder)?.gateway ?? 'starting';
+    throw new StartFailure(
+      `A local stack is running already (process ${lockOwner(lockOf(folder)) ?? '?'}, ${where}).\n` +
+        'Stop it with Ctrl-C in its terminal, or use it: npm run service adds a replica to it.',
+    );
+  }
+  starting.use(lock);
+  removeFacts(folder);
+  const path = join(folder, 'services.json');
+  const ended = await endLeftovers(path);
+  if (ended.length > 0) say(`ended what a killed stack left behind: ${ended.join(', ')}`);
+  const ledger = openLedger(path);
+  starting.defer(() => ledger.close());
+  return ledger;
+}
+
+/** Looked at before anything is started, which may take minutes. */
+export async function chooseGatewayPort(environment: Environment): Promise<number> {
+  const text = environment['GATEWAY_PORT'] || '8080';
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535))
+    throw new StartFailure(`GATEWAY_PORT: expected a port from 0 to 65535, got "${text}".`);
+  if (port === 0) return findPort();
+  if (await isPortFree(port, environment['GATEWAY_HOST'] || '127.0.0.1')) return port;
+  throw new StartFailure(
+    `Port ${port} is taken. Stop what listens there, or take another one: GATEWAY_PORT=${port + 1} npm start`,
+  );
+}
