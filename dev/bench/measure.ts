@@ -4,7 +4,7 @@
 export interface Contender {
   name: string;
   /** Builds what one turn needs, outside the measured time, and returns what is measured. */
-  prepare(turn: number): Promise<() => Promise<unknown>> | (() => Promise<unknown>);
+  prepare: (turn: number) => Promise<() => Promise<unknown>> | (() => Promise<unknown>);
 }
 
 export interface Figures {

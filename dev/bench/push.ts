@@ -10,6 +10,7 @@ import { compare, inLanes, reportLine, type Contender } from './measure.ts';
 const path = '/api/v1/integration/suppliers';
 const turns = 15;
 const pushesPerLane = 3;
+const name = (): string => randomBytes(6).toString('hex');
 
 export async function benchPushes(
   stack: Stack,
@@ -19,7 +20,6 @@ export async function benchPushes(
 ): Promise<void> {
   for (const lanes of [1, 4]) {
     const pushes = lanes * pushesPerLane;
-    const name = (): string => randomBytes(6).toString('hex');
     const fresh = () => Array.from({ length: pushes }, () => makeItems(name()));
     const known = Array.from({ length: pushes }, () => pushBody(makeItems(name())));
     for (const body of known) await client.post(path, body);

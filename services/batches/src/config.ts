@@ -5,6 +5,12 @@ import { Type, type Static } from 'typebox';
 export const BatchesConfig = Type.Object({
   ...baseSettings,
   ...storeSettings,
+  PUSHES_AT_ONCE_MAX: Type.Integer({
+    description: 'How many pushes one process carries out at once; others wait for their turn.',
+    default: 8,
+    minimum: 1,
+    maximum: 1_000,
+  }),
   REQUESTS_IN_FLIGHT_MAX: Type.Integer({
     description: 'How many requests one process works on at once; beyond that it answers that it is busy.',
     default: 64,

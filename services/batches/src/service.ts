@@ -54,6 +54,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
       log,
       kinds: [batches],
       streamReplicas: config.STREAM_REPLICAS,
+      pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,
       now,
       onStage,
     }),

@@ -54,6 +54,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       log,
       kinds: [suppliers, products],
       streamReplicas: config.STREAM_REPLICAS,
+      pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,
       now,
       onStage,
     }),

@@ -26,7 +26,6 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
     internalIdOf(kind.idPrefix, integration, externalId),
   );
   await engine.reach('before-entry');
-
   const run = newRun(engine, of, { integration, records, rejected, drafting });
   const written =
     records.length === 0 ? nothingWritten : await writeRecords(engine, run, reference?.found ?? new Map());

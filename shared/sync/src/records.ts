@@ -93,7 +93,11 @@ export function openRecords(store: Store, collection: string): Records {
     async touch(known, { at }) {
       if (known.length === 0) return;
       const ids = byId(known).map(({ record }) => record.internalId);
-      await records.updateMany({ _id: { $in: ids } }, { $max: { lastSyncedAt: at } });
+      // Whoever was stamped later meanwhile is left alone: of many pushes at once, only the last need write.
+      await records.updateMany(
+        { _id: { $in: ids }, lastSyncedAt: { $lt: at } },
+        { $set: { lastSyncedAt: at } },
+      );
     },
 
     async trace(internalIds) {

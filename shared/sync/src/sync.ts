@@ -1,7 +1,7 @@
 // Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a
 // dead process left.
 import { randomUUID } from 'node:crypto';
-import { eventsStreamSpec, type ListingEntity } from '@integration-sync/contracts';
+import { eventsStreamSpec, Failure, type ListingEntity } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
@@ -10,6 +10,7 @@ import { steadyClock } from './clock.ts';
 import { openDrafts, type DraftDocument } from './drafts.ts';
 import type { Engine, KindEngine, Stage } from './engine.ts';
 import { fieldReader } from './fields.ts';
+import { openGate } from './gate.ts';
 import { openHeads } from './heads.ts';
 import { answerRuns, listRuns, openRuns, type OpenRunSource } from './history.ts';
 import { journalIndexes, openJournal } from './journal.ts';
@@ -31,6 +32,8 @@ export interface SyncOptions {
   kinds: readonly Kind[];
   /** How many servers keep a copy of the event stream. */
   streamReplicas: number;
+  /** How many pushes this process carries out at once; others wait for their turn. */
+  pushesAtOnceMax: number;
   now?: (() => number) | undefined;
   /** Called at the places at which a test may stop the process. */
   onStage?: ((stage: Stage) => Promise<void>) | undefined;
@@ -85,13 +88,19 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     if (found === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
     return found;
   };
+  const gate = openGate(options.pushesAtOnceMax);
   const listing = { store, heads, cursorKey };
   const runs = openRuns(store, names.journal);
   const open = opening.move();
   return {
     push(kind) {
       const of = engineOf(kind);
-      return answering((request) => push(engine, of, request));
+      return answering((request) =>
+        gate.pass(() => {
+          refuseIfUnawaited(request);
+          return push(engine, of, request);
+        }),
+      );
     },
     list: (kind) => answering(openListing(listing, recordListing(kind))),
     listDrafts(kind) {
@@ -136,6 +145,12 @@ const draftListing = (collection: string): ListingRule<DraftDocument> => ({
   fields: ['entry'],
   entityOf: ({ entry }) => entry,
 });
+
+/** It waited for its turn longer than its caller did for the answer. */
+function refuseIfUnawaited({ deadline }: BusRequest): void {
+  if (Date.now() <= deadline) return;
+  throw new Failure('timeout', 'The push had to wait too long for its turn; nothing of it was written.');
+}
 
 /** The database's own errors become the failure that the caller is told. */
 const answering =

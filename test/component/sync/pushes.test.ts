@@ -309,16 +309,17 @@ describe('a push', () => {
   });
 });
 
+const product = (externalId: string, supplierExternalId?: unknown) => ({
+  externalId,
+  name: 'P',
+  supplierExternalId,
+});
+
 describe('a product', () => {
   it('may point at a supplier that is there, of its own integration, and at no other', async () => {
     const [caller, other] = [world.caller(), world.caller()];
     await caller.push('suppliers', [supplier('s 1')]);
     await other.push('suppliers', [supplier('theirs')]);
-    const product = (externalId: string, supplierExternalId?: unknown) => ({
-      externalId,
-      name: 'P',
-      supplierExternalId,
-    });
     const answer = await caller.push('products', [
       product('a', 's 1'),
       product('b', 'S 1'),
@@ -348,11 +349,10 @@ describe('a product', () => {
   it('changes its supplier, keeps it, and loses it', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s1'), supplier('s2')]);
-    const product = { externalId: 'p', name: 'P' };
-    await caller.push('products', [{ ...product, supplierExternalId: 's1' }]);
-    await caller.push('products', [product]);
-    await caller.push('products', [{ ...product, supplierExternalId: 's2' }]);
-    await caller.push('products', [{ ...product, supplierExternalId: null }]);
+    await caller.push('products', [product('p', 's1')]);
+    await caller.push('products', [product('p')]);
+    await caller.push('products', [product('p', 's2')]);
+    await caller.push('products', [product('p', null)]);
     const events = (await eventsAfter(caller, 5)).filter(({ body }) => body.event === 'product.updated');
     expect(events.map(({ body }) => body.data)).toEqual([
       expect.objectContaining({ changedFields: ['supplierExternalId'] }),

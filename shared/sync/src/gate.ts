@@ -1,0 +1,37 @@
+// Lets a bounded number of pushes write at once; the others wait for their turn, in the order in which they
+// came. The database does not get faster by being asked everything at the same time, only fuller.
+export interface Gate {
+  pass<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function openGate(insideMax: number): Gate {
+  const waiting: (() => void)[] = [];
+  let inside = 0;
+
+  const enter = (): Promise<void> => {
+    if (inside < insideMax) {
+      inside += 1;
+      return Promise.resolve();
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push(resolve);
+    return promise;
+  };
+  /** Whoever leaves hands its place to the next. */
+  const leave = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) inside -= 1;
+    else next();
+  };
+
+  return {
+    async pass(work) {
+      await enter();
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
+    },
+  };
+}
