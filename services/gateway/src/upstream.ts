@@ -15,14 +15,18 @@ export interface Upstream extends AsyncDisposable {
 /** More than the headers of an HTTP request can be. */
 const headerBytesMax = 64 * 1024;
 
+/** It answers nothing over the bus, but `nats micro ls` should list its replicas beside the others. */
+const identity = { service: 'gateway', version: '1.0.0', description: 'The public interface' };
+
 const firstConnectMs = 2_000;
 
 export async function openUpstream(options: { url: string; log: Log }): Promise<Upstream> {
   let bus: Bus | undefined;
   let released = false;
   const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {
-    if (released) await opened[Symbol.asyncDispose]();
-    else bus = opened;
+    if (released) return opened[Symbol.asyncDispose]();
+    bus = opened;
+    await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
   });
   opening.catch((error: unknown) => options.log.error({ err: error }, 'the bus cannot be opened'));
   const patience = new AbortController();

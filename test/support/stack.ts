@@ -1,0 +1,61 @@
+// A whole system of one test file's own: real processes, engines in a temporary folder, HTTP from outside.
+// Every client is an integration that no other test knows. Wire shapes are written out where they are expected.
+import { randomUUID } from 'node:crypto';
+import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';
+import { temporaryFolder } from './folder.ts';
+
+export async function startTestStack(
+  options: Pick<StackOptions, 'replicas' | 'environment'> = {},
+): Promise<Stack> {
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(await temporaryFolder());
+  const stack = starting.use(
+    await startStack({
+      ...options,
+      environment: { ...process.env, GATEWAY_PORT: '0', ...options.environment },
+      folder: folder.path,
+      temporary: true,
+    }),
+  );
+  const release = starting.move();
+  return Object.assign(stack, { [Symbol.asyncDispose]: () => release.disposeAsync() });
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+export interface Client {
+  readonly integration: string;
+  get(path: string): Promise<Answer>;
+  post(path: string, body: unknown): Promise<Answer>;
+  send(method: string, path: string, body?: unknown): Promise<Answer>;
+}
+
+/** A path is one below `/api/v1/integration`, or, as `Link` has it, a whole one. */
+export function openClient(stack: Stack, integration = `test-${randomUUID()}`): Client {
+  const authorization = `Bearer ${stack.token({ integration })}`;
+  const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const url = path.startsWith('/api/') ? path : `/api/v1/integration${path}`;
+    const response = await fetch(`${stack.gateway}${url}`, {
+      method,
+      headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(35_000),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+    };
+  };
+  return {
+    integration,
+    send,
+    get: (path) => send('GET', path),
+    post: (path, body) => send('POST', path, body),
+  };
+}

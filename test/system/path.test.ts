@@ -1,0 +1,246 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Stack } from '@integration-sync/dev/stack';
+import { openReceiver } from '../support/receiver.ts';
+import { openClient, startTestStack } from '../support/stack.ts';
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startTestStack({ replicas: { catalog: 2, webhooks: 2 } });
+});
+afterAll(async () => stack[Symbol.asyncDispose]());
+
+// Setup: an integrator who has just been given a token, and another one whose records must not be touched.
+// Timeline: webhook, supplier, product, batch with a draft, listings, the same again, a change.
+// What this proves: the documented flow works from outside, to the key, through every service, and nobody else
+// sees anything of it.
+it('takes an integrator from a token to signed deliveries', async () => {
+  const acme = openClient(stack);
+  const bystander = openClient(stack);
+  await using receiver = await openReceiver();
+
+  const registered = await acme.post('/webhook-events', {
+    url: receiver.url,
+    events: ['supplier.created', 'supplier.updated', 'batch.created', 'dds.created', 'sync.completed'],
+  });
+  expect(registered.status).toBe(201);
+  expect(Object.keys(registered.body)).toEqual(['id', 'url', 'events', 'active', 'secret', 'createdAt']);
+  const { id, secret } = registered.body as { id: string; secret: string };
+  expect(registered.headers.get('location')).toBe(`/api/v1/integration/webhook-events/${id}`);
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+
+  const supplier = { externalId: 'SUP-001', name: 'Nordic Timber AB', country: 'se' };
+  const suppliers = await acme.post('/suppliers', { suppliers: [supplier, { externalId: 'SUP-002' }] });
+  expect(suppliers.status).toBe(200);
+  expect(suppliers.headers.get('x-sync-id')).toMatch(/^[\w-]+$/);
+  const [created] = (suppliers.body as { records: { internalId: string }[] }).records;
+  expect(suppliers.body).toEqual({
+    success: false,
+    created: 1,
+    updated: 0,
+    errors: [{ externalId: 'SUP-002', error: 'Supplier name is required' }],
+    records: [
+      { externalId: 'SUP-001', internalId: expect.stringMatching(/./), status: 'CREATED' },
+      { externalId: 'SUP-002', internalId: '', status: 'ERROR' },
+    ],
+  });
+
+  const products = await acme.post('/products', {
+    products: [
+      { externalId: 'P-1', name: 'Oak', hsCode: '4407.91', country: 'SE', supplierExternalId: 'SUP-001' },
+      { externalId: 'P-2', name: 'Ash', supplierExternalId: 'SUP-404' },
+    ],
+  });
+  expect(products.body).toMatchObject({
+    created: 1,
+    errors: [
+      { externalId: 'P-2', error: 'Supplier with externalId "SUP-404" not found. Sync suppliers first.' },
+    ],
+  });
+
+  const batches = await acme.post('/batches', {
+    autoCreateDDS: true,
+    batches: [
+      { externalId: 'B-1', productExternalId: 'P-1', batchNumber: 'LOT-1', quantity: 5, unit: 'kg' },
+      { externalId: 'B-2', productExternalId: 'P-404', batchNumber: 'LOT-2' },
+    ],
+  });
+  expect(batches.status).toBe(200);
+  expect(batches.body).toMatchObject({
+    success: false,
+    created: 1,
+    errors: [{ externalId: 'B-2', error: 'Product with externalId "P-404" not found. Sync products first.' }],
+  });
+  const [draft] = (batches.body as { ddsCreated: Record<string, unknown>[] }).ddsCreated;
+  expect(draft).toEqual({
+    ddsId: expect.any(String),
+    batchExternalId: 'B-1',
+    batchInternalId: expect.any(String),
+    status: 'DRAFT',
+    hsCode: '4407.91',
+    countryOfProduction: 'SE',
+    quantity: 5,
+    unit: 'kg',
+    referenceNumber: null,
+    verificationNumber: null,
+    missing: expect.arrayContaining(['referenceNumber', 'verificationNumber']),
+  });
+
+  const listed = await acme.get('/batches');
+  expect(listed.body).toEqual({
+    entities: [
+      {
+        externalId: 'B-1',
+        internalId: draft?.['batchInternalId'],
+        name: 'LOT-1',
+        syncStatus: 'SYNCED',
+        lastSyncedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      },
+    ],
+    total: 1,
+    page: 1,
+    limit: 50,
+  });
+  expect((await acme.get('/dds')).body).toMatchObject({ entities: [draft], total: 1 });
+  expect((await acme.get('/sync-runs')).body).toMatchObject({
+    total: 3,
+    entities: [
+      { entityType: 'batch', created: 1, failed: 1, state: 'completed' },
+      { entityType: 'product', created: 1, failed: 1 },
+      { entityType: 'supplier', created: 1, failed: 1 },
+    ],
+  });
+
+  const again = await acme.post('/suppliers', { suppliers: [supplier] });
+  expect(again.body).toMatchObject({
+    success: true,
+    created: 0,
+    updated: 1,
+    records: [{ internalId: created?.internalId, status: 'UPDATED' }],
+  });
+  await acme.post('/suppliers', { suppliers: [{ ...supplier, name: 'Nordic Timber Group', code: 'V-1' }] });
+
+  // supplier.created, supplier.updated, batch.created, dds.created and a sync.completed for each of five pushes.
+  const hits = await receiver.received(9);
+  const events = hits.map((hit) => (JSON.parse(hit.body) as { event: string }).event).toSorted();
+  expect(events).toEqual([
+    'batch.created',
+    'dds.created',
+    'supplier.created',
+    'supplier.updated',
+    ...Array.from({ length: 5 }, () => 'sync.completed'),
+  ]);
+  for (const { headers, body } of hits) {
+    expect(headers['x-webhook-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
+    expect(headers['x-webhook-id']).toBe(id);
+    expect(headers['user-agent']).toBe('IntegrationSync-Webhook/1.0');
+    const { event, timestamp, integrationId } = JSON.parse(body) as Record<string, string>;
+    expect(headers['x-webhook-event']).toBe(event);
+    expect(headers['x-webhook-timestamp']).toBe(timestamp);
+    expect(integrationId).toBe(acme.integration);
+  }
+  const updated = receiver.of('supplier.updated').map((hit) => JSON.parse(hit.body) as { data: unknown });
+  expect(updated.map(({ data }) => data)).toEqual([
+    { externalId: 'SUP-001', internalId: created?.internalId, changedFields: ['name', 'code'] },
+  ]);
+  expect(new Set(hits.map(({ headers }) => headers['webhook-id'])).size).toBe(9);
+
+  for (const path of ['/suppliers', '/products', '/batches', '/dds', '/sync-runs', '/webhook-events']) {
+    expect(await bystander.get(path)).toMatchObject({ status: 200, body: { entities: [], total: 0 } });
+  }
+  expect(await bystander.get(`/webhook-events/${id}`)).toMatchObject({
+    status: 404,
+    body: { code: 'not_found' },
+  });
+  expect(
+    await bystander.post('/products', {
+      products: [{ externalId: 'P', name: 'P', supplierExternalId: 'SUP-001' }],
+    }),
+  ).toMatchObject({ status: 200, body: { success: false } });
+});
+
+it('gives every record of a new id to exactly one of many pushes, over two replicas', async () => {
+  const acme = openClient(stack);
+  const suppliers = Array.from({ length: 100 }, (_, index) => ({
+    externalId: `S-${index}`,
+    name: `Supplier ${index}`,
+  }));
+  const answers = await Promise.all(Array.from({ length: 24 }, () => acme.post('/suppliers', { suppliers })));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  const records = answers.flatMap(
+    ({ body }) => (body as { records: { externalId: string; internalId: string; status: string }[] }).records,
+  );
+  const created = records.filter(({ status }) => status === 'CREATED').map(({ externalId }) => externalId);
+  expect(created.toSorted()).toEqual(suppliers.map(({ externalId }) => externalId).toSorted());
+  expect(records.filter(({ status }) => status === 'ERROR')).toEqual([]);
+  expect(new Set(records.map(({ externalId, internalId }) => `${externalId} ${internalId}`)).size).toBe(100);
+  expect((await acme.get('/suppliers')).body).toMatchObject({ total: 100 });
+});
+
+const idsOf = (body: Record<string, unknown>) =>
+  (body as { entities: { externalId: string }[] }).entities.map(({ externalId }) => externalId);
+
+it('pages through everything by number and by Link, each record once', async () => {
+  const acme = openClient(stack);
+  const suppliers = Array.from({ length: 250 }, (_, index) => ({
+    externalId: `S-${index}`,
+    name: `Supplier ${index}`,
+  }));
+  await acme.post('/suppliers', { suppliers });
+
+  const byNumber = await Promise.all(
+    [1, 2, 3, 4].map((page) => acme.get(`/suppliers?limit=100&page=${page}`)),
+  );
+  expect(byNumber.flatMap(({ body }) => idsOf(body))).toEqual(suppliers.map(({ externalId }) => externalId));
+  expect(byNumber[3]?.body).toEqual({ entities: [], total: 250, page: 4, limit: 100 });
+
+  const byLink: string[] = [];
+  for (let path: string | undefined = '/suppliers?limit=60'; path !== undefined;) {
+    const { status, body, headers } = await acme.get(path);
+    expect([status, body['total'], body['limit']]).toEqual([200, 250, 60]);
+    byLink.push(...idsOf(body));
+    path = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+  }
+  expect(byLink).toEqual(suppliers.map(({ externalId }) => externalId));
+  expect(await acme.get('/suppliers?cursor=abc')).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_request' },
+  });
+});
+
+it('announces to internal services and lists every replica to the micro protocol', async () => {
+  const { openTestBus, text } = await import('../support/bus.ts');
+  const acme = openClient(stack);
+  await using bus = await openTestBus(stack.nats);
+  const { body } = await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+  const [record] = (body as { records: { internalId: string }[] }).records;
+  await expect
+    .poll(async () => {
+      const found: unknown[] = [];
+      const reading = { subject: `events.${acme.integration}.>`, from: { sequence: 1 } };
+      for await (const message of bus.readStream('EVENTS', reading)) {
+        expect(message.id).toMatch(/^[^. ]{1,255}$/);
+        found.push([message.subject, (JSON.parse(text(message.body)) as { data: unknown }).data]);
+      }
+      return found;
+    })
+    .toEqual([
+      [`events.${acme.integration}.supplier.created`, { externalId: 'S-1', internalId: record?.internalId }],
+      [
+        `events.${acme.integration}.sync.completed`,
+        expect.objectContaining({ entityType: 'supplier', created: 1 }),
+      ],
+    ]);
+
+  const seen = new Set<string>();
+  const ping = async () => {
+    const { body: pong } = await bus.request('$SRV.PING', { timeoutMs: 1_000 });
+    const { name, id } = JSON.parse(text(pong)) as { name: string; id: string };
+    seen.add(`${name} ${id}`);
+    return [...seen].map((one) => one.split(' ')[0] ?? '').toSorted((a, b) => (a < b ? -1 : 1));
+  };
+  await expect
+    .poll(ping, { timeout: 10_000, interval: 5 })
+    .toEqual(['batches', 'catalog', 'catalog', 'gateway', 'webhooks', 'webhooks']);
+});
