@@ -40,7 +40,11 @@ async function run(service: Service): Promise<number> {
   const exit = once(child, 'exit');
   const { pid } = child;
   if (pid === undefined) throw new Error('a process could not be started');
-  const stop = (): void => sendSignal(pid, 'SIGTERM');
+  let toldToStop = false;
+  const stop = (): void => {
+    toldToStop = true;
+    sendSignal(pid, 'SIGTERM');
+  };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
   // A second one, and the one that npm passes on, must not end us before it.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -51,7 +55,9 @@ async function run(service: Service): Promise<number> {
   const [code] = await exit;
   clearInterval(look);
   await changePids(service, (pids) => pids.filter((one) => one !== pid));
-  return typeof code === 'number' ? code : 1;
+  if (typeof code === 'number') return code;
+  // Told so early that it did not listen yet.
+  return toldToStop ? 0 : 1;
 }
 
 function findStack(): StackFacts {
