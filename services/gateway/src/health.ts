@@ -4,8 +4,6 @@ import type { Upstream } from './upstream.ts';
 
 const asked: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
-/** Probes come from many places at once; the services are asked once a second. */
-const rememberedMs = 1_000;
 
 export interface Readiness {
   status: 'ready';
@@ -16,16 +14,17 @@ export interface Readiness {
 export type CheckReadiness = () => Promise<Readiness>;
 
 export function openReadiness(upstream: Upstream, isStopping: () => boolean): CheckReadiness {
-  let latest: { startedAt: number; verdict: Promise<Readiness> } | undefined;
+  let underWay: Promise<Readiness> | undefined;
 
   return () => {
     if (isStopping()) throw notReady([{ pointer: 'gateway', detail: 'The gateway is stopping.' }]);
     if (!upstream.connected) throw notReady([{ pointer: 'nats', detail: 'The message bus is away.' }]);
-    const now = performance.now();
-    if (latest === undefined || now - latest.startedAt > rememberedMs) {
-      latest = { startedAt: now, verdict: askAll(upstream) };
-    }
-    return latest.verdict;
+    // However many probe at once, the services are asked once. Nothing is remembered beyond that: who hears
+    // "ready" can push.
+    underWay ??= askAll(upstream).finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
   };
 }
 
