@@ -1,6 +1,7 @@
 // A webhook receiver on loopback that remembers every hit and behaves as it is told. What is waited for is
 // subscribed to, so no test sleeps.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecure } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 export interface Hit {
@@ -31,13 +32,21 @@ export interface Receiver extends AsyncDisposable {
   received(count: number, options?: { withinMs?: number; where?: (hit: Hit) => boolean }): Promise<Hit[]>;
 }
 
-export async function openReceiver(behaviour: Behaviour = answer(204)): Promise<Receiver> {
+export interface ReceiverOptions {
+  /** Speaks https with it. */
+  certificate?: { key: string; cert: string };
+}
+
+export async function openReceiver(
+  behaviour: Behaviour = answer(204),
+  { certificate }: ReceiverOptions = {},
+): Promise<Receiver> {
   const hits: Hit[] = [];
   const watchers = new Set<() => void>();
   let behave = behaviour;
   const openedAt = performance.now();
 
-  const server = createServer((request, response) => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const atMs = performance.now() - openedAt;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -54,12 +63,13 @@ export async function openReceiver(behaviour: Behaviour = answer(204)): Promise<
       behave(hit, response, request);
       for (const watch of watchers) watch();
     });
-  });
+  };
+  const server = certificate === undefined ? createPlain(onRequest) : createSecure(certificate, onRequest);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
 
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/hook`,
     port,
     hits,
     behave(next) {

@@ -114,8 +114,8 @@ export const heldId = ({ eventId, endpointId, sending, attempts, dueAtMs }: Deli
 export function readHeld({ subject, id, body }: Message): Delivery | undefined {
   const [, endpointId, epoch] = subject.split('.');
   const [eventId, , sending, attempts, dueAtMs] = id.split('.');
-  if (endpointId === undefined || !eventId || sending === undefined || dueAtMs === undefined)
-    return undefined;
+  if (endpointId === undefined || epoch === undefined) return undefined;
+  if (!eventId || sending === undefined || dueAtMs === undefined) return undefined;
   return {
     endpointId,
     epoch: Number(epoch),

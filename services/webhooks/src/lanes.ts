@@ -26,7 +26,7 @@ export interface Lanes extends Disposable {
   readonly waiting: number;
   /** Endpoints that have something in flight or waiting. */
   readonly open: number;
-  /** Resolves once nothing is in flight; nothing new begins after it was called. */
+  /** Takes nothing more, and resolves once nothing is in flight. */
   close(): Promise<void>;
 }
 
@@ -161,7 +161,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
           }
         },
       };
-      if (!closing.signal.aborted && lane.queue.length === 0 && hasRoom(lane)) start(id, lane, job);
+      if (closing.signal.aborted || (lane.queue.length === 0 && hasRoom(lane))) start(id, lane, job);
       else queue(id, lane, job);
       return promise;
     },
@@ -185,7 +185,11 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     async close() {
       closing.abort();
       if (someoneWaits) roomWanted.resolve();
-      for (const [id, lane] of Array.from(lanes)) giveBack(id, lane);
+      for (const [id, lane] of Array.from(lanes)) {
+        giveBack(id, lane);
+        // What must be waited for ends sooner by running than by waiting for its turn.
+        for (const job of lane.queue.splice(0)) start(id, lane, job);
+      }
       if (inFlight === 0) return;
       const empty = Promise.withResolvers<void>();
       idle = () => empty.resolve();

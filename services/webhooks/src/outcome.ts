@@ -47,7 +47,7 @@ export function describeBreak(error: unknown): string {
     return `TLS: the certificate is not valid (${code})`;
   }
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') return `TLS: no secure connection (${code})`;
-  if (code.startsWith('HPE_')) return `the answer is not HTTP (${code})`;
+  if (error.name === 'HTTPParserError') return 'the answer is not HTTP';
   return code === '' ? 'the connection failed' : `the connection failed (${code})`;
 }
 

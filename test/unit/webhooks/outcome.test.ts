@@ -43,7 +43,7 @@ describe('no answer', () => {
       'TLS: the certificate is not valid (ERR_TLS_CERT_ALTNAME_INVALID)',
     ],
     [withCode('ERR_SSL_WRONG_VERSION_NUMBER'), 'TLS: no secure connection (ERR_SSL_WRONG_VERSION_NUMBER)'],
-    [withCode('HPE_INVALID_CONSTANT'), 'the answer is not HTTP (HPE_INVALID_CONSTANT)'],
+    [Object.assign(new Error('driver words'), { name: 'HTTPParserError' }), 'the answer is not HTTP'],
     [withCode('ESOMETHING'), 'the connection failed (ESOMETHING)'],
     [new Error('driver words'), 'the connection failed'],
     ['thrown text', 'the connection failed'],

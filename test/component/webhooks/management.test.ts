@@ -1,0 +1,332 @@
+// Registering and managing endpoints, asked over the bus as the gateway asks.
+import { Failure } from '@integration-sync/contracts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openReceiver } from '../../support/receiver.ts';
+import { openHouse, type Client, type House } from '../../support/webhooks.ts';
+
+let house: House;
+let client: Client;
+beforeAll(async () => {
+  house = await openHouse();
+  await house.start({}, { WEBHOOK_ENDPOINTS_MAX: '120' });
+  client = house.newClient();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const url = 'http://127.0.0.1:9/hook';
+const registration = { url, events: ['supplier.created', 'sync.completed'] };
+
+async function refusal(asking: Promise<unknown>): Promise<Failure> {
+  const error: unknown = await asking.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(Failure);
+  return error as Failure;
+}
+
+describe('registering', () => {
+  it('answers 201 with the webhook, its secret and where it is', async () => {
+    const { status, headers, body } = await client.ask('register', { body: registration });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^wh_[0-9a-f]{32}$/),
+      ...registration,
+      active: true,
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect(headers['http-location']).toBe(`/api/v1/integration/webhook-events/${body.id}`);
+  });
+
+  it('takes the same url again, with another id and secret', async () => {
+    const [first, second] = [await client.register(url), await client.register(url)];
+    expect(second.id).not.toBe(first.id);
+    expect(second.secret).not.toBe(first.secret);
+  });
+
+  it('keeps each kind once', async () => {
+    const { events } = await client.register(url, ['supplier.created', 'supplier.created']);
+    expect(events).toEqual(['supplier.created']);
+  });
+
+  it.each([
+    ['not JSON', '{', 'invalid_json', /JSON/],
+    ['no object', '[]', 'invalid_request', /object/],
+    ['no url', '{"events":["supplier.created"]}', 'invalid_request', /url is required/],
+    ['no events', `{"url":"${url}"}`, 'invalid_request', /events is required/],
+    ['an empty list', `{"url":"${url}","events":[]}`, 'invalid_request', /at least one/],
+    [
+      'no list',
+      `{"url":"${url}","events":"supplier.created"}`,
+      'invalid_request',
+      /events: expected an array/,
+    ],
+    [
+      'a url that is no text',
+      '{"url":5,"events":["supplier.created"]}',
+      'invalid_request',
+      /url: expected a string/,
+    ],
+    [
+      'a url that is none',
+      '{"url":"nonsense","events":["supplier.created"]}',
+      'invalid_request',
+      /not an absolute url/,
+    ],
+    [
+      'a private address',
+      '{"url":"https://10.0.0.1/","events":["supplier.created"]}',
+      'invalid_request',
+      /private/,
+    ],
+    [
+      'a user in the url',
+      '{"url":"https://u@93.184.216.34/","events":["supplier.created"]}',
+      'invalid_request',
+      /user/,
+    ],
+    [
+      'a port that is not 443',
+      '{"url":"https://93.184.216.34:8443/","events":["supplier.created"]}',
+      'invalid_request',
+      /443/,
+    ],
+    [
+      'a name that does not resolve',
+      '{"url":"https://nowhere.invalid/","events":["supplier.created"]}',
+      'invalid_request',
+      /does not resolve/,
+    ],
+  ])('refuses %s', async (_name, raw, code, words) => {
+    const failure = await refusal(client.ask('register', { raw }));
+    expect(failure.code).toBe(code);
+    expect(failure.detail).toMatch(words);
+  });
+
+  it('names the known kinds where one is not known', async () => {
+    const { detail, errors } = await refusal(
+      client.ask('register', { body: { url, events: ['supplier.deleted'] } }),
+    );
+    expect(detail).toMatch(/"supplier.deleted"/);
+    for (const kind of ['supplier.created', 'dds.created', 'sync.completed', 'webhook.disabled']) {
+      expect(detail).toContain(kind);
+    }
+    expect(errors?.[0]?.pointer).toBe('/events/0');
+  });
+
+  it('takes 120 of one integration, as it is set, and refuses the next as a conflict', async () => {
+    const another = house.newClient();
+    for (let n = 0; n < 120; n += 1) await another.register(url);
+    expect((await refusal(another.ask('register', { body: registration }))).code).toBe('conflict');
+    await expect(house.newClient().register(url)).resolves.toMatchObject({ active: true });
+    const { body } = await another.ask('list', { query: 'limit=100&page=2' });
+    expect(body).toMatchObject({ total: 120, page: 2, limit: 100 });
+    expect(body.entities).toHaveLength(20);
+  });
+});
+
+describe('reading', () => {
+  it('shows everything but the secret', async () => {
+    const { secret: _secret, ...registered } = await client.register(url);
+    const { body } = await client.ask('get', { id: registered.id });
+    expect(body).toEqual({ ...registered, disabledAt: null, disabledReason: null, consecutiveFailures: 0 });
+  });
+
+  it('lists in order of registration, by page', async () => {
+    const another = house.newClient();
+    const ids = [];
+    for (let n = 0; n < 5; n += 1) ids.push((await another.register(url)).id);
+    const { body } = await another.ask('list', { query: 'page=2&limit=2' });
+    expect(body).toMatchObject({ total: 5, page: 2, limit: 2 });
+    expect(body.entities.map(({ id }) => id)).toEqual(ids.slice(2, 4));
+    expect((await another.ask('list', { query: 'page=9' })).body).toMatchObject({ entities: [], total: 5 });
+    expect((await refusal(another.ask('list', { query: 'page=0' }))).code).toBe('invalid_request');
+  });
+});
+
+describe('another integration', () => {
+  it.each([
+    ['get', undefined],
+    ['change', { active: false }],
+    ['rotate', {}],
+    ['test', undefined],
+    ['remove', undefined],
+    ['deliveries', undefined],
+    ['replay', { since: '2026-01-01' }],
+  ])('finds nothing by %s, and nothing happens', async (verb, body) => {
+    const { id } = await client.register(url);
+    expect((await refusal(house.newClient().ask(verb, { id, body }))).code).toBe('not_found');
+    expect((await refusal(client.ask(verb, { id: 'wh_00000000000000000000000000000000', body }))).code).toBe(
+      'not_found',
+    );
+    expect((await client.ask('get', { id })).body).toMatchObject({ active: true });
+  });
+
+  it('sees none of them in its list', async () => {
+    expect((await house.newClient().ask('list')).body).toMatchObject({ entities: [], total: 0 });
+  });
+});
+
+describe('changing', () => {
+  it('sets what is given and leaves the rest', async () => {
+    const { id } = await client.register(url);
+    const { body } = await client.ask('change', { id, body: { events: ['batch.created'] } });
+    expect(body).toMatchObject({ id, url, events: ['batch.created'], active: true });
+    const moved = await client.ask('change', { id, body: { url: `${url}/2` } });
+    expect(moved.body).toMatchObject({ url: `${url}/2`, events: ['batch.created'] });
+  });
+
+  it('answers an empty change with the webhook as it is', async () => {
+    const { id } = await client.register(url);
+    expect((await client.ask('change', { id, body: {} })).body).toMatchObject({ id, url, active: true });
+  });
+
+  it('pauses and resumes', async () => {
+    const { id } = await client.register(url);
+    const paused = await client.ask('change', { id, body: { active: false } });
+    expect(paused.body).toMatchObject({
+      active: false,
+      disabledReason: 'manual',
+      disabledAt: expect.any(String),
+    });
+    const again = await client.ask('change', { id, body: { active: false } });
+    expect(again.body.disabledAt).toBe(paused.body.disabledAt);
+    const resumed = await client.ask('change', { id, body: { active: true } });
+    expect(resumed.body).toMatchObject({
+      active: true,
+      disabledReason: null,
+      disabledAt: null,
+      consecutiveFailures: 0,
+    });
+  });
+
+  it.each([
+    [{ active: 'true' }, /active: expected true or false/],
+    [{ active: null }, /active: expected true or false/],
+    [{ url: 'https://192.168.0.1/' }, /private/],
+    [{ url: null }, /url: expected a string/],
+    [{ events: [] }, /at least one/],
+    [{ events: ['x'], active: false }, /events\/0/],
+  ])('refuses %j as a whole', async (body, words) => {
+    const { id } = await client.register(url);
+    const failure = await refusal(client.ask('change', { id, body }));
+    expect(failure.code).toBe('invalid_request');
+    expect(failure.detail).toMatch(words);
+    expect((await client.ask('get', { id })).body).toMatchObject({
+      url,
+      active: true,
+      events: ['supplier.created'],
+    });
+  });
+});
+
+describe('rotating', () => {
+  it('gives a new secret, the previous one serving on for a day', async () => {
+    const { id, secret } = await client.register(url);
+    const before = Date.now();
+    const { body } = await client.ask('rotate', { id });
+    expect(body.secret).toMatch(/^whsec_/);
+    expect(body.secret).not.toBe(secret);
+    const lastsMs = Date.parse(body.previousSecretExpiresAt ?? '') - before;
+    expect(Math.abs(lastsMs - 24 * 60 * 60 * 1_000)).toBeLessThan(10_000);
+  });
+
+  it('lets the previous one serve no longer at 0', async () => {
+    const { id } = await client.register(url);
+    const { body } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 0 } });
+    expect(body.previousSecretExpiresAt).toBeNull();
+  });
+
+  it.each([-1, 604_801, 1.5, '60', null, true])(
+    'refuses a grace period of %j',
+    async (gracePeriodSeconds) => {
+      const { id } = await client.register(url);
+      const failure = await refusal(client.ask('rotate', { id, body: { gracePeriodSeconds } }));
+      expect(failure.code).toBe('invalid_request');
+    },
+  );
+});
+
+describe('deleting', () => {
+  it('answers 204, and then there is nothing', async () => {
+    const { id } = await client.register(url);
+    const { status, body } = await client.ask('remove', { id });
+    expect({ status, body }).toEqual({ status: 204, body: undefined });
+    for (const verb of ['get', 'remove', 'test', 'deliveries']) {
+      expect((await refusal(client.ask(verb, { id }))).code).toBe('not_found');
+    }
+  });
+});
+
+describe('testing', () => {
+  it('sends to that endpoint only, signed, and tells what the receiver said', async () => {
+    await using receiver = await openReceiver();
+    await using other = await openReceiver();
+    const { id } = await client.register(receiver.url, ['sync.completed']);
+    await client.register(other.url);
+    const { status, body } = await client.ask('test', { id });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      delivered: true,
+      responseStatus: 204,
+      durationMs: expect.any(Number),
+      error: null,
+    });
+    expect(receiver.hits).toHaveLength(1);
+    expect(receiver.hits[0]?.headers['x-webhook-event']).toBe('webhook.test');
+    expect(JSON.parse(receiver.hits[0]?.body ?? '')).toMatchObject({
+      event: 'webhook.test',
+      integrationId: client.integration,
+    });
+    expect(other.hits).toHaveLength(0);
+  });
+
+  it('never counts as a failure, not even of a disabled endpoint', async () => {
+    await using receiver = await openReceiver((_hit, response) => void response.writeHead(410).end());
+    const { id } = await client.register(receiver.url);
+    for (let n = 0; n < 12; n += 1) {
+      const { body } = await client.ask('test', { id });
+      expect(body).toMatchObject({ delivered: false, responseStatus: 410, error: expect.any(String) });
+    }
+    expect((await client.ask('get', { id })).body).toMatchObject({ active: true, consecutiveFailures: 0 });
+    await client.ask('change', { id, body: { active: false } });
+    expect((await client.ask('test', { id })).body).toMatchObject({ delivered: false, responseStatus: 410 });
+  });
+
+  it('is answered 200 even where the receiver takes its whole ten seconds', async () => {
+    await using receiver = await openReceiver(() => undefined);
+    const { id } = await client.register(receiver.url);
+    const { status, body } = await client.ask('test', { id });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      delivered: false,
+      responseStatus: null,
+      error: expect.stringContaining('timeout'),
+    });
+    expect(body.durationMs).toBeGreaterThan(9_500);
+    expect(body.durationMs).toBeLessThan(10_500);
+  });
+});
+
+describe('a secret', () => {
+  it('stands in no log line, no document, no metric and no answer but the two', async () => {
+    await using receiver = await openReceiver();
+    const webhooks = await house.start();
+    const { id, secret } = await client.register(receiver.url);
+    const { body } = await client.ask('rotate', { id });
+    await client.announce();
+    await receiver.received(1);
+    const needles = [secret, body.secret].map((text) => text.slice('whsec_'.length));
+    const documents = JSON.stringify(
+      await house.store.database.collection('webhook_endpoints').find().toArray(),
+    );
+    const metrics = await (await fetch(webhooks.metricsUrl)).text();
+    const answers = JSON.stringify([await client.ask('get', { id }), await client.ask('list')]);
+    expect(documents).toContain(id);
+    expect(metrics).toContain('webhook_attempts_total');
+    for (const place of [house.lines.join('\n'), documents, metrics, answers]) {
+      for (const needle of needles) expect(place).not.toContain(needle);
+    }
+  });
+});

@@ -1,0 +1,284 @@
+// The zoo: every way in which a receiver can behave, each with a receiver of its own, side by side. What each
+// attempt ended as is read from the attempt log, and the receiver beside it that behaves is not disturbed.
+import { createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeCertificate, type Certificate } from '../../support/certificates.ts';
+import { answer, hang, openReceiver, type Behaviour } from '../../support/receiver.ts';
+import { openHouse, type AnswerBody, type Client, type House } from '../../support/webhooks.ts';
+
+let house: House;
+let trusted: Certificate;
+let stranger: Certificate;
+let elsewhere: Certificate;
+beforeAll(async () => {
+  house = await openHouse();
+  trusted = await makeCertificate('IP:127.0.0.1', 'DNS:receiver.test');
+  stranger = await makeCertificate('IP:127.0.0.1');
+  elsewhere = await makeCertificate('DNS:elsewhere.test');
+  await house.start({
+    ca: `${trusted.cert}${elsewhere.cert}`,
+    resolve: async (name) => {
+      if (name !== 'receiver.test') throw new Error('ENOTFOUND');
+      return ['127.0.0.1'];
+    },
+  });
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+async function firstAttempt(
+  client: Client,
+  id: string,
+  withinMs = 5_000,
+): Promise<AnswerBody['entities'][number]> {
+  const read = async () => (await client.ask('deliveries', { id })).body.entities.at(-1);
+  await expect.poll(read, { timeout: withinMs, interval: 100 }).toBeDefined();
+  const entry = await read();
+  if (entry === undefined) throw new Error('nothing was logged');
+  return entry;
+}
+
+async function attemptAt(url: string, withinMs?: number) {
+  const client = house.newClient();
+  const { id } = await client.register(url);
+  await client.announce();
+  const entry = await firstAttempt(client, id, withinMs);
+  // Nothing else is tried at what has failed; the endpoint goes, so that its retries do not linger.
+  await client.ask('remove', { id });
+  return entry;
+}
+
+/** A server below HTTP. */
+async function openSocketServer(onSocket: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    onSocket(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    secureUrl: `https://127.0.0.1:${port}/`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const drip: Behaviour = (_hit, response) => {
+  response.writeHead(200);
+  const dripping = setInterval(() => response.write('.'), 500);
+  response.on('close', () => clearInterval(dripping));
+};
+const slowHeaders: Behaviour = (_hit, response) => {
+  const { socket } = response;
+  socket?.write('HTTP/1.1 200 OK\r\n');
+  let n = 0;
+  const dripping = setInterval(() => socket?.write(`x-${n++}: y\r\n`), 500);
+  response.on('close', () => clearInterval(dripping));
+};
+const huge: Behaviour = (_hit, response) => {
+  response.writeHead(200);
+  const pour = (): void => {
+    while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
+    if (!response.destroyed) response.once('drain', pour);
+  };
+  pour();
+};
+
+describe.concurrent('succeeds', () => {
+  it.each([200, 201, 202, 204])('with %i', async (status) => {
+    await using receiver = await openReceiver(answer(status));
+    expect(await attemptAt(receiver.url)).toMatchObject({
+      event: 'supplier.created', attempt: 1, outcome: 'succeeded', responseStatus: status, error: null, nextAttemptAt: null,
+    }); // prettier-ignore
+  });
+
+  it('with a body that never ends, of which only a part is read', async () => {
+    await using receiver = await openReceiver(huge);
+    const entry = await attemptAt(receiver.url);
+    expect(entry).toMatchObject({ outcome: 'succeeded', responseStatus: 200 });
+    expect(entry.durationMs).toBeLessThan(2_000);
+  });
+
+  it('after an informational answer', async () => {
+    await using receiver = await openReceiver((_hit, response) => {
+      response.writeEarlyHints({ link: '</x>; rel=preload' });
+      response.writeHead(204).end();
+    });
+    expect(await attemptAt(receiver.url)).toMatchObject({ outcome: 'succeeded', responseStatus: 204 });
+  });
+
+  it('when it answers after nine seconds', { timeout: 20_000 }, async () => {
+    await using receiver = await openReceiver(
+      (_hit, response) => void setTimeout(() => response.writeHead(204).end(), 9_000),
+    );
+    expect(await attemptAt(receiver.url, 15_000)).toMatchObject({
+      outcome: 'succeeded',
+      responseStatus: 204,
+    });
+  });
+
+  it('over https with a certificate for its address', async () => {
+    await using receiver = await openReceiver(answer(204), { certificate: trusted });
+    expect(await attemptAt(receiver.url)).toMatchObject({ outcome: 'succeeded', responseStatus: 204 });
+  });
+
+  it('over https with a certificate for its name, which the request carries as Host', async () => {
+    await using receiver = await openReceiver(answer(204), { certificate: trusted });
+    const url = receiver.url.replace('127.0.0.1', 'receiver.test');
+    expect(await attemptAt(url)).toMatchObject({ outcome: 'succeeded', responseStatus: 204 });
+    expect(receiver.hits[0]?.headers['host']).toBe(`receiver.test:${receiver.port}`);
+  });
+});
+
+describe.concurrent('fails', () => {
+  it.each([301, 302, 303, 307, 308])('with a redirect of %i, which is not followed', async (status) => {
+    await using target = await openReceiver();
+    await using receiver = await openReceiver(answer(status, { location: target.url }));
+    expect(await attemptAt(receiver.url)).toMatchObject({
+      outcome: 'failed', responseStatus: status, error: expect.stringContaining('redirect'), nextAttemptAt: expect.any(String),
+    }); // prettier-ignore
+    expect(target.hits).toHaveLength(0);
+  });
+
+  it.each([304, 400, 401, 403, 404, 429, 500, 502, 503])('with %i', async (status) => {
+    await using receiver = await openReceiver(answer(status));
+    expect(await attemptAt(receiver.url)).toMatchObject({ outcome: 'failed', responseStatus: status });
+  });
+
+  it.each([
+    ['hangs', hang, null],
+    ['drips its headers', slowHeaders, null],
+    ['drips its body', drip, 200],
+  ])('after ten seconds when it %s', { timeout: 25_000 }, async (_name, behaviour, responseStatus) => {
+    await using receiver = await openReceiver(behaviour);
+    const entry = await attemptAt(receiver.url, 15_000);
+    expect(entry).toMatchObject({
+      outcome: 'failed',
+      responseStatus,
+      error: expect.stringContaining('timeout'),
+    });
+    expect(Math.abs(entry.durationMs - 10_000)).toBeLessThan(500);
+  });
+
+  it('when it resets the connection', async () => {
+    await using server = await openSocketServer((socket) =>
+      socket.once('data', () => socket.resetAndDestroy()),
+    );
+    expect(await attemptAt(server.url)).toMatchObject({
+      responseStatus: null,
+      error: expect.stringContaining('closed before'),
+    });
+  });
+
+  it('when it closes early', async () => {
+    await using server = await openSocketServer((socket) => socket.once('data', () => socket.end()));
+    expect(await attemptAt(server.url)).toMatchObject({
+      responseStatus: null,
+      error: expect.stringContaining('closed before'),
+    });
+  });
+
+  it('when its body breaks off', async () => {
+    await using server = await openSocketServer((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
+    );
+    expect(await attemptAt(server.url)).toMatchObject({ outcome: 'failed', responseStatus: 200 });
+  });
+
+  it('when it does not speak HTTP', async () => {
+    await using server = await openSocketServer((socket) =>
+      socket.once('data', () => socket.end('220 smtp ready\r\n')),
+    );
+    expect(await attemptAt(server.url)).toMatchObject({
+      responseStatus: null,
+      error: expect.stringContaining('not HTTP'),
+    });
+  });
+
+  it('when its headers are too large', async () => {
+    await using receiver = await openReceiver(answer(200, { 'x-large': 'y'.repeat(20_000) }));
+    expect(await attemptAt(receiver.url)).toMatchObject({
+      responseStatus: null,
+      error: expect.stringContaining('headers are too large'),
+    });
+  });
+
+  it('when nobody listens', async () => {
+    const receiver = await openReceiver();
+    await receiver[Symbol.asyncDispose]();
+    expect(await attemptAt(receiver.url)).toMatchObject({
+      responseStatus: null,
+      error: 'connection refused',
+    });
+  });
+
+  it('when its certificate is signed by nobody known', async () => {
+    await using receiver = await openReceiver(answer(204), { certificate: stranger });
+    expect(await attemptAt(receiver.url)).toMatchObject({
+      responseStatus: null,
+      error: expect.stringContaining('certificate'),
+    });
+    expect(receiver.hits).toHaveLength(0);
+  });
+
+  it('when its certificate is for another name', async () => {
+    await using receiver = await openReceiver(answer(204), { certificate: elsewhere });
+    expect(await attemptAt(receiver.url)).toMatchObject({
+      responseStatus: null,
+      error: expect.stringContaining('certificate'),
+    });
+    expect(receiver.hits).toHaveLength(0);
+  });
+
+  it('when it speaks no TLS', async () => {
+    await using server = await openSocketServer((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n')),
+    );
+    expect(await attemptAt(server.secureUrl)).toMatchObject({
+      responseStatus: null,
+      error: expect.stringContaining('TLS'),
+    });
+  });
+});
+
+it('fails, and crashes nothing, when its name no longer resolves or leads inside', async () => {
+  let addresses: string[] = ['127.0.0.1'];
+  await using another = await openHouse();
+  await another.start({
+    resolve: async () => {
+      if (addresses.length === 0) throw new Error('ENOTFOUND');
+      return addresses;
+    },
+  });
+  await using receiver = await openReceiver();
+  const client = another.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'moving.test'));
+  await client.announce();
+  await receiver.received(1);
+
+  const lastError = async () => (await client.ask('deliveries', { id })).body.entities[0]?.error;
+  addresses = [];
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await client.announce();
+  await expect.poll(lastError, { timeout: 5_000 }).toBe('refused: moving.test does not resolve');
+  addresses = ['127.0.0.1', '10.0.0.1'];
+  await expect.poll(lastError, { timeout: 9_000 }).toMatch(/^refused: moving.test leads to 10.0.0.1/);
+  expect(receiver.hits).toHaveLength(1);
+});
+
+it('leaves the well-behaved one alone', async () => {
+  await using good = await openReceiver();
+  await using bad = await openReceiver(answer(500));
+  const client = house.newClient();
+  await client.register(good.url);
+  await client.register(bad.url);
+  const ids = await client.announce(20);
+  const hits = await good.received(20, { withinMs: 3_000 });
+  expect(new Set(hits.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(ids));
+  expect(bad.hits.length).toBeLessThanOrEqual(2);
+});
