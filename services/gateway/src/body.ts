@@ -69,8 +69,10 @@ export function openBodies(heldMax: number = heldBytesMax): CollectBody {
       if (bytes > bytesMax) reject(tooLarge(bytesMax));
       else if (held > heldMax) reject(busy());
     };
-    const onCut = (): void =>
-      reject(new Failure('invalid_request', 'The body ended before it was complete.'));
+    const onCut = (): void => {
+      // A body that came whole is closed as well.
+      if (!raw.complete) reject(new Failure('invalid_request', 'The body ended before it was complete.'));
+    };
     raw.on('data', onData).once('end', resolve).once('close', onCut).once('error', onCut);
     try {
       await promise;

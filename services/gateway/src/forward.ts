@@ -1,5 +1,5 @@
 // Passing a request on to the service that owns it, and its answer back: bytes and headers, nothing else.
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { replyHeaders, requestHeaders, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { timed, type Exchange } from './exchange.ts';
@@ -64,8 +64,11 @@ function traceparentOf({ headers }: FastifyRequest): string {
   if (typeof given === 'string' && /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(given)) {
     return given;
   }
-  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`;
+  return `00-${randomHex()}-${randomHex().slice(16)}-00`;
 }
+
+/** UUIDs are drawn from a supply of random bytes; asking for bytes goes to the kernel each time. */
+const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 function readFact(value: string): Exchange['facts'][string] {
   if (value === 'true' || value === 'false') return value === 'true';
