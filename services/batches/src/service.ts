@@ -2,10 +2,11 @@
 // wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
 import { openBus } from '@integration-sync/runtime/bus';
+import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openStore } from '@integration-sync/runtime/store';
-import { checkHealth, openSync, type Stage } from '@integration-sync/sync';
+import { openSync, type Stage } from '@integration-sync/sync';
 import { batchesKind } from './batches.ts';
 import type { BatchesConfig } from './config.ts';
 import { resolveProducts } from './products.ts';
@@ -70,7 +71,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
         [subjects.batchesList]: sync.list(batches),
         [subjects.ddsList]: sync.listDrafts(batches),
         [subjects.batchesRunsList]: sync.answerRuns(),
-        [healthSubject('batches')]: checkHealth(store),
+        ...healthHandlers({ service: 'batches', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
       quiet: [healthSubject('batches')],
     }),

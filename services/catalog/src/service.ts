@@ -1,10 +1,11 @@
 // The catalog service: suppliers and products. This file is its wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
 import { openBus } from '@integration-sync/runtime/bus';
+import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openStore } from '@integration-sync/runtime/store';
-import { checkHealth, openLookup, openSync, type Stage } from '@integration-sync/sync';
+import { openLookup, openSync, type Stage } from '@integration-sync/sync';
 import type { CatalogConfig } from './config.ts';
 import { productsKind, resolveProducts } from './products.ts';
 import { runsOfBatches } from './runs.ts';
@@ -72,7 +73,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
         [subjects.productsList]: sync.list(products),
         [subjects.productsResolve]: resolveProducts(openLookup(store, products)),
         [subjects.catalogRunsList]: sync.listRuns([runsOfBatches(bus)]),
-        [healthSubject('catalog')]: checkHealth(store),
+        ...healthHandlers({ service: 'catalog', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
       quiet: [healthSubject('catalog')],
     }),

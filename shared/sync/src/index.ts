@@ -1,5 +1,4 @@
 // The door of this room: how records are pushed and listed, once for every kind.
-export { checkHealth } from './health.ts';
 export { stages, type Stage } from './engine.ts';
 export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
