@@ -9,7 +9,7 @@
 // before can no longer complete it.
 import type { EntityType } from '@integration-sync/contracts';
 import { limits } from '@integration-sync/contracts';
-import type { NamedIndex, Store } from '@integration-sync/runtime/store';
+import type { Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
 import type { Counts } from './answer.ts';
 
 export interface Entry extends Counts {
@@ -31,7 +31,7 @@ export interface Entry extends Counts {
   /** What the push did to its records, and the names of the fields that this is said with. */
   outcomes?: Uint8Array;
   fields?: readonly string[];
-  /** Its writer came back after somebody else had settled it. */
+  /** Its writer came back after somebody else had settled it, and its listings are not open again yet. */
   reopened?: true;
 }
 
@@ -57,7 +57,11 @@ export interface Journal {
   remove(syncId: string, owner: string): Promise<void>;
   /** Puts an entry back to be settled once more, with all that its writer knows. */
   reopen(entry: Entry, at: Date): Promise<void>;
+  /** The listings of a reopened entry are open again. False if it is no longer in the hands of `owner`. */
+  noteOpened(syncId: string, owner: string): Promise<boolean>;
   writingAmong(syncIds: readonly string[]): Promise<Set<string>>;
+  /** Those that are not announced yet. */
+  pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
 }
 
@@ -78,6 +82,15 @@ export const dueAfter = (at: Date): Date => new Date(at.getTime() + handMs);
 
 export function openJournal(store: Store, collection: string): Journal {
   const entries = store.collection<Entry & { expireAt?: Date }>(collection);
+
+  const among = async (syncIds: readonly string[], rule: Filter<Entry>): Promise<Set<string>> => {
+    if (syncIds.length === 0) return new Set();
+    const found = await entries
+      .find({ _id: { $in: [...syncIds] }, ...rule }, { projection: { _id: 1 } })
+      .toArray();
+    return new Set(found.map(({ _id }) => _id));
+  };
+
   return {
     async insert(entry) {
       await entries.insertOne(entry);
@@ -132,13 +145,15 @@ export function openJournal(store: Store, collection: string): Journal {
       // It had done nothing when it was settled, and so it was removed.
       if (matchedCount === 0) await entries.insertOne({ ...entry, ...again });
     },
-    async writingAmong(syncIds) {
-      if (syncIds.length === 0) return new Set();
-      const found = await entries
-        .find({ _id: { $in: [...syncIds] }, state: 'writing' }, { projection: { _id: 1 } })
-        .toArray();
-      return new Set(found.map(({ _id }) => _id));
+    async noteOpened(syncId, owner) {
+      const { matchedCount } = await entries.updateOne(
+        { _id: syncId, owner, state: 'writing' },
+        { $unset: { reopened: '' } },
+      );
+      return matchedCount === 1;
     },
+    writingAmong: (syncIds) => among(syncIds, { state: 'writing' }),
+    pendingAmong: (syncIds) => among(syncIds, { state: { $ne: 'announced' } }),
     async keepEvidence(syncId, changedById) {
       const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);
       await entries.updateOne({ _id: syncId, state: 'writing' }, { $set: Object.fromEntries(evidence) });

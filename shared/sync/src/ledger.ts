@@ -4,6 +4,7 @@ import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from './announcement.ts';
 import type { Engine } from './engine.ts';
 import type { Completion } from './journal.ts';
+import type { Head } from './heads.ts';
 import { concludeRun, entryOf, headKeys, type Run, type Written } from './run.ts';
 
 /** The times at which what follows is synchronised. */
@@ -13,15 +14,29 @@ export interface Stamps {
 }
 
 export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
-  // The entry comes first: whatever is open in a head has an entry by which it is closed, if not by us.
-  await engine.journal.insert(entryOf(engine, run));
   const keys = headKeys(run);
   const [records, drafts] = await Promise.all([
     engine.heads.open(keys.records, run.syncId),
     keys.drafts === undefined ? undefined : engine.heads.open(keys.drafts, run.syncId),
+    engine.journal.insert(entryOf(engine, run)),
   ]);
   return { records, drafts: drafts ?? records };
 }
+
+/**
+ * Closes what a push has opened that died before it had an entry. It has written nothing, but while it stands
+ * open, the listing says of everything since then that more may come.
+ */
+export async function closeForgotten(engine: Engine, { _id: key, open }: Head): Promise<void> {
+  const oldestMs = engine.now() - forgottenMs;
+  const old = Object.keys(open).filter((syncId) => (open[syncId] ?? 0) < oldestMs);
+  if (old.length === 0) return;
+  const pending = await engine.journal.pendingAmong(old);
+  for (const syncId of old) if (!pending.has(syncId)) await engine.heads.close(key, syncId, 0);
+}
+
+/** Longer than any push may take from its beginning to its first write. */
+const forgottenMs = 30_000;
 
 /** The point of no return: from here on the push is answered with what it did, and announced. */
 export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {

@@ -2,7 +2,9 @@
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
 import type { Collection, NamedIndex, Store } from '@integration-sync/runtime/store';
-import { headKey, settledUntil, type Head, type Heads } from './heads.ts';
+import type { Engine } from './engine.ts';
+import { headKey, settledUntil, type Head } from './heads.ts';
+import { closeForgotten } from './ledger.ts';
 import { choosePlan, linkToNext, readPageAsked, type CursorSeal, type PageAsked } from './paging.ts';
 
 /** What every listed document has. */
@@ -23,7 +25,7 @@ export interface ListingRule<Document extends ListedDocument> {
 
 export interface ListingOptions {
   store: Store;
-  heads: Heads;
+  engine: Engine;
   cursorKey: Uint8Array;
 }
 
@@ -33,7 +35,7 @@ export const listingIndexes: readonly NamedIndex[] = [
 ];
 
 export function openListing<Document extends ListedDocument>(
-  { store, heads, cursorKey }: ListingOptions,
+  { store, engine, cursorKey }: ListingOptions,
   rule: ListingRule<Document>,
 ): BusHandler {
   const documents = store.collection<ListedDocument>(rule.name);
@@ -45,7 +47,10 @@ export function openListing<Document extends ListedDocument>(
     const seal: CursorSeal = { key: cursorKey, listing };
     const asked = readPageAsked(new URLSearchParams(request.headers.get(requestHeaders.query) ?? ''), seal);
     // Read before the page: what this says of the past holds for everything that is read after it.
-    const head = await heads.read(listing);
+    const head = await engine.heads.read(listing);
+    closeForgotten(engine, head).catch((error: unknown) =>
+      request.log.warn({ err: error }, 'a listing stays open'),
+    );
     const nextSince = asked.nextSince ?? settledUntil(head);
     const { found, total } = await findPage<Document>(documents, integration, asked, head, projection);
     const entities = found.slice(0, asked.limit);

@@ -21,7 +21,10 @@ export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry):
 
 /** Undefined where nothing is left to announce, or somebody else has taken the entry over. */
 async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Promise<Entry | undefined> {
-  if (entry.reopened === true) await stampAgain(engine, of, entry);
+  if (entry.reopened === true) {
+    await openAgain(engine, of, entry);
+    if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
+  }
   const outcomes = await outcomesOf(of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
@@ -57,8 +60,11 @@ async function outcomesOf(of: KindEngine, entry: Entry): Promise<Outcome[]> {
   });
 }
 
-/** Its writer wrote on after the listings had been told that nothing more would come at its time. */
-async function stampAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
+/**
+ * Its writer wrote on after the listings had been told that nothing more would come at its time: what it wrote
+ * gets a later one. That this was done is noted, so that nobody opens what somebody else has counted and closed.
+ */
+async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const keys = headKeys({ ...entry, of });
   const ids = idsOf(of, entry);
   await of.records.stamp(ids, entry._id, await engine.heads.open(keys.records, entry._id));

@@ -89,7 +89,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     return found;
   };
   const gate = openGate(options.pushesAtOnceMax);
-  const listing = { store, heads, cursorKey };
+  const listing = { store, engine, cursorKey };
   const runs = openRuns(store, names.journal);
   const open = opening.move();
   return {

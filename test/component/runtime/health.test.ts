@@ -1,0 +1,70 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Failure } from '@integration-sync/contracts';
+import type { BusRequest } from '@integration-sync/runtime/bus';
+import { healthHandlers } from '@integration-sync/runtime/health';
+import { openLog } from '@integration-sync/runtime/log';
+import { openStore, type Store } from '@integration-sync/runtime/store';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { startNats } from '../../support/nats.ts';
+
+const log = openLog({ service: 'test', level: 'silent' });
+let store: Store;
+
+beforeAll(async () => {
+  store = await openStore({ url: inject('engines').mongodb, database: 'health', log });
+});
+afterAll(async () => store[Symbol.asyncDispose]());
+
+const request: BusRequest = {
+  subject: 'svc.catalog.health.check',
+  headers: new Map(),
+  body: new Uint8Array(),
+  deadline: Date.now() + 60_000,
+  integration: '',
+  requestId: 'test',
+  log,
+};
+
+async function check(natsMonitorUrl: string | undefined, of = store): Promise<string> {
+  const handler = healthHandlers({ service: 'catalog', store: of, natsMonitorUrl })[request.subject];
+  if (handler === undefined) throw new Error('no handler');
+  return handler(request).then(
+    ({ body }) => String(body),
+    (error: unknown) => (error instanceof Failure ? `${error.code}: ${error.detail}` : String(error)),
+  );
+}
+
+/** A monitoring that says what a nats-server says which runs with other settings. */
+async function withMonitor(config: object, use: (url: string) => Promise<void>): Promise<void> {
+  const server = createServer((_, response) => response.end(JSON.stringify({ config })));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await new Promise((resolve) => server.close(resolve));
+}
+
+it('is well behind a NATS that writes before it acknowledges', async () => {
+  await using nats = await startNats();
+  expect(nats.monitorUrl).toMatch(/^http:/);
+  expect(await check(nats.monitorUrl)).toBe('{"status":"ok"}');
+});
+
+it('is not ready behind one that does not, and says what to set', async () => {
+  await withMonitor({ store_dir: '/data', sync_interval: 120_000_000_000 }, async (url) => {
+    expect(await check(url)).toMatch(/^unavailable: NATS runs without "sync_interval: always"/);
+  });
+});
+
+it('is not ready while the monitoring that it was told of does not answer', async () => {
+  expect(await check('http://127.0.0.1:1')).toMatch(/^unavailable: The monitoring of NATS does not answer/);
+});
+
+it('takes the settings of NATS on trust where nobody told it of a monitoring', async () => {
+  expect(await check(undefined)).toBe('{"status":"ok"}');
+});
+
+it('is not ready while MongoDB is away', async () => {
+  const closed = await openStore({ url: inject('engines').mongodb, database: 'health', log });
+  await closed[Symbol.asyncDispose]();
+  expect(await check(undefined, closed)).toBe('unavailable: MongoDB is away.');
+});
