@@ -335,6 +335,7 @@ const otherRoutes: readonly Route[] = [
     summary: 'Register a webhook',
     scope: scopes.webhooksWrite,
     subject: subjects.endpointsRegister,
+    conflicts: true,
     body: { schema: RegisterWebhook, example: { url: webhookExample.url, events: webhookExample.events } },
     answer: {
       status: 201,
@@ -489,6 +490,7 @@ const otherRoutes: readonly Route[] = [
     scope: scopes.webhooksWrite,
     subject: subjects.endpointsReplay,
     names: 'webhook',
+    conflicts: true,
     body: { schema: ReplayEvents, example: { since: syncedAt, events: ['supplier.created'] } },
     answer: { status: 202, schema: ReplayAnswer, example: { queued: 12 } },
     timeoutMs: pushTimeoutMs,

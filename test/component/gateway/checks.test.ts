@@ -324,11 +324,9 @@ describe('content types', () => {
     ['DELETE', webhook],
     ['POST', `${webhook}/test`],
   ])('%s %s takes no body, so nothing of one is looked at', async (method, path) => {
-    const answer = await fetch(gateway.url + path, {
-      method,
-      headers: { ...bearer(), 'content-type': 'no/thing; like=it' },
-      body: tooLarge,
-    });
+    const headers = { ...bearer(), 'content-type': 'no/thing; like=it' };
+    const init = { method, headers, body: tooLarge };
+    const answer = await fetch(gateway.url + path, init);
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ body: '' });
   });
