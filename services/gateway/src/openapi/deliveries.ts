@@ -35,7 +35,7 @@ const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
     missing: ['referenceNumber', 'verificationNumber', 'geolocation', 'operator'],
   },
   'sync.completed': {
-    syncId: '01JQP5Z7W2K4M8N6R3T9V1X5YB',
+    syncId: 'sync_019d42e3f4c59a1b7c3d5e6f708192a3',
     entityType: 'supplier',
     created: 1,
     updated: 0,
@@ -93,7 +93,7 @@ const header = (name: string, description: string, example: string): JsonObject 
   example,
 });
 
-const eventId = '01JQP5Z7W2K4M8N6R3T9V1X5YB-0-c';
+const eventId = 'sync_019d42e3f4c59a1b7c3d5e6f708192a3-created-0';
 
 /** As parameters of a delivery, for `components`. */
 export const deliveryHeaders: Readonly<Record<string, JsonObject>> = {

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Stack } from '@integration-sync/dev/stack';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openClient, startTestStack } from '../support/stack.ts';
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startTestStack();
+});
+afterAll(async () => stack[Symbol.asyncDispose]());
+
+async function startTail(...options: string[]) {
+  const child = spawn(process.execPath, [resolve('dev/tail.ts'), ...options], {
+    env: { ...process.env, NATS_URL: stack.nats },
+  });
+  const lines: string[] = [];
+  createInterface(child.stdout).on('line', (line) => lines.push(line));
+  await once(child.stderr, 'data');
+  const stop = async (): Promise<unknown> => {
+    const exited = once(child, 'exit');
+    child.kill('SIGINT');
+    return (await exited)[0];
+  };
+  return { lines, stop };
+}
+
+it('prints the events of one integration as they happen, and goes on where a durable reader stopped', async () => {
+  const acme = openClient(stack);
+  const bystander = openClient(stack);
+  const push = (name: string) => acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name }] });
+  const options = ['--integration', acme.integration, '--durable', `reader-${acme.integration}`];
+
+  const first = await startTail(...options);
+  await push('one');
+  await bystander.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'one' }] });
+  await expect.poll(() => first.lines.length, { timeout: 5_000 }).toBe(2);
+  expect(first.lines[0]).toMatch(
+    new RegExp(
+      `^events\\.${acme.integration}\\.supplier\\.created sync_\\w+-created-0 \\{"event":"supplier.created"`,
+    ),
+  );
+  expect(await first.stop()).toBe(0);
+
+  await push('two');
+  const second = await startTail(...options);
+  await expect.poll(() => second.lines.length, { timeout: 5_000 }).toBe(2);
+  expect(second.lines.map((line) => line.split(' ')[0])).toEqual([
+    `events.${acme.integration}.supplier.updated`,
+    `events.${acme.integration}.sync.completed`,
+  ]);
+  expect(await second.stop()).toBe(0);
+});
