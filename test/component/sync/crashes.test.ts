@@ -1,0 +1,342 @@
+// A process that dies in the middle of a push, at every place at which that makes a difference, and one that was
+// only slow. Whoever is left settles what it left.
+import { setTimeout as wait } from 'node:timers/promises';
+import { stages, type Stage } from '@integration-sync/sync';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { startMortal } from '../../support/mortal.ts';
+import { openWorld, type Caller, type World } from '../../support/sync.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** By this clock, every push that is under way was left behind: whoever has it takes it over at once. */
+const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
+
+/** After a crash, the history is settled within this time. */
+const settledWithinMs = 30_000;
+
+const name = (index: number): string => `r${String(index).padStart(3, '0')}`;
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, nth) => from + nth);
+
+const before = range(0, 60).map((index) => ({ externalId: name(index), name: 'N', code: 'old' }));
+/** Thirty stay as they are, thirty change, sixty are new, one is wrong. */
+const during = [
+  ...range(0, 30).map((index) => ({ externalId: name(index), name: 'N', code: 'old' })),
+  ...range(30, 60).map((index) => ({ externalId: name(index), name: 'N', code: 'new' })),
+  ...range(60, 120).map((index) => ({ externalId: name(index), name: 'N' })),
+  { externalId: 'wrong' },
+];
+
+interface Outcome {
+  answered: boolean;
+  runs: number;
+  records: readonly number[];
+  updates: readonly number[];
+  counts?: object;
+}
+
+/** Of a push that nobody was answered, what is unchanged cannot be told any more. */
+const untold = { created: 60, updated: 30, unchanged: 0, failed: 1 };
+const told = { created: 60, updated: 60, unchanged: 30, failed: 1 };
+
+const outcomes: Record<Stage, Outcome> = {
+  'before-entry': { answered: false, runs: 1, records: [60], updates: [0] },
+  'after-entry': { answered: false, runs: 1, records: [60], updates: [0] },
+  // The new ones are there; whether the others have been changed yet is a race.
+  'amid-writes': { answered: false, runs: 2, records: [120], updates: range(0, 31) },
+  'after-writes': { answered: false, runs: 2, records: [120], updates: [30], counts: untold },
+  'before-answer': { answered: false, runs: 2, records: [120], updates: [30], counts: told },
+  'after-publish': { answered: true, runs: 2, records: [120], updates: [30], counts: told },
+};
+
+interface Crashed {
+  caller: Caller;
+  stage: Stage;
+  /** Whether the push was answered before the crash. */
+  answered: boolean;
+}
+
+/** Without anybody else there, so that the push comes to the one that will die. */
+async function crashAt(stage: Stage): Promise<Crashed> {
+  const caller = world.caller();
+  const healthy = await world.startCatalog();
+  await caller.push('suppliers', before);
+  await healthy[Symbol.asyncDispose]();
+  await using mortal = await startMortal('catalog', stage, world.environment);
+  const answer = caller.push('suppliers', during).then(
+    () => true,
+    () => false,
+  );
+  await mortal.reached();
+  // An answer that was on its way is given the time to arrive.
+  const answered = await Promise.race([answer, wait(200, false)]);
+  await mortal.kill();
+  return { caller, stage, answered };
+}
+
+const countOf = <T>(all: readonly T[], holds: (one: T) => boolean): number => all.filter(holds).length;
+
+async function expectSettled({ caller, stage, answered }: Crashed): Promise<void> {
+  const runs = await eventually(
+    () => caller.runs(),
+    ({ entities }) => entities.every(({ state }) => state === 'completed'),
+    settledWithinMs,
+  );
+  // The history says so before the last event is out.
+  const pushes = runs.entities.length;
+  const events = await eventually(
+    () => caller.events(),
+    (all) => countOf(all, ({ body }) => body.event === 'sync.completed') === pushes,
+    settledWithinMs,
+  );
+  const records = await caller.listAll('suppliers');
+  const documents = await world.store
+    .collection<{ _id: string; integration: string; externalId: string; fields: { code?: string } }>(
+      'suppliers',
+    )
+    .find({ integration: caller.integration })
+    .toArray();
+  const createdIds = events.flatMap(({ body }) =>
+    body.event === 'supplier.created' && 'internalId' in body.data ? [body.data.internalId] : [],
+  );
+  const updated = events.flatMap(({ body }) =>
+    body.event === 'supplier.updated' && 'changedFields' in body.data ? [body.data] : [],
+  );
+
+  // Everything that was acknowledged is there, everything that is there was told, once, and counted.
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  expect(createdIds.toSorted()).toEqual(documents.map(({ _id }) => _id).toSorted());
+  expect(records.length).toBe(documents.length);
+  expect(records.length).toBeGreaterThanOrEqual(60);
+  expect((await caller.list('suppliers')).total).toBe(documents.length);
+  expect(updated.map(({ externalId }) => externalId).toSorted()).toEqual(
+    documents
+      .filter(({ fields }) => fields.code === 'new')
+      .map(({ externalId }) => externalId)
+      .toSorted(),
+  );
+  expect(updated.every(({ changedFields }) => changedFields.join() === 'code')).toBe(true);
+  expect(runs.entities.reduce((sum, { created }) => sum + created, 0)).toBe(documents.length);
+  const latest = Math.max(...records.map(({ lastSyncedAt }) => Date.parse(lastSyncedAt)));
+  expect(Date.parse((await caller.list('suppliers')).nextSince ?? '')).toBeGreaterThanOrEqual(latest);
+
+  // Where it died tells how much of it was done.
+  const expected = outcomes[stage];
+  expect(answered).toBe(expected.answered);
+  expect(runs.entities).toHaveLength(expected.runs);
+  expect(expected.records).toContain(documents.length);
+  expect(expected.updates).toContain(updated.length);
+  const [newest] = runs.entities;
+  expect(newest).toMatchObject(expected.counts ?? {});
+
+  // The caller tries again, as one does that got no answer.
+  const again = await caller.push('suppliers', during);
+  expect(again).toMatchObject({ created: 120 - documents.length, updated: documents.length });
+  expect(again.errors).toHaveLength(1);
+  const settled = await eventually(
+    () => caller.events(),
+    (all) => countOf(all, ({ body }) => body.event === 'sync.completed') === pushes + 1,
+  );
+  expect(countOf(settled, ({ body }) => body.event === 'supplier.created')).toBe(120);
+  expect(countOf(settled, ({ body }) => body.event === 'supplier.updated')).toBe(30);
+  expect((await caller.list('suppliers')).total).toBe(120);
+}
+
+describe('a process that is killed', () => {
+  it('at any stage of a push leaves nothing that is not settled', { timeout: 180_000 }, async () => {
+    const crashed: Crashed[] = [];
+    for (const stage of stages) crashed.push(await crashAt(stage));
+    // Two, who both look for what was left behind.
+    await using _first = await world.startCatalog();
+    await using _second = await world.startCatalog();
+    await using _batches = await world.startBatches();
+    await Promise.all(
+      crashed.map((one) =>
+        expectSettled(one).catch((error: unknown) => {
+          throw new Error(`killed ${one.stage}`, { cause: error });
+        }),
+      ),
+    );
+  });
+});
+
+const batch = (externalId: string) => ({ externalId, productExternalId: 'p', batchNumber: 'B' });
+
+describe('what a dead process changed', () => {
+  it(
+    'is told though somebody else has changed it again before it was settled',
+    { timeout: 60_000 },
+    async () => {
+      const caller = world.caller();
+      const healthy = await world.startCatalog();
+      await caller.push('suppliers', [
+        { externalId: 'a', name: 'N', code: '1', phone: '1' },
+        { externalId: 'b', name: 'N', code: '1' },
+      ]);
+      await healthy[Symbol.asyncDispose]();
+      await using mortal = await startMortal('catalog', 'after-writes', world.environment);
+      const lost = caller.push('suppliers', [
+        { externalId: 'a', name: 'N', code: '2' },
+        { externalId: 'b', name: 'N', code: '2' },
+        { externalId: 'c', name: 'N' },
+      ]);
+      lost.catch(() => undefined);
+      await mortal.reached();
+      await mortal.kill();
+      await using _survivor = await world.startCatalog();
+      await using _batches = await world.startBatches();
+      // The second half of a record's changes comes twice over, by two pushes of a living process.
+      await caller.push('suppliers', [{ externalId: 'a', name: 'N', phone: '2' }]);
+      await caller.push('suppliers', [{ externalId: 'a', name: 'M' }]);
+      await caller.push('suppliers', [{ externalId: 'c', name: 'N', code: '3' }]);
+      const { entities } = await eventually(
+        () => caller.runs(),
+        (runs) => runs.entities.every(({ state }) => state === 'completed'),
+        settledWithinMs,
+      );
+      expect(entities).toHaveLength(5);
+      const events = await eventually(
+        () => caller.events(),
+        (all) => countOf(all, ({ body }) => body.event === 'sync.completed') === 5,
+      );
+      const changes = events.flatMap(({ body }) =>
+        body.event === 'supplier.updated' && 'changedFields' in body.data
+          ? [`${body.data.externalId} ${body.data.changedFields.join()}`]
+          : [],
+      );
+      expect(changes.toSorted()).toEqual(['a code', 'a name', 'a phone', 'b code', 'c code']);
+      expect(countOf(events, ({ body }) => body.event === 'supplier.created')).toBe(3);
+      expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+    },
+  );
+
+  it('and drafted is told, and drafted where it had not come to it', { timeout: 90_000 }, async () => {
+    const caller = world.caller();
+    await using _catalog = await world.startCatalog();
+    await caller.push('products', [{ externalId: 'p', name: 'P', hsCode: '4407' }]);
+    const batches = ['a', 'b'].map((externalId) => ({
+      externalId,
+      productExternalId: 'p',
+      batchNumber: 'B',
+    }));
+    const crash = async (stage: Stage, more: object): Promise<void> => {
+      await using mortal = await startMortal('batches', stage, world.environment);
+      const lost = caller.push('batches', [...batches, more], { autoCreateDDS: true });
+      lost.catch(() => undefined);
+      await mortal.reached();
+      await mortal.kill();
+    };
+    await crash('amid-writes', batch('c'));
+    await crash('after-writes', batch('d'));
+    await using _survivor = await world.startBatches({ now: anHourAhead });
+    await eventually(
+      () => caller.runs(),
+      ({ entities }) => entities.every(({ state }) => state === 'completed'),
+      settledWithinMs,
+    );
+    const again = await caller.push('batches', [...batches, batch('c'), batch('d')], { autoCreateDDS: true });
+    expect(again).toMatchObject({ created: 0, updated: 4 });
+    // What the first had written and not drafted is drafted now.
+    expect(again.ddsCreated?.map(({ batchExternalId }) => batchExternalId)).toEqual(['c']);
+    expect(await caller.dds()).toMatchObject({ total: 4 });
+    const events = await eventually(
+      () => caller.events(),
+      (all) => countOf(all, ({ body }) => body.event === 'sync.completed') === 4,
+    );
+    const drafted = events.flatMap(({ body }) =>
+      body.event === 'dds.created' && 'ddsId' in body.data ? [body.data] : [],
+    );
+    expect(drafted.map(({ batchExternalId }) => batchExternalId).toSorted()).toEqual(['a', 'b', 'c', 'd']);
+    expect(drafted.toSorted((one, other) => (one.ddsId < other.ddsId ? -1 : 1))).toEqual(
+      (await caller.dds()).entities.toSorted((one, other) => (one.ddsId < other.ddsId ? -1 : 1)),
+    );
+    expect(countOf(events, ({ body }) => body.event === 'batch.created')).toBe(4);
+  });
+});
+
+describe('a process that was only slow, and comes back', () => {
+  it.each(['after-entry', 'after-writes'] as const)(
+    'after it was taken for dead %s, tells its caller to try again, and what it wrote is told and counted once',
+    { timeout: 60_000 },
+    async (stage) => {
+      const caller = world.caller();
+      const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      await using _slow = await world.startCatalog({
+        async onStage(at) {
+          if (at !== stage) return;
+          arrived.resolve();
+          await released.promise;
+        },
+      });
+      const items = range(0, 20).map((index) => ({ externalId: name(index), name: 'N' }));
+      const late = caller.push('suppliers', items).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      await arrived.promise;
+      await using _impatient = await world.startCatalog({ now: anHourAhead });
+      await using _batches = await world.startBatches();
+      const journal = world.store.collection<{ _id: string; integration: string; state: string }>(
+        'catalog_journal',
+      );
+      await eventually(
+        () => journal.findOne({ integration: caller.integration }),
+        (entry) => entry?.state !== 'writing',
+      );
+      const { nextSince = '' } = await caller.list('suppliers');
+      released.resolve();
+      expect(await late).toMatchObject({ code: 'unavailable' });
+
+      const events = await eventually(
+        () => caller.events(),
+        (all) => countOf(all, ({ body }) => body.event === 'supplier.created') === 20,
+        settledWithinMs,
+      );
+      expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+      expect(countOf(events, ({ body }) => body.event === 'sync.completed')).toBe(1);
+      const runs = await eventually(
+        () => caller.runs(),
+        ({ entities }) => entities.every(({ state }) => state === 'completed'),
+      );
+      expect(runs.entities).toMatchObject([{ created: 20, updated: 0 }]);
+      const listed = await eventually(
+        () => caller.list('suppliers'),
+        (page) => Date.parse(page.nextSince ?? '') > Date.parse(nextSince),
+      );
+      expect(listed.total).toBe(20);
+      // Whoever had read up to there, while it was taken for dead, finds what came later.
+      const polled = await caller.list('suppliers', `since=${encodeURIComponent(nextSince)}`);
+      expect(polled.total).toBe(stage === 'after-entry' ? 20 : polled.total);
+      expect(await caller.push('suppliers', items)).toMatchObject({ created: 0, updated: 20 });
+    },
+  );
+});
+
+describe('a push that died before it had an entry in the journal', () => {
+  it('does not hold back for ever what a listing says of the time since', async () => {
+    const caller = world.caller();
+    await using _catalog = await world.startCatalog();
+    await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
+    const { nextSince = '' } = await caller.list('suppliers');
+    const heads = world.store.collection<{ _id: string; open: Record<string, number> }>('catalog_heads');
+    const _id = `${caller.integration}/suppliers`;
+    const long = Date.now() - 60_000;
+    await heads.updateOne({ _id }, { $set: { 'open.sync_dead': long, 'open.sync_young': Date.now() } });
+    const held = await caller.list('suppliers');
+    expect(held.nextSince).toBe(new Date(long - 1).toISOString());
+    const head = await eventually(
+      () => heads.findOne({ _id }),
+      (found) => !Object.hasOwn(found?.open ?? {}, 'sync_dead'),
+    );
+    // What is not old may still come to its entry.
+    expect(Object.keys(head?.open ?? {})).toEqual(['sync_young']);
+    await heads.updateOne({ _id }, { $unset: { 'open.sync_young': '' } });
+    expect((await caller.list('suppliers')).nextSince).toBe(nextSince);
+  });
+});

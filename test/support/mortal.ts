@@ -1,0 +1,43 @@
+// Starts a service that stops at one stage of a push, and kills it there.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Stage } from '@integration-sync/sync';
+
+export interface Mortal extends AsyncDisposable {
+  /** Resolves once a push has come to the stage. */
+  reached(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+const program = join(import.meta.dirname, 'processes/mortal.ts');
+
+export async function startMortal(
+  service: 'catalog' | 'batches',
+  stage: Stage,
+  environment: Readonly<Record<string, string>>,
+): Promise<Mortal> {
+  const child = spawn(process.execPath, [program, service, stage], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const said = { serving: Promise.withResolvers<void>(), reached: Promise.withResolvers<void>() };
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line === 'serving' || line === 'reached') said[line].resolve();
+  });
+  const died = exited.then(() => Promise.reject(new Error(`${service} died before it came to ${stage}`)));
+  died.catch(() => undefined);
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  await Promise.race([said.serving.promise, died]);
+  return {
+    reached: () => Promise.race([said.reached.promise, died]),
+    kill,
+    [Symbol.asyncDispose]: kill,
+  };
+}
