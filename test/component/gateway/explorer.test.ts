@@ -1,0 +1,74 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { routes } from '@integration-sync/contracts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium, openPage } from '../../support/browser.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+
+// The explorer: that its page can load nothing from elsewhere, and, where the machine has Chromium, that it
+// shows every operation in a real browser, which asks nobody else and complains of nothing.
+
+const stack = new AsyncDisposableStack();
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const nats = stack.use(await startNats());
+  stack.use(await openServices(nats.url));
+  gateway = stack.use(await openGateway(nats.url));
+});
+afterAll(() => stack.disposeAsync());
+
+describe('/docs', () => {
+  it('is a page that may load only from where it came, and run nothing that is written into it', async () => {
+    const answer = await fetch(`${gateway.url}/docs`);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    expect(await answer.text()).not.toMatch(/https?:\/\//);
+  });
+
+  it('finds all of its parts beside it', async () => {
+    const page = await (await fetch(`${gateway.url}/docs`)).text();
+    const parts = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
+    expect(parts).toHaveLength(4);
+    for (const part of parts) {
+      const answer = await fetch(new URL(part, `${gateway.url}/docs`));
+      expect({ part, status: answer.status, kept: answer.headers.get('cache-control') }).toEqual({
+        part,
+        status: 200,
+        kept: 'public, max-age=3600',
+      });
+      expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(100);
+    }
+  });
+});
+
+const browsers = [findChromium()].filter((found) => found !== undefined);
+it.each(browsers)('shows every operation in %s', { timeout: 120_000 }, async (chromium) => {
+  await using page = await openPage(chromium);
+  await page.open(`${gateway.url}/docs`);
+  const operations = await eventually(
+    () => page.evaluate<string[]>(`[...document.querySelectorAll('.opblock')].map((block) => block.id)`),
+    (blocks) => blocks.length >= routes.length,
+    60_000,
+  );
+  for (const { operationId } of routes) {
+    expect(operations.filter((id) => id.endsWith(`-${operationId}`))).toHaveLength(1);
+  }
+  // Unfolded, an operation shows its body, its answers and their examples.
+  await page.evaluate(`document.querySelector('[id$="-pushSuppliers"] .opblock-summary-control').click()`);
+  await eventually(
+    () => page.evaluate<string>(`document.querySelector('[id$="-pushSuppliers"]').innerText`),
+    (text) => text.includes('Nordic Timber AB') && text.includes('503'),
+  );
+  const folder = resolve(import.meta.dirname, '../../../.local');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'docs.png'), await page.screenshot());
+  expect(page.complaints).toEqual([]);
+  expect(
+    new Set(page.requested.filter((url) => !url.startsWith('data:')).map((url) => new URL(url).origin)),
+  ).toEqual(new Set([gateway.url]));
+});
