@@ -24,6 +24,8 @@ export interface Endpoint {
   disablings: { epoch: number; at: Date }[];
   /** Place in the event stream: only events after it are for the present period of activity. */
   eventsAfter: number;
+  /** What it subscribed to before, each for the events up to a place in the stream; oldest first. */
+  earlierEvents: EarlierEvents[];
 
   /** Failed attempts in a row. */
   failures: number;
@@ -48,11 +50,19 @@ export interface Announcement {
   consecutiveFailures: number;
 }
 
+export interface EarlierEvents {
+  through: number;
+  events: EventKind[];
+}
+
 export interface Trial {
   sequence: number;
   attempts: number;
   dueAt: Date;
 }
+
+/** Events are fanned out within moments, so few changes of kinds can lie between an event and its fan-out. */
+export const earlierEventsMax = 20;
 
 /** Disablings that are remembered; those further back can no longer be replayed from. */
 export const disablingsMax = 200;

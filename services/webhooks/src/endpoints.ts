@@ -68,6 +68,7 @@ const managing = (collection: Collection<Endpoint>) => ({
       .project<Subscriber & { version: number; integration: string }>({
         integration: 1,
         events: 1,
+        earlierEvents: 1,
         active: 1,
         createdAt: 1,
         disablings: { $slice: -1 },

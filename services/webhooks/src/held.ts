@@ -15,6 +15,8 @@ export interface Held {
   first(endpointId: string, epoch: number): Promise<HeldEntry | undefined>;
   at(endpointId: string, epoch: number, sequence: number): Promise<HeldEntry | undefined>;
   read(endpointId: string, epoch: number, from: number, max: number): Promise<HeldEntry[]>;
+  /** As the stream's leader knows it: a read may come from a copy that is a moment behind. */
+  count(endpointId: string, epoch: number): Promise<number>;
   /** What an epoch's end left behind, however much that is. */
   readAll(endpointId: string, epoch: number): AsyncGenerator<HeldEntry>;
   remove(sequence: number): Promise<void>;
@@ -23,7 +25,7 @@ export interface Held {
   removeEndpoint(endpointId: string): Promise<void>;
 }
 
-type HeldBus = Pick<Bus, 'publish' | 'publishBatch' | 'readStream' | 'purge' | 'remove'>;
+type HeldBus = Pick<Bus, 'publish' | 'publishBatch' | 'readStream' | 'countMessages' | 'purge' | 'remove'>;
 
 export function openHeld(bus: HeldBus): Held {
   async function* readFrom(endpointId: string, epoch: number, from: number, max?: number) {
@@ -35,6 +37,8 @@ export function openHeld(bus: HeldBus): Held {
     for await (const message of bus.readStream(heldStream, reading)) {
       const entry = entryOf(message);
       if (entry !== undefined) yield entry;
+      // None of ours, and so only in the way.
+      else await bus.remove(heldStream, message.sequence);
     }
   }
 
@@ -53,6 +57,7 @@ export function openHeld(bus: HeldBus): Held {
       return entry?.sequence === sequence ? entry : undefined;
     },
     read: (endpointId, epoch, from, max) => Array.fromAsync(readFrom(endpointId, epoch, from, max)),
+    count: (endpointId, epoch) => bus.countMessages(heldStream, heldSubject(endpointId, epoch)),
     readAll: (endpointId, epoch) => readFrom(endpointId, epoch, 1),
     remove: (sequence) => bus.remove(heldStream, sequence),
     async removeThrough(endpointId, epoch, sequence) {

@@ -62,37 +62,38 @@ export function openKeepers(options: KeepersOptions): Keepers {
   const begin = (id: string): void => {
     const keeper: Keeper = { woken: false, wake: () => undefined, done: Promise.resolve() };
     keepers.set(id, keeper);
-    keeper.done = keep(id, keeper).finally(() => {
-      if (keepers.get(id) === keeper) keepers.delete(id);
-    });
+    keeper.done = keep(id, keeper);
   };
 
   const keep = async (id: string, keeper: Keeper): Promise<void> => {
     while (!isClosed()) {
       keeper.woken = false;
+      let isDone = false;
       try {
-        const endpoint = await endpoints.find(id);
-        if (endpoint === null) return;
-        if (endpoint.keeper !== roll.replica) {
-          if (endpoint.keeper !== undefined || (await endpoints.claim(id, roll.replica)) === null) return;
-        } else if ((await lookAfter(endpoint, keeper)) && (await letGo(id, keeper))) {
-          return;
-        }
+        isDone = await keepOn(id, keeper);
       } catch (error) {
-        if (isClosed()) return;
+        if (isClosed()) break;
         log.warn({ err: error, endpoint: id }, 'keeping an endpoint failed, trying again');
         await nap(keeper, troubleMs);
       }
+      // Whoever held something for it up to here found a keeper and left it to him.
+      if (isDone && !keeper.woken) break;
     }
+    keepers.delete(id);
   };
 
-  /** False if something came meanwhile, so that it is to be taken up again. */
-  const letGo = async (id: string, keeper: Keeper): Promise<boolean> => {
-    await endpoints.letGo(id, roll.replica);
+  /** True when it is no longer this replica's to look after. */
+  const keepOn = async (id: string, keeper: Keeper): Promise<boolean> => {
     const endpoint = await endpoints.find(id);
-    if (endpoint?.active === true && (await held.first(id, endpoint.epoch)) !== undefined) return false;
-    // Whoever held something here before this moment found a keeper and left it to him.
-    return !keeper.woken;
+    if (endpoint === null) return true;
+    if (endpoint.keeper !== roll.replica) {
+      return endpoint.keeper !== undefined || (await endpoints.claim(id, roll.replica)) === null;
+    }
+    if (!(await lookAfter(endpoint, keeper))) return false;
+    await endpoints.letGo(id, roll.replica);
+    const after = await endpoints.find(id);
+    // Looked at once more, for who held something before it was let go.
+    return after?.active !== true || (await held.count(id, after.epoch)) === 0;
   };
 
   /** True when there is nothing to look after. */

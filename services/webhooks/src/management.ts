@@ -20,7 +20,7 @@ import type { Announcer } from './announcer.ts';
 import type { AttemptLog } from './attemptlog.ts';
 import { bodyReader, invalidRequest } from './body.ts';
 import type { Directory } from './directory.ts';
-import { registeredWebhookOf, webhookOf, type Endpoint } from './endpoint.ts';
+import { earlierEventsMax, registeredWebhookOf, webhookOf, type Endpoint } from './endpoint.ts';
 import { disabling, type Endpoints } from './endpoints.ts';
 import { subjectsOf } from './envelope.ts';
 import { TargetRefused, type Guard } from './guard.ts';
@@ -130,6 +130,7 @@ const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => ({
   disabledReason: null,
   epoch: 0,
   disablings: [],
+  earlierEvents: [],
   failures: 0,
   open: false,
   mark: 0,
@@ -157,11 +158,8 @@ function changing(options: ManagementOptions): BusHandler {
     if (wanted.url !== undefined) await checkUrl(guard, wanted.url);
     for (;;) {
       const endpoint = await endpointOf(endpoints, request);
-      const isEnabling = wanted.active === true && !endpoint.active;
-      const eventsAfter = isEnabling
-        ? (await bus.streamFacts(eventsStream)).lastSequence
-        : endpoint.eventsAfter;
-      const change = changeOf(endpoint, wanted, eventsAfter, new Date());
+      const { lastSequence } = await bus.streamFacts(eventsStream);
+      const change = changeOf(endpoint, wanted, lastSequence, new Date());
       if (change === undefined) return json(webhookOf(endpoint));
       const changed = await endpoints.change(endpoint, change);
       // Somebody else changed it meanwhile, be it by a delivery that failed.
@@ -176,27 +174,30 @@ function changing(options: ManagementOptions): BusHandler {
   };
 }
 
-/** The update that makes the endpoint as wanted; undefined if it is so already. */
-export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, eventsAfter: number, now: Date) {
-  const { url = endpoint.url, events, active = endpoint.active } = wanted;
-  const kinds = events === undefined ? endpoint.events : [...new Set(events)];
+/** The update that makes the endpoint as wanted, for the events after that place; undefined if it is so already. */
+export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, lastSequence: number, now: Date) {
+  const { url = endpoint.url, active = endpoint.active } = wanted;
+  const kinds = wanted.events === undefined ? endpoint.events : [...new Set(wanted.events)];
   const moves = url !== endpoint.url;
-  const isSame = !moves && active === endpoint.active && kinds.join() === endpoint.events.join();
-  if (isSame) return undefined;
-  const stopped =
-    active || !endpoint.active ? undefined : disabling(endpoint, 'manual', endpoint.failures, now);
-  const started = active && !endpoint.active;
+  const subscribes = kinds.join() !== endpoint.events.join();
+  const starts = active && !endpoint.active;
+  const stops = !active && endpoint.active;
+  if (!moves && !subscribes && !starts && !stops) return undefined;
+  const stopped = stops ? disabling(endpoint, 'manual', endpoint.failures, now) : undefined;
+  const earlier = { $each: [{ through: lastSequence, events: endpoint.events }], $slice: -earlierEventsMax };
   return {
     $set: {
       url,
       events: kinds,
       // Another receiver is another matter: it starts with one attempt in flight.
       ...(moves ? { open: false } : {}),
-      ...(started ? { ...enabled, eventsAfter } : {}),
+      ...(starts ? { ...enabled, eventsAfter: lastSequence } : {}),
       ...stopped?.$set,
     },
-    $inc: { version: 1, ...(moves || started ? { mark: 1 } : {}), ...stopped?.$inc },
-    ...(stopped === undefined ? {} : { $push: stopped.$push }),
+    $inc: { version: 1, ...(moves || starts ? { mark: 1 } : {}), ...stopped?.$inc },
+    ...(subscribes || stops
+      ? { $push: { ...(subscribes ? { earlierEvents: earlier } : {}), ...stopped?.$push } }
+      : {}),
   };
 }
 

@@ -19,7 +19,7 @@ export interface OccurredEvent {
 
 export type Subscriber = Pick<
   Endpoint,
-  '_id' | 'events' | 'active' | 'createdAt' | 'disablings' | 'epoch' | 'eventsAfter'
+  '_id' | 'events' | 'earlierEvents' | 'active' | 'createdAt' | 'disablings' | 'epoch' | 'eventsAfter'
 >;
 
 /** Kinds are compared, not the integration: whoever asks has looked the endpoints up by it. */
@@ -33,7 +33,7 @@ export function isMeantFor(
 
 /** The epoch under which the event goes out to the endpoint, or undefined if it does not. */
 export function epochOf(endpoint: Subscriber, event: OccurredEvent): number | undefined {
-  if (!isMeantFor(endpoint, event)) return undefined;
+  if (!isMeantFor({ ...endpoint, events: kindsAt(endpoint, event.sequence) }, event)) return undefined;
   if (endpoint.active && event.sequence > endpoint.eventsAfter) return endpoint.epoch;
   const last = endpoint.disablings.at(-1);
   if (last === undefined) return undefined;
@@ -41,3 +41,7 @@ export function epochOf(endpoint: Subscriber, event: OccurredEvent): number | un
   const whileItWasActive = occurredAt >= endpoint.createdAt.getTime() && occurredAt <= last.at.getTime();
   return whileItWasActive ? last.epoch : undefined;
 }
+
+/** A change of kinds holds for the events after it, and not for those before it that are fanned out late. */
+const kindsAt = ({ events, earlierEvents }: Subscriber, sequence: number): Endpoint['events'] =>
+  earlierEvents.find(({ through }) => sequence <= through)?.events ?? events;

@@ -1,5 +1,6 @@
 // The schedule as the receiver sees it. These tests last as long as the schedule does, so they run side by side.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { answer, openReceiver, type Hit } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
@@ -91,7 +92,11 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
     await receiver.received(2);
     setTimeout(() => (isUp = true), 1_000);
 
-    await expect.poll(() => delivered.length, { timeout: 15_000 }).toBe(200);
+    await eventually(
+      () => delivered.length,
+      (count) => count === 200,
+      15_000,
+    );
     expect(new Set(delivered)).toEqual(new Set(ids));
     const { body } = await client.ask('get', { id: webhook.id });
     expect(body).toMatchObject({ active: true, consecutiveFailures: 0 });
@@ -105,9 +110,11 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
     await receiver.received(2);
     receiver.behave(answer(200));
     await receiver.received(3, { withinMs: 7_000 });
-    await expect
-      .poll(async () => (await client.ask('get', { id: webhook.id })).body)
-      .toMatchObject({ active: true, consecutiveFailures: 0 });
+    const { active } = await eventually(
+      async () => (await client.ask('get', { id: webhook.id })).body,
+      ({ consecutiveFailures }) => consecutiveFailures === 0,
+    );
+    expect(active).toBe(true);
   });
 
   test('410 disables at once', async () => {

@@ -11,6 +11,7 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   disablings: [],
   epoch: 0,
   eventsAfter: 10,
+  earlierEvents: [],
   ...more,
 });
 
@@ -25,6 +26,14 @@ const event = (more: Partial<OccurredEvent> = {}): OccurredEvent => ({
 const disabledAt300 = { active: false, epoch: 1, disablings: [{ epoch: 0, at: new Date(at(300)) }] };
 const enabledAgain = { ...disabledAt300, active: true, eventsAfter: 50 };
 
+const changedKinds = {
+  events: ['sync.completed' as const],
+  earlierEvents: [
+    { through: 20, events: ['batch.created' as const] },
+    { through: 30, events: ['supplier.created' as const] },
+  ],
+};
+
 describe('an event is for', () => {
   it.each([
     ['an active endpoint that subscribes to it', subscriber(), event(), 0],
@@ -34,6 +43,9 @@ describe('an event is for', () => {
       event(),
       undefined,
     ],
+    ['the kinds of its time', subscriber(changedKinds), event({ sequence: 30 }), 0],
+    ['no kinds of an earlier time', subscriber(changedKinds), event({ sequence: 20 }), undefined],
+    ['no kinds of a later time', subscriber(changedKinds), event({ sequence: 31 }), undefined],
     ['nobody who registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), undefined],
     ['the epoch that ended, if it occurred before the end', subscriber(disabledAt300), event(), 0],
     [

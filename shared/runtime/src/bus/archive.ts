@@ -87,6 +87,18 @@ export async function streamFacts(connection: Connection, stream: string): Promi
   return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };
 }
 
+/** How many messages the stream's leader has of the subject. */
+export async function countMessages(
+  connection: Connection,
+  stream: string,
+  subject: string,
+): Promise<number> {
+  const { state } = await connection.whileConnected(() =>
+    connection.manager.streams.info(stream, { subjects_filter: subject }),
+  );
+  return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+}
+
 /** Removes every message of the subject, or those up to a place in the stream, and says how many there were. */
 export async function purge(
   connection: Connection,

@@ -2,6 +2,7 @@
 // package. Requests and replies for questions, JetStream for facts.
 import type { Log } from '../log.ts';
 import {
+  countMessages,
   lastMessage,
   purge,
   readStream,
@@ -71,6 +72,7 @@ export interface Bus extends AsyncDisposable {
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
   lastMessage(stream: string, subject: string): Promise<StoredMessage | undefined>;
   streamFacts(stream: string): Promise<StreamFacts>;
+  countMessages(stream: string, subject: string): Promise<number>;
   purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
   remove(stream: string, sequence: number): Promise<void>;
 }
@@ -116,6 +118,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     readStream: (stream, reading) => readStream(connection, stream, reading),
     lastMessage: (stream, subject) => lastMessage(connection, stream, subject),
     streamFacts: (stream) => streamFacts(connection, stream),
+    countMessages: (stream, subject) => countMessages(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),
     remove: (stream, sequence) => remove(connection, stream, sequence),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),

@@ -1,0 +1,171 @@
+// What was answered holds: two replicas, either of which may answer, fan out or deliver, and changes that apply to
+// every event that occurs afterwards.
+import { createHmac } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openReceiver, type Hit } from '../../support/receiver.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+  await house.start();
+  await house.start();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const idsOf = (hits: readonly Hit[]) => new Set(hits.map(({ headers }) => headers['webhook-id']));
+const rounds = 15;
+
+const verifies = (secret: string, { headers, body }: Hit): boolean => {
+  try {
+    new Webhook(secret).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
+  it('a registration holds for the next event', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    for (let round = 1; round <= rounds; round += 1) {
+      await client.register(receiver.url);
+      await client.announce();
+    }
+    // The first event goes to one endpoint, the last to all of them.
+    await receiver.received((rounds * (rounds + 1)) / 2, { withinMs: 20_000 });
+  });
+
+  it('a changed url holds for the next event', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const { id } = await client.register(receiver.url);
+    for (let round = 1; round <= rounds; round += 1) {
+      await client.ask('change', { id, body: { url: `${receiver.url}/${round}` } });
+      const [eventId] = await client.announce();
+      const [hit] = await receiver.received(1, { where: ({ headers }) => headers['webhook-id'] === eventId });
+      expect(hit?.path).toBe(`/hook/${round}`);
+    }
+  });
+
+  it('changed kinds of events hold for the next event', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const { id } = await client.register(receiver.url);
+    for (let round = 1; round <= rounds; round += 1) {
+      await client.ask('change', { id, body: { events: ['batch.created'] } });
+      await client.announce(1, 'supplier.created');
+      await client.announce(1, 'batch.created');
+      await client.ask('change', { id, body: { events: ['supplier.created'] } });
+      await client.announce(1, 'batch.created');
+      await client.announce(1, 'supplier.created');
+    }
+    // An event that occurred before a change may meet either state of the endpoint, one that occurred after it not.
+    await receiver.received(rounds, {
+      where: ({ headers }) => headers['x-webhook-event'] === 'supplier.created',
+    });
+    await receiver.received(rounds, {
+      where: ({ headers }) => headers['x-webhook-event'] === 'batch.created',
+    });
+  });
+
+  it('a rotated secret signs the next event, and the previous one no longer does after its grace', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const { id, secret } = await client.register(receiver.url);
+    let previous = secret;
+    for (let round = 1; round <= rounds; round += 1) {
+      const gracePeriodSeconds = round % 2 === 0 ? 0 : 60;
+      const { body } = await client.ask('rotate', { id, body: { gracePeriodSeconds } });
+      const [eventId] = await client.announce();
+      const [hit] = await receiver.received(1, { where: ({ headers }) => headers['webhook-id'] === eventId });
+      if (hit === undefined) throw new Error('nothing came');
+      expect(verifies(body.secret, hit)).toBe(true);
+      expect(verifies(previous, hit)).toBe(gracePeriodSeconds > 0);
+      expect(hit.headers['x-webhook-signature']).toBe(
+        createHmac('sha256', body.secret).update(hit.body).digest('hex'),
+      );
+      previous = body.secret;
+    }
+  });
+
+  it('a grace period that has passed is over', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const { id, secret } = await client.register(receiver.url);
+    await client.ask('rotate', { id, body: { gracePeriodSeconds: 1 } });
+    await client.announce();
+    await receiver.received(1);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await client.announce();
+    const [first, second] = await receiver.received(2);
+    if (first === undefined || second === undefined) throw new Error('nothing came');
+    expect([verifies(secret, first), verifies(secret, second)]).toEqual([true, false]);
+  });
+
+  it('a deletion holds for the next event', async () => {
+    await using receiver = await openReceiver();
+    await using bystander = await openReceiver();
+    const client = house.newClient();
+    await client.register(bystander.url);
+    const after: string[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      const { id } = await client.register(receiver.url);
+      await client.announce();
+      await client.ask('remove', { id });
+      after.push(...(await client.announce()));
+    }
+    await bystander.received(rounds * 2);
+    for (const eventId of after) expect(idsOf(receiver.hits)).not.toContain(eventId);
+  });
+
+  it('a pause holds for the next event, and so does its end', async () => {
+    await using receiver = await openReceiver();
+    await using bystander = await openReceiver();
+    const client = house.newClient();
+    await client.register(bystander.url);
+    const { id } = await client.register(receiver.url);
+    const during: string[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      await client.ask('change', { id, body: { active: false } });
+      during.push(...(await client.announce()));
+      await client.ask('change', { id, body: { active: true } });
+      const [eventId] = await client.announce();
+      await receiver.received(1, { where: ({ headers }) => headers['webhook-id'] === eventId });
+    }
+    await bystander.received(rounds * 2);
+    for (const eventId of during) expect(idsOf(receiver.hits)).not.toContain(eventId);
+  });
+
+  it('each event reaches each endpoint once, under one webhook-id, with the same time and body', async () => {
+    const receivers = [await openReceiver(), await openReceiver(), await openReceiver()];
+    const client = house.newClient();
+    for (const receiver of receivers) await client.register(receiver.url);
+    const ids = await client.announce(1_000);
+    for (const receiver of receivers) {
+      await receiver.received(1_000, { withinMs: 20_000 });
+      expect(idsOf(receiver.hits)).toEqual(new Set(ids));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    for (const receiver of receivers) expect(receiver.hits).toHaveLength(1_000);
+    const [first, ...others] = receivers.map(({ hits }) =>
+      Object.fromEntries(
+        hits.map(({ headers, body }) => [headers['webhook-id'], `${headers['x-webhook-timestamp']} ${body}`]),
+      ),
+    );
+    for (const other of others) expect(other).toEqual(first);
+    await Promise.all(receivers.map((receiver) => receiver[Symbol.asyncDispose]()));
+  });
+
+  it('events of another integration do not come', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    await client.register(receiver.url);
+    await house.newClient().announce(5);
+    const [eventId] = await client.announce();
+    await receiver.received(1);
+    expect(idsOf(receiver.hits)).toEqual(new Set([eventId]));
+  });
+});
