@@ -1,11 +1,13 @@
 // npm run tail -- --integration acme
 // Prints events as they happen, straight from JetStream: an example of how another internal service reads them.
 // It uses the NATS client alone, as that service would; nothing here comes from this project's own bus.
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { eventsStream, integrationPattern } from '@integration-sync/contracts';
 import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { readFacts } from './stack/facts.ts';
+import { repositoryFolder } from './stack/services.ts';
 
 const usage = `Usage: npm run tail -- [--integration acme] [--durable my-service] [--all]
 Events of every integration unless one is named. With --durable, it goes on where it stopped the last time, and
@@ -28,7 +30,7 @@ async function tail(): Promise<void> {
   if (values.integration !== undefined && !new RegExp(integrationPattern).test(values.integration)) {
     throw new Error(`--integration: expected ${integrationPattern}, got ${values.integration}`);
   }
-  const servers = process.env['NATS_URL'] ?? readFacts('.local')?.nats;
+  const servers = process.env['NATS_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.nats;
   if (servers === undefined)
     throw new Error('There is no local stack: run "npm start" first, or set NATS_URL.');
 

@@ -1,0 +1,148 @@
+// npm run receive -- --integration acme
+// A receiver of webhooks on this machine: registers itself at the running stack, verifies what comes in both ways,
+// prints it, and misbehaves on demand. When it ends, so does its registration.
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { basePath, eventKinds } from '@integration-sync/contracts';
+import { Webhook } from 'standardwebhooks';
+import { issueAccessToken } from './access-token.ts';
+import { readFacts } from './stack/facts.ts';
+import { repositoryFolder } from './stack/services.ts';
+
+const usage = `Usage: npm run receive -- [--integration acme] [--events supplier.created,sync.completed] [--port 0]
+                          [--status 500] [--slow 3000] [--hang] [--fail 3]
+All kinds of events unless some are named. --status answers with it, --slow waits so many milliseconds, --hang never
+answers, --fail answers 500 so many times and well after that.
+`;
+
+const tokenSeconds = 24 * 60 * 60;
+
+interface Behaviour {
+  status: number;
+  slowMs: number;
+  hang: boolean;
+  failures: number;
+}
+
+interface Registration {
+  id: string;
+  secret: string;
+}
+
+async function receive(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      integration: { type: 'string', default: 'acme' },
+      events: { type: 'string', default: eventKinds.join(',') },
+      port: { type: 'string', default: '0' },
+      status: { type: 'string', default: '204' },
+      slow: { type: 'string', default: '0' },
+      fail: { type: 'string', default: '0' },
+      hang: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return;
+  }
+  const call = openCalls(values.integration);
+  const behaviour: Behaviour = {
+    status: Number(values.status),
+    slowMs: Number(values.slow),
+    hang: values.hang,
+    failures: Number(values.fail),
+  };
+
+  let registration: Registration | undefined;
+  const server = createServer((request, response) => {
+    void takeDelivery(request, response, behaviour, registration?.secret ?? '');
+  }).listen(Number(values.port), '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
+  const url = `http://127.0.0.1:${address.port}/`;
+  const registered: Registration = JSON.parse(
+    await call('POST', '/webhook-events', { url, events: values.events.split(',') }),
+  );
+  registration = registered;
+  const { id } = registered;
+  process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
+
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  await call('DELETE', `/webhook-events/${id}`);
+  server.closeAllConnections();
+  server.close();
+}
+
+async function takeDelivery(
+  request: IncomingMessage,
+  response: ServerResponse,
+  behaviour: Behaviour,
+  secret: string,
+): Promise<void> {
+  const body = Buffer.concat(await Array.fromAsync(request)).toString();
+  const verdict = verify(request, body, secret);
+  const failing = behaviour.failures > 0;
+  if (failing) behaviour.failures -= 1;
+  const status = failing ? 500 : behaviour.status;
+  print(behaviour.hang ? 'no answer' : String(status), verdict, request, body);
+  if (behaviour.hang) return;
+  await new Promise((resolve) => setTimeout(resolve, behaviour.slowMs));
+  response.writeHead(status).end();
+}
+
+/** By the official library, and by the plain signature over the body. */
+function verify(request: IncomingMessage, body: string, secret: string): string {
+  const header = (name: string): string => String(request.headers[name] ?? '');
+  try {
+    new Webhook(secret).verify(body, {
+      'webhook-id': header('webhook-id'),
+      'webhook-timestamp': header('webhook-timestamp'),
+      'webhook-signature': header('webhook-signature'),
+    });
+  } catch (error) {
+    return `NOT GENUINE (${error instanceof Error ? error.message : String(error)})`;
+  }
+  const plain = createHmac('sha256', secret).update(body).digest('hex');
+  return header('x-webhook-signature') === plain ? 'genuine' : 'NOT GENUINE (X-Webhook-Signature)';
+}
+
+function print(answer: string, verdict: string, request: IncomingMessage, body: string): void {
+  process.stdout.write(`${answer} ${verdict} ${String(request.headers['webhook-id'])} ${body}\n`);
+}
+
+type Call = (method: string, path: string, body?: object) => Promise<string>;
+
+/** At the running stack, unless the environment names another gateway (as for a stack in containers). */
+function openCalls(integration: string): Call {
+  const facts = readFacts(join(repositoryFolder, '.local'));
+  const gateway = process.env['GATEWAY_URL'] ?? facts?.gateway;
+  const secret = process.env['AUTH_JWT_SECRET'] ?? facts?.authSecret;
+  if (gateway === undefined || secret === undefined) {
+    throw new Error(
+      'There is no local stack: run "npm start" first, or set GATEWAY_URL and AUTH_JWT_SECRET.',
+    );
+  }
+  const authorization = `Bearer ${issueAccessToken({ secret, integration, ttlSeconds: tokenSeconds })}`;
+  return async (method, path, body) => {
+    const response = await fetch(`${gateway}${basePath}${path}`, {
+      method,
+      headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
+    return text;
+  };
+}
+
+try {
+  await receive();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  process.exitCode = 1;
+}

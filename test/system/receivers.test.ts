@@ -1,0 +1,140 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Stack } from '@integration-sync/dev/stack';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { openClient, startTestStack } from '../support/stack.ts';
+
+// The receivers of the page "Receiving webhooks", each as a program of its own, with real deliveries.
+
+let stack: Stack;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'integration-sync-receivers-'));
+  stack = await startTestStack();
+});
+afterAll(async () => {
+  await stack[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const source = (name: string): string => resolve('docs/receivers', name);
+/** Go's own `run` would start the program as a child of its own, which outlives it. */
+function buildGo(): string[] {
+  const program = join(folder, 'receiver');
+  const { status, stderr } = spawnSync('go', ['build', '-o', program, source('receiver.go')]);
+  if (status !== 0) throw new Error(stderr.toString());
+  return [program];
+}
+
+const languages = [
+  {
+    language: 'TypeScript',
+    needs: process.execPath,
+    prepare: () => [process.execPath, source('receiver.ts')],
+  },
+  { language: 'Python', needs: 'python3', prepare: () => ['python3', source('receiver.py')] },
+  { language: 'Go', needs: 'go', prepare: buildGo },
+];
+const isThere = (command: string): boolean => spawnSync(command, ['--help']).error === undefined;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const isListening = (port: number): Promise<boolean> =>
+  new Promise((settle) => {
+    const socket = connect(port, '127.0.0.1', () => settle(true)).on('error', () => settle(false));
+    socket.on('connect', () => socket.destroy());
+  });
+
+async function startReceiver([program = '', ...options]: string[], port: number, secret: string) {
+  const child = spawn(program, options, {
+    env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  await eventually(() => isListening(port), Boolean, 60_000);
+  return {
+    printed: () => printed,
+    async [Symbol.asyncDispose]() {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+for (const { language, needs, prepare } of languages) {
+  it.runIf(isThere(needs))(
+    `verifies real deliveries in ${language}, and refuses what another secret has signed`,
+    async () => {
+      const command = prepare();
+      const acme = openClient(stack);
+      const port = await freePort();
+      const registered = await acme.post('/webhook-events', {
+        url: `http://127.0.0.1:${port}/`,
+        events: ['supplier.created'],
+      });
+      const { id, secret } = registered.body as { id: string; secret: string };
+      const outcomes = async () => {
+        const { body } = await acme.get(`/webhook-events/${id}/deliveries`);
+        return (body as { entities: { outcome: string; responseStatus: number }[] }).entities.map(
+          ({ outcome, responseStatus }) => `${outcome} ${responseStatus}`,
+        );
+      };
+      {
+        await using receiver = await startReceiver(command, port, secret);
+        await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'Grüße 🌲' }] });
+        expect(await eventually(outcomes, (all) => all.length === 1)).toEqual(['succeeded 204']);
+        await eventually(receiver.printed, (text) => text.includes('S-1'));
+      }
+      const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+      await using stranger = await startReceiver(command, port, other);
+      await acme.post('/suppliers', { suppliers: [{ externalId: 'S-2', name: 'Two' }] });
+      const [latest] = await eventually(outcomes, (all) => all.length >= 2);
+      expect(latest).toBe('failed 400');
+      expect(stranger.printed()).toBe('');
+    },
+  );
+}
+
+it('is received by npm run receive, verified by the official library and retried', async () => {
+  const child = spawn(
+    process.execPath,
+    [resolve('dev/receive.ts'), '--integration', 'receive-test', '--fail', '1'],
+    {
+      env: { ...process.env, GATEWAY_URL: stack.gateway, AUTH_JWT_SECRET: stack.authSecret },
+    },
+  );
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  const [ready] = (await once(child.stderr, 'data')) as [Buffer];
+  expect(ready.toString()).toMatch(/^wh_\w+ is registered for receive-test/);
+  const acme = openClient(stack, 'receive-test');
+  await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
+  const lines = await eventually(
+    () => printed.trim().split('\n'),
+    (all) => all.length >= 3,
+  );
+  expect(lines.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
+    '500 genuine',
+    '204 genuine',
+    '204 genuine',
+  ]);
+  const exited = once(child, 'exit');
+  child.kill('SIGINT');
+  expect((await exited)[0]).toBe(0);
+  expect((await acme.get('/webhook-events')).body).toMatchObject({ total: 0 });
+});
