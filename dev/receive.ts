@@ -65,17 +65,19 @@ async function receive(): Promise<void> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
   const url = `http://127.0.0.1:${address.port}/`;
-  const registered: Registration = JSON.parse(
-    await call('POST', '/webhook-events', { url, events: values.events.split(',') }),
-  );
-  registration = registered;
-  const { id } = registered;
-  process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
-
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
-  await call('DELETE', `/webhook-events/${id}`);
-  server.closeAllConnections();
-  server.close();
+  try {
+    const registered: Registration = JSON.parse(
+      await call('POST', '/webhook-events', { url, events: values.events.split(',') }),
+    );
+    registration = registered;
+    const { id } = registered;
+    process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
+    await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+    await call('DELETE', `/webhook-events/${id}`);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
 }
 
 async function takeDelivery(

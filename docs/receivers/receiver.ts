@@ -37,6 +37,6 @@ createServer((request, response) => {
     // The same event may come twice, with the same id. Keep the ids where a restart does not lose them.
     if (seen.has(id)) return;
     seen.add(id);
-    process.stdout.write(`${body}\n`);
+    process.stdout.write(`${body.toString()}\n`);
   });
 }).listen(Number(process.env['PORT'] ?? 9000), '127.0.0.1');
