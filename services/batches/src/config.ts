@@ -6,8 +6,9 @@ export const BatchesConfig = Type.Object({
   ...baseSettings,
   ...storeSettings,
   PUSHES_AT_ONCE_MAX: Type.Integer({
-    description: 'How many pushes one process carries out at once; others wait for their turn.',
-    default: 8,
+    description:
+      'How many pushes one process carries out at once; others wait for their turn. A process has no more to give than four use up.',
+    default: 4,
     minimum: 1,
     maximum: 1_000,
   }),

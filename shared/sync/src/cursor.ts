@@ -9,6 +9,8 @@ export interface Cursor {
   page: number;
   limit: number;
   since: Date | undefined;
+  /** An `order` at which the walk ends: what is created while it goes on belongs to the next. */
+  until: string | undefined;
   /** What the first page said, so that it does not matter from which page it is taken. */
   nextSince: Date | undefined;
 }
@@ -20,9 +22,11 @@ const sealBytes = 16;
 
 /** `listing` names whose entities of which kind are listed. */
 export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): string {
-  const { after, page, limit, since, nextSince } = cursor;
+  const { after, page, limit, since, until, nextSince } = cursor;
   const content = Buffer.from(
-    [version, after, page, limit, since?.getTime() ?? '', nextSince?.getTime() ?? ''].join(separator),
+    [version, after, page, limit, since?.getTime() ?? '', until ?? '', nextSince?.getTime() ?? ''].join(
+      separator,
+    ),
   );
   return Buffer.concat([seal(key, listing, content), content]).toString('base64url');
 }
@@ -35,13 +39,14 @@ export function openCursor(key: Uint8Array, listing: string, text: string): Curs
   const content = bytes.subarray(sealBytes);
   if (!timingSafeEqual(bytes.subarray(0, sealBytes), seal(key, listing, content))) return undefined;
   // Ours, so its form is known, unless another release made it.
-  const [made, after, page, limit, since, nextSince] = content.toString().split(separator);
+  const [made, after, page, limit, since, until, nextSince] = content.toString().split(separator);
   if (made !== version || after === undefined) return undefined;
   return {
     after,
     page: Number(page),
     limit: Number(limit),
     since: toDate(since),
+    until: until === '' ? undefined : until,
     nextSince: toDate(nextSince),
   };
 }

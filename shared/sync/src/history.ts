@@ -85,7 +85,7 @@ export const listRuns =
     const last = runs.length > limit ? entities.at(-1) : undefined;
     const answer: Listing<SyncRun> = { entities, total, page, limit };
     return {
-      headers: last === undefined ? {} : { link: linkToNext(listed, seal, asked, last.syncId, undefined) },
+      headers: last === undefined ? {} : { link: linkToNext(listed, seal, asked, last.syncId) },
       body: JSON.stringify(answer),
       logFields: { entities: entities.length, total },
     };

@@ -20,10 +20,12 @@ const timeDigits = 12;
 const randomBytesCount = 10;
 
 /** Sorts by time, to the millisecond. */
-export function newSyncId(at: Date): string {
-  const time = at.getTime().toString(16).padStart(timeDigits, '0');
-  return `sync_${time}${randomBytes(randomBytesCount).toString('hex')}`;
-}
+export const newSyncId = (at: Date): string =>
+  `${syncIdsFrom(at)}${randomBytes(randomBytesCount).toString('hex')}`;
+
+/** Before all that are made from that millisecond on, and after all that were made before it. */
+export const syncIdsFrom = (at: Date): string =>
+  `sync_${at.getTime().toString(16).padStart(timeDigits, '0')}`;
 
 /** Where a record that a push creates stands among all records of its kind, for ever. */
 export const orderOf = (syncId: string, place: number): string =>

@@ -1,9 +1,10 @@
 // One page of a listing, for every kind of thing that is listed in creation order.
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
-import type { Collection, NamedIndex, Store } from '@integration-sync/runtime/store';
+import type { Collection, Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
 import type { Engine } from './engine.ts';
 import { headKey, settledUntil, type Head } from './heads.ts';
+import { syncIdsFrom } from './ids.ts';
 import { closeForgotten } from './ledger.ts';
 import { choosePlan, linkToNext, readPageAsked, type CursorSeal, type PageAsked } from './paging.ts';
 
@@ -45,14 +46,15 @@ export function openListing<Document extends ListedDocument>(
     const { integration } = request;
     const listing = headKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
-    const asked = readPageAsked(new URLSearchParams(request.headers.get(requestHeaders.query) ?? ''), seal);
+    const query = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
+    const asked = readPageAsked(query, seal);
     // Read before the page: what this says of the past holds for everything that is read after it.
     const head = await engine.heads.read(listing);
     closeForgotten(engine, head).catch((error: unknown) =>
       request.log.warn({ err: error }, 'a listing stays open'),
     );
-    const nextSince = asked.nextSince ?? settledUntil(head);
-    const { found, total } = await findPage<Document>(documents, integration, asked, head, projection);
+    const walk = beginWalk(asked, head, engine.now());
+    const { found, total } = await findPage<Document>(documents, integration, walk, head, projection);
     const entities = found.slice(0, asked.limit);
     const last = found.length > asked.limit ? entities.at(-1) : undefined;
     const answer: Listing<unknown> = {
@@ -63,13 +65,22 @@ export function openListing<Document extends ListedDocument>(
     };
     return {
       headers: {
-        'x-next-since': nextSince.toISOString(),
-        ...(last === undefined ? {} : { link: linkToNext(rule.name, seal, asked, last.order, nextSince) }),
+        'x-next-since': walk.nextSince.toISOString(),
+        ...(last === undefined ? {} : { link: linkToNext(rule.name, seal, walk, last.order) }),
       },
       body: JSON.stringify(answer),
       logFields: { entities: entities.length, total },
     };
   };
+}
+
+/** What a walk keeps from its first page to its last. */
+function beginWalk(asked: PageAsked, head: Head, now: number): PageAsked & { nextSince: Date } {
+  const { since, after, until, nextSince = settledUntil(head) } = asked;
+  if (after !== undefined || since === undefined) return { ...asked, until, nextSince };
+  // A poll that also showed what is created while it goes on would show it again the next time. Whatever was
+  // synchronised by `nextSince` was begun by then, on whichever clock; the next poll shows what was not.
+  return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
 }
 
 interface FoundPage<Document> {
@@ -96,7 +107,7 @@ async function findPage<Document extends ListedDocument>(
   const plan = matching === undefined ? 'in-order' : choosePlan(counted, head.total, skip + wanted);
   const found = await documents
     .find<Document>(
-      { ...(matching ?? { integration }), ...(after === undefined ? {} : { order: { $gt: after } }) },
+      { ...(matching ?? { integration }), ...orderWithin(asked) },
       { projection, batchSize: wanted, singleBatch: true },
     )
     .hint(plan === 'in-order' ? 'creation-order' : 'last-synced')
@@ -106,6 +117,12 @@ async function findPage<Document extends ListedDocument>(
     .toArray();
   // A push that is under way, or was cut off, has records that are not counted yet.
   return { found, total: Math.max(counted, skip + Math.min(found.length, limit)) };
+}
+
+/** A numbered page shows what is there. */
+function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {
+  if (after === undefined) return {};
+  return { order: { $gt: after, ...(until === undefined ? {} : { $lt: until }) } };
 }
 
 const uncountedMax = ({ open }: Head): number => Object.keys(open).length * limits.itemsPerPushMax;

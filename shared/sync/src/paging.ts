@@ -14,6 +14,7 @@ export interface PageAsked {
   since: Date | undefined;
   /** The `order` of the last entity before the page; without it, whole pages are passed over. */
   after: string | undefined;
+  until: string | undefined;
   /** From the first page of this walk, where there was one. */
   nextSince: Date | undefined;
 }
@@ -27,7 +28,8 @@ export interface CursorSeal {
 /** Throws invalid_request, with everything that is wrong. */
 export function readPageAsked(parameters: URLSearchParams, seal: CursorSeal): PageAsked {
   const asked = parseListingQuery(parameters);
-  if (asked.cursor === undefined) return { ...asked, after: undefined, nextSince: undefined };
+  if (asked.cursor === undefined)
+    return { ...asked, after: undefined, until: undefined, nextSince: undefined };
   const cursor = openCursor(seal.key, seal.listing, asked.cursor);
   if (cursor === undefined) {
     const detail = 'cursor: expected one from the Link header of this listing';
@@ -58,14 +60,16 @@ function contradictions(
 }
 
 /** A `Link` header to the page after, relative to wherever the caller reaches us. */
-export function linkToNext(
-  path: string,
-  seal: CursorSeal,
-  { page, limit, since }: PageAsked,
-  after: string,
-  nextSince: Date | undefined,
-): string {
-  const cursor = sealCursor(seal.key, seal.listing, { after, page: page + 1, limit, since, nextSince });
+export function linkToNext(path: string, seal: CursorSeal, asked: PageAsked, after: string): string {
+  const { page, limit, since, until, nextSince } = asked;
+  const cursor = sealCursor(seal.key, seal.listing, {
+    after,
+    page: page + 1,
+    limit,
+    since,
+    until,
+    nextSince,
+  });
   return `<${basePath}/${path}?cursor=${cursor}>; rel="next"`;
 }
 

@@ -13,6 +13,7 @@ const cursor: Cursor = {
   page: 3,
   limit: 20,
   since: new Date('2026-03-31T09:26:53.589Z'),
+  until: 'sync_0002',
   nextSince: new Date('2026-04-01T00:00:00.000Z'),
 };
 
@@ -25,6 +26,7 @@ describe('a cursor', () => {
           page: fc.integer({ min: 1 }),
           limit: fc.integer({ min: 1, max: 100 }),
           since: fc.option(fc.date({ noInvalidDate: true }), { nil: undefined }),
+          until: fc.option(fc.stringMatching(/^[a-z0-9_-]+$/), { nil: undefined }),
           nextSince: fc.option(fc.date({ noInvalidDate: true }), { nil: undefined }),
         }),
         (given) => {
@@ -113,14 +115,15 @@ describe('the page that is asked for', () => {
   });
 
   it('is linked from the one before it', () => {
-    const asked = { ...ask('page=2&limit=5&since=2026-03-31'), nextSince: undefined };
-    const link = linkToNext('suppliers', seal, asked, 'sync_9-000', cursor.nextSince);
+    const asked = { ...ask('page=2&limit=5&since=2026-03-31'), until: 'sync_9', nextSince: cursor.nextSince };
+    const link = linkToNext('suppliers', seal, asked, 'sync_8-000');
     const [, query = ''] = /^<\/api\/v1\/integration\/suppliers\?([^>]+)>; rel="next"$/.exec(link) ?? [];
     expect(ask(query)).toEqual({
-      after: 'sync_9-000',
+      after: 'sync_8-000',
       page: 3,
       limit: 5,
       since: new Date('2026-03-31'),
+      until: 'sync_9',
       nextSince: cursor.nextSince,
     });
   });
