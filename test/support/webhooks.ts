@@ -89,7 +89,7 @@ export interface Client {
 
 const subjectsByNoun = { deliveries: 'svc.webhooks.deliveries.list' };
 
-export async function openHouse(): Promise<House> {
+export async function openHouse({ mongodbUrl = inject('engines').mongodb } = {}): Promise<House> {
   const stack = new AsyncDisposableStack();
   const lines: string[] = [];
   const log: Log = openLog({
@@ -102,7 +102,7 @@ export async function openHouse(): Promise<House> {
   const database = `webhooks_${randomUUID().replaceAll('-', '')}`;
   const environment = {
     NATS_URL: nats.url,
-    MONGODB_URL: inject('engines').mongodb,
+    MONGODB_URL: mongodbUrl,
     MONGODB_DATABASE: database,
     WEBHOOK_SECRET_KEY: secretKey,
     WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',

@@ -2,9 +2,9 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findPort } from '../../process/port.ts';
 
 export interface Child extends AsyncDisposable {
   readonly pid: number;
@@ -51,7 +51,7 @@ export interface Redis extends AsyncDisposable {
 /** As durable as the streams are: what is acknowledged is on the disk. */
 export async function startRedis(): Promise<Redis> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-sync-redis-'));
-  const port = await freePort();
+  const port = await findPort();
   const child = spawn(
     'redis-server',
     ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes',
@@ -78,12 +78,4 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill();
   await ended;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }

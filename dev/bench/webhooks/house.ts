@@ -17,9 +17,9 @@ export interface Seen {
 
 export interface House extends AsyncDisposable {
   readonly bus: Bus;
-  readonly natsPid: number | undefined;
   /** `http://127.0.0.1:port` */
   readonly receiver: string;
+  /** Stops with the house unless it is stopped before. */
   startReplica(): Promise<Child>;
   register(url: string): Promise<string>;
   announce(count: number, batch?: number): Promise<void>;
@@ -55,7 +55,6 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
 
   return {
     bus,
-    natsPid: undefined,
     receiver,
     async startReplica() {
       const replica = stack.use(await startService(environment));

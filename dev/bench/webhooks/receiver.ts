@@ -1,7 +1,6 @@
 // The receiver that every contender delivers to: a process of its own that reads a delivery, remembers its
-// webhook-id and answers 204. Below /slow it never answers. GET /seen tells what came.
+// webhook-id and answers 204: below /lag after 20 ms, below /slow never. GET /seen tells what came.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 interface Tally {
   hits: number;
@@ -41,9 +40,14 @@ const server = createServer((request, response) => {
     tally.hits += 1;
     tally.ids.add(String(request.headers['webhook-id']));
     tally.lagsMs.push(Date.now() - Date.parse(String(request.headers['x-webhook-timestamp'])));
-    if (!path.startsWith('/slow')) response.writeHead(204).end();
+    if (path.startsWith('/slow')) return;
+    if (path.startsWith('/lag')) setTimeout(() => response.writeHead(204).end(), 20);
+    else response.writeHead(204).end();
   });
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  if (address !== null && typeof address === 'object') process.send?.(address.port);
+});
 process.on('disconnect', () => process.exit());

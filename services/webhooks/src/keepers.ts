@@ -48,8 +48,11 @@ const napMs = 5_000;
 const troubleMs = 500;
 
 interface Keeper {
-  woken: boolean;
-  wake(): void;
+  /** The endpoint has changed since it was read. */
+  changed: boolean;
+  /** Something was held for it since it was last looked after. */
+  more: boolean;
+  nap: { forMore: boolean; end(): void } | undefined;
   done: Promise<void>;
 }
 
@@ -60,24 +63,25 @@ export function openKeepers(options: KeepersOptions): Keepers {
   const isClosed = (): boolean => closing.signal.aborted;
 
   const begin = (id: string): void => {
-    const keeper: Keeper = { woken: false, wake: () => undefined, done: Promise.resolve() };
+    const keeper: Keeper = { changed: false, more: false, nap: undefined, done: Promise.resolve() };
     keepers.set(id, keeper);
     keeper.done = keep(id, keeper);
   };
 
   const keep = async (id: string, keeper: Keeper): Promise<void> => {
     while (!isClosed()) {
-      keeper.woken = false;
+      keeper.changed = false;
+      keeper.more = false;
       let isDone = false;
       try {
         isDone = await keepOn(id, keeper);
       } catch (error) {
         if (isClosed()) break;
         log.warn({ err: error, endpoint: id }, 'keeping an endpoint failed, trying again');
-        await nap(keeper, troubleMs);
+        await nap(keeper, troubleMs, { forMore: false });
       }
       // Whoever held something for it up to here found a keeper and left it to him.
-      if (isDone && !keeper.woken) break;
+      if (isDone && !keeper.changed && !keeper.more) break;
     }
     keepers.delete(id);
   };
@@ -115,7 +119,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
     const waitMs = delivery.dueAtMs - Date.now();
     if (waitMs > 0) {
       // Much can happen meanwhile, so the endpoint is read again afterwards.
-      await nap(keeper, waitMs);
+      await nap(keeper, waitMs, { forMore: false });
       return false;
     }
     const result = await lanes.run(endpoint._id, async () =>
@@ -145,11 +149,11 @@ export function openKeepers(options: KeepersOptions): Keepers {
       const wholeSoFar = settled.length === chunk.length && wakeAtMs === Infinity;
       if (wholeSoFar) await held.removeThrough(_id, epoch, last.sequence);
       else await Promise.all(settled.map(({ sequence }) => held.remove(sequence)));
-      if (settled.length < due.length || isClosed() || keeper.woken) return false;
+      if (settled.length < due.length || isClosed() || keeper.changed) return false;
       from = last.sequence + 1;
     }
     if (wakeAtMs === Infinity) return true;
-    await nap(keeper, wakeAtMs - Date.now());
+    await nap(keeper, wakeAtMs - Date.now(), { forMore: true });
     return false;
   };
 
@@ -162,28 +166,30 @@ export function openKeepers(options: KeepersOptions): Keepers {
     const tried = entries.map(async (entry) => {
       const place = { sequence: entry.sequence, onTrial: false };
       const result = await lanes.run(known.endpoint._id, async () =>
-        known.open && !keeper.woken && !isClosed() ? deliver(known, entry.delivery, place) : 'held',
+        known.open && !keeper.changed && !isClosed() ? deliver(known, entry.delivery, place) : 'held',
       );
       return result === 'settled' ? [entry] : [];
     });
     return (await Promise.all(tried)).flat();
   };
 
-  const nap = async (keeper: Keeper, ms: number): Promise<void> => {
-    if (keeper.woken || isClosed() || ms <= 0) return;
+  const nap = async (keeper: Keeper, ms: number, { forMore }: { forMore: boolean }): Promise<void> => {
+    if (keeper.changed || (forMore && keeper.more) || isClosed() || ms <= 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    keeper.wake = resolve;
+    keeper.nap = { forMore, end: resolve };
     const timer = setTimeout(resolve, Math.min(ms, napMs));
     await promise;
     clearTimeout(timer);
+    keeper.nap = undefined;
   };
 
   return {
     async ensure(id) {
       const mine = keepers.get(id);
       if (mine !== undefined && !isClosed()) {
-        mine.woken = true;
-        mine.wake();
+        mine.more = true;
+        // While one event is tried on its own schedule, what comes after it changes nothing.
+        if (mine.nap?.forMore === true) mine.nap.end();
         return;
       }
       const claimed = await endpoints.claim(id, roll.replica);
@@ -193,8 +199,8 @@ export function openKeepers(options: KeepersOptions): Keepers {
     wake(id) {
       const keeper = keepers.get(id);
       if (keeper === undefined) return;
-      keeper.woken = true;
-      keeper.wake();
+      keeper.changed = true;
+      keeper.nap?.end();
     },
     async sweep() {
       const alive = roll.alive();
@@ -211,7 +217,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
     },
     async close() {
       closing.abort();
-      for (const keeper of keepers.values()) keeper.wake();
+      for (const keeper of keepers.values()) keeper.nap?.end();
       await Promise.all([...keepers.values()].map(({ done }) => done));
     },
   };

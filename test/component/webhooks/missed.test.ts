@@ -132,12 +132,13 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
   });
 });
 
+const at = (second: number): string => `2026-03-31T10:00:${String(second).padStart(2, '0')}.000Z`;
+
 describe.concurrent('a replay', { timeout: 60_000 }, () => {
   it('sends the events of its span that the endpoint subscribes to, narrowed by kind, with their own ids', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id } = await client.register(receiver.url, ['supplier.created', 'batch.created']);
-    const at = (second: number) => `2026-03-31T10:00:${String(second).padStart(2, '0')}.000Z`;
     const [first] = await client.announce(1, 'supplier.created', at(10));
     const [second] = await client.announce(1, 'batch.created', at(20));
     const [third] = await client.announce(1, 'supplier.created', at(30));

@@ -1,0 +1,94 @@
+// Fifty endpoints that never answer, beside one that does: what their events cost its deliveries. And a thousand
+// endpoints of one integration: whether fan-out stays linear, and how much memory it takes.
+import { readFileSync } from 'node:fs';
+import { reportLine } from '../measure.ts';
+import type { House } from './house.ts';
+
+const hanging = 50;
+const rounds = 600;
+const tickMs = 25;
+
+/** Announces one event at a time and says how long each took to arrive, from its own timestamp. */
+async function lagsOf(house: House, path: string): Promise<number[]> {
+  await house.forget();
+  for (let n = 1; n <= rounds; n += 1) {
+    await house.announce(1);
+    await new Promise((resolve) => setTimeout(resolve, tickMs));
+  }
+  await house.arrived(path, rounds);
+  const lags = (await house.seen()).find((tally) => tally.path === path)?.lagsMs ?? [];
+  return lags.toSorted((one, other) => one - other);
+}
+
+const quantile = (sorted: readonly number[], q: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+
+export async function benchHanging(house: House, say: (line: string) => void): Promise<void> {
+  await using _replica = await house.startReplica();
+  await house.register(`${house.receiver}/healthy`);
+  await house.announce(100);
+  await house.arrived('/healthy', 100);
+  // Twice, as the first round warms everything up.
+  await lagsOf(house, '/healthy');
+  const alone = await lagsOf(house, '/healthy');
+  for (let n = 0; n < hanging; n += 1) await house.register(`${house.receiver}/slow-${n}`);
+  const beside = await lagsOf(house, '/healthy');
+  const [before, after] = [quantile(alone, 0.99), quantile(beside, 0.99)];
+  say(
+    reportLine(
+      `p99 of a healthy endpoint beside ${hanging} that hang, against alone`,
+      after / before,
+      `${before} ms alone, ${after} ms beside; medians ${quantile(alone, 0.5)} and ${quantile(beside, 0.5)} ms`,
+      'at most 1.2',
+      after / before <= 1.2,
+    ),
+  );
+}
+
+export async function benchFanout(house: House, say: (line: string) => void): Promise<void> {
+  await using replica = await house.startReplica();
+  const perDelivery: number[] = [];
+  let registered = 0;
+  for (const endpoints of [100, 1_000]) {
+    for (; registered < endpoints; registered += 1) await house.register(`${house.receiver}/fan`);
+    // Opens their gates.
+    await house.announce(1);
+    await settled(house, endpoints);
+    await house.forget();
+    const events = 10_000 / endpoints;
+    const began = performance.now();
+    await house.announce(events);
+    await settled(house, endpoints * events);
+    const tookMs = performance.now() - began;
+    perDelivery.push(tookMs / (endpoints * events));
+    say(
+      `  ${endpoints} endpoints, ${events} events each: ${(((endpoints * events) / tookMs) * 1_000).toFixed(0)}/s, ${memoryMb(replica.pid)} MB resident`,
+    );
+    await house.forget();
+  }
+  const [few = 1, many = 1] = perDelivery;
+  say(
+    reportLine(
+      'time of a delivery at 1,000 endpoints of one integration, against 100',
+      many / few,
+      'the same number of deliveries',
+      'at most 1.5',
+      many / few <= 1.5,
+    ),
+  );
+}
+
+/** All go to one path, each event once to each endpoint, so hits are counted. */
+async function settled(house: House, count: number): Promise<void> {
+  for (let tries = 0; tries < 2_400; tries += 1) {
+    const hits = (await house.seen()).find((tally) => tally.path === '/fan')?.hits ?? 0;
+    if (hits >= count) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`fewer than ${count} deliveries came`);
+}
+
+function memoryMb(pid: number): number {
+  const [, kb] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Math.round(Number(kb) / 1024);
+}

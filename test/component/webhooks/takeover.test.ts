@@ -1,0 +1,116 @@
+// Replicas that are killed or stopped with deliveries in hand: others go on where they were, within five seconds.
+// The replicas are processes of their own.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answer, hang, openReceiver, type Hit } from '../../support/receiver.ts';
+import { startWebhookProcess } from '../../support/webhook-process.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+const takeoverS = 5;
+const secondsAfterFirst = (hits: readonly Hit[]): number[] =>
+  hits.map(({ atMs }) => (atMs - (hits[0]?.atMs ?? 0)) / 1_000);
+const idsOf = (hits: readonly Hit[]) => new Set(hits.map(({ headers }) => headers['webhook-id']));
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+describe('when a replica is killed', { timeout: 90_000 }, () => {
+  it('a retry comes when it is due or as soon as another replica has taken over, and the schedule goes on', async () => {
+    await using keeper = await startWebhookProcess(house.environment);
+    await using receiver = await openReceiver(answer(500));
+    const client = house.newClient();
+    await client.register(receiver.url);
+    await client.announce();
+    await receiver.received(1);
+    await using _other = await startWebhookProcess(house.environment);
+    await receiver.received(2);
+
+    await keeper.kill();
+
+    await receiver.received(4, { withinMs: 60_000 });
+    const [first, second, third = 0, fourth = 0] = secondsAfterFirst(receiver.hits);
+    expect(first).toBe(0);
+    expect(Math.abs((second ?? 0) - 1)).toBeLessThan(0.5);
+    expect(third).toBeGreaterThan(5.5);
+    expect(third).toBeLessThan(6.5 + takeoverS);
+    expect(Math.abs(fourth - third - 30)).toBeLessThan(0.5);
+    expect(idsOf(receiver.hits).size).toBe(1);
+  });
+
+  it('a retry that falls due while nobody lives comes as soon as somebody does', async () => {
+    await using first = await startWebhookProcess(house.environment);
+    await using receiver = await openReceiver(answer(500));
+    const client = house.newClient();
+    await client.register(receiver.url);
+    await client.announce();
+    await receiver.received(2);
+    await first.kill();
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+
+    await using _second = await startWebhookProcess(house.environment);
+
+    expect(await receiver.received(3, { withinMs: takeoverS * 1_000 })).toHaveLength(3);
+  });
+
+  it('what it had in flight is delivered by another within five seconds, under the same ids', async () => {
+    await using first = await startWebhookProcess(house.environment);
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    await client.register(receiver.url);
+    await client.announce();
+    await receiver.received(1);
+    receiver.behave(hang);
+    const ids = await client.announce(8);
+    await receiver.received(9);
+    await using _second = await startWebhookProcess(house.environment);
+    receiver.behave(answer(204));
+    const before = receiver.hits.length;
+
+    await first.kill();
+
+    await receiver.received(before + 8, { withinMs: takeoverS * 1_000 });
+    expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(ids));
+    for (const { headers } of receiver.hits) expect(headers['webhook-timestamp']).toMatch(/^\d+$/);
+  });
+
+  it('what was held by it is delivered by another', async () => {
+    await using first = await startWebhookProcess(house.environment);
+    await using receiver = await openReceiver(answer(500));
+    const client = house.newClient();
+    await client.register(receiver.url);
+    const ids = await client.announce(300);
+    await receiver.received(2);
+
+    await first.kill();
+    receiver.behave(answer(204));
+    await using _second = await startWebhookProcess(house.environment);
+
+    const delivered = ({ atMs }: Hit): boolean => atMs > (receiver.hits[1]?.atMs ?? 0);
+    const hits = await receiver.received(300, { withinMs: 15_000, where: delivered });
+    expect(idsOf(hits)).toEqual(new Set(ids));
+  });
+});
+
+describe('when a replica is stopped', { timeout: 60_000 }, () => {
+  it('what is in flight ends, what waits goes to another at once, and nothing comes twice', async () => {
+    await using first = await startWebhookProcess(house.environment);
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    await client.register(receiver.url);
+    await client.announce();
+    await receiver.received(1);
+    receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 100));
+    await using _second = await startWebhookProcess(house.environment);
+    const ids = await client.announce(400);
+    await receiver.received(50);
+
+    expect(await first.stop()).toBe(0);
+
+    await receiver.received(401, { withinMs: 20_000 });
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect(receiver.hits).toHaveLength(401);
+    expect(idsOf(receiver.hits.slice(1))).toEqual(new Set(ids));
+  });
+});

@@ -1,0 +1,77 @@
+// Setup: two replicas as processes, NATS and MongoDB of this file's own, three healthy receivers, and 500
+// deliveries a second.
+// Timeline: events are announced all the time; a replica, NATS and MongoDB are killed with SIGKILL in turn, and come
+// back by themselves or are started again.
+// What this proves: every event that the stream took reaches every endpoint, under one webhook-id.
+import type { Engine } from '@integration-sync/dev/engines';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { startMongodb } from '../../support/mongodb.ts';
+import { openReceiver } from '../../support/receiver.ts';
+import { startWebhookProcess } from '../../support/webhook-process.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+const receiversCount = 3;
+const eventsPerTick = 17;
+const tickMs = 100;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+let mongodb: Engine;
+let house: House;
+beforeAll(async () => {
+  mongodb = await startMongodb();
+  house = await openHouse({ mongodbUrl: mongodb.url });
+}, 120_000);
+afterAll(async () => {
+  await house[Symbol.asyncDispose]();
+  await mongodb[Symbol.asyncDispose]();
+});
+
+it(
+  'every event reaches every healthy endpoint though everything dies once',
+  { timeout: 180_000 },
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const client = house.newClient();
+    const first = await startWebhookProcess(house.environment);
+    const second = stack.use(await startWebhookProcess(house.environment));
+    expect(second).toBeDefined();
+    const receivers = [];
+    for (let n = 0; n < receiversCount; n += 1) {
+      const receiver = stack.use(await openReceiver());
+      await client.register(receiver.url);
+      receivers.push(receiver);
+    }
+
+    const announced: string[] = [];
+    const over = new AbortController();
+    const announcing = (async () => {
+      while (!over.signal.aborted) {
+        // What the stream did not take was never announced.
+        announced.push(...(await client.announce(eventsPerTick).catch(() => [])));
+        await pause(tickMs);
+      }
+    })();
+
+    await pause(3_000);
+    await first.kill();
+    await pause(3_000);
+    stack.use(await startWebhookProcess(house.environment));
+    await house.nats.kill();
+    await pause(5_000);
+    await mongodb.kill();
+    await pause(8_000);
+    over.abort();
+    await announcing;
+
+    expect(announced.length).toBeGreaterThan(1_000);
+    for (const receiver of receivers) {
+      const missing = () => {
+        const seen = new Set(receiver.hits.map(({ headers }) => headers['webhook-id']));
+        return announced.filter((id) => !seen.has(id)).length;
+      };
+      await eventually(missing, (count) => count === 0, 60_000);
+    }
+  },
+);

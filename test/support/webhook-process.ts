@@ -1,0 +1,42 @@
+// The webhooks service as a process of its own, for whoever kills it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface WebhookProcess extends AsyncDisposable {
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+const main = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
+
+/** Resolves once it serves. */
+export async function startWebhookProcess(
+  environment: Readonly<Record<string, string>>,
+): Promise<WebhookProcess> {
+  const child = spawn(process.execPath, [main], {
+    env: { ...process.env, ...environment, LOG_LEVEL: 'info', METRICS_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const serving = Promise.withResolvers<void>();
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line.includes('"msg":"serving"')) serving.resolve();
+  });
+  const died = exited.then(() => Promise.reject(new Error('webhooks died before it served')));
+  died.catch(() => undefined);
+  await Promise.race([serving.promise, died]);
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    await exited;
+    return child.exitCode;
+  };
+  return {
+    kill: async () => void (await end('SIGKILL')),
+    stop: () => end('SIGTERM'),
+    [Symbol.asyncDispose]: async () => void (await end('SIGKILL')),
+  };
+}
