@@ -19,12 +19,12 @@ export function fillTables(readme: string): string {
   return fill(fill(readme, 'routes', routeTable()), 'settings', settingsTable());
 }
 
-function fill(text: string, name: string, table: string): string {
+function fill(text: string, name: string, rows: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
   if (from === -1 || to < from) throw new Error(`the README has no place for its ${name}: ${begin} … ${end}`);
-  return `${text.slice(0, from + begin.length)}\n\n${table}\n\n${text.slice(to)}`;
+  return `${text.slice(0, from + begin.length)}\n\n${rows}\n\n${text.slice(to)}`;
 }
 
 function routeTable(): string {
