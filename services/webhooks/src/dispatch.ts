@@ -28,12 +28,14 @@ import { openReport } from './report.ts';
 import { openRoll } from './roll.ts';
 import type { Send } from './sender.ts';
 import { openShelf } from './shelf.ts';
+import type { Subscribers } from './subscribers.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer } from './streams.ts';
 import type { Vault } from './vault.ts';
 
 export interface DispatchOptions {
   bus: Bus;
   endpoints: Endpoints;
+  subscribers: Subscribers;
   vault: Vault;
   send: Send;
   /** Fires when what is still in flight is given up. */
@@ -91,7 +93,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, log });
   const shelf = openShelf({ held, keepers, numbers, log });
   const onMessage = openIntake({ directory, lanes, hands, shelf, keepers, deliver, numbers, log });
-  const fanout = openFanout({ endpoints, bus, hands, numbers, log });
+  const fanout = openFanout({ subscribers: options.subscribers, bus, hands, numbers, log });
 
   closing.use(
     bus.listen(changedSubject, ({ body }) => {

@@ -2,7 +2,7 @@
 // condition of one update here.
 import type { Collection, Filter, Store, UpdateFilter } from '@integration-sync/runtime/store';
 import { disablingsMax, type DisabledReason, type Endpoint, type Trial } from './endpoint.ts';
-import type { Subscriber } from './subscription.ts';
+import type { VersionedSubscriber } from './subscribers.ts';
 
 const collectionName = 'webhook_endpoints';
 
@@ -14,7 +14,7 @@ export interface Endpoints {
   /** Of this integration only. */
   findOf(integration: string, id: string): Promise<Endpoint | null>;
   findAll(ids: readonly string[]): Promise<Endpoint[]>;
-  subscribersOf(integrations: readonly string[]): Promise<Map<string, (Subscriber & { version: number })[]>>;
+  subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
   /** Applies the change if the endpoint is still as it was read; null if it is not. */
   change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
   remove(integration: string, id: string): Promise<boolean>;
@@ -65,7 +65,7 @@ const managing = (collection: Collection<Endpoint>) => ({
   async subscribersOf(integrations: readonly string[]) {
     const found = collection
       .find({ integration: { $in: [...integrations] } })
-      .project<Subscriber & { version: number; integration: string }>({
+      .project<VersionedSubscriber & { integration: string }>({
         integration: 1,
         events: 1,
         earlierEvents: 1,
@@ -76,7 +76,7 @@ const managing = (collection: Collection<Endpoint>) => ({
         eventsAfter: 1,
         version: 1,
       });
-    const byIntegration = new Map<string, (Subscriber & { version: number })[]>();
+    const byIntegration = new Map<string, VersionedSubscriber[]>();
     for await (const endpoint of found) {
       const others = byIntegration.get(endpoint.integration);
       if (others === undefined) byIntegration.set(endpoint.integration, [endpoint]);

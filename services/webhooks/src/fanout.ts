@@ -1,13 +1,13 @@
-// Events to deliveries: whatever came since the last round is one batch, one look-up of the endpoints of all
-// integrations in it, and parcels for each endpoint. Their ids are made of what is in them, so that a batch that
+// Events to deliveries: whatever came since the last round is one batch, one look-up for all integrations in it,
+// and parcels for each endpoint. Their ids are made of what is in them, so that a batch that
 // was half done when its replica died is done again without harm.
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Endpoints } from './endpoints.ts';
 import { firstSending, packParcels, type Message, type Occurrence } from './envelope.ts';
 import type { Hands, InHand } from './hands.ts';
 import type { Numbers } from './numbers.ts';
 import { readOccurred, type Occurred } from './occurrence.ts';
+import type { Subscribers } from './subscribers.ts';
 import { epochOf } from './subscription.ts';
 
 export interface Fanout {
@@ -17,7 +17,7 @@ export interface Fanout {
 }
 
 export interface FanoutOptions {
-  endpoints: Pick<Endpoints, 'subscribersOf'>;
+  subscribers: Pick<Subscribers, 'of'>;
   bus: Pick<Bus, 'publishBatch'>;
   hands: Pick<Hands, 'take'>;
   numbers: Pick<Numbers, 'fanoutLag' | 'fannedOut'>;
@@ -30,19 +30,19 @@ const publishMessagesMax = 500;
 const publishBytesMax = 4 * 1024 * 1024;
 const retryMs = 1_000;
 
-export function openFanout({ endpoints, bus, hands, numbers, log }: FanoutOptions): Fanout {
+export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOptions): Fanout {
   let waiting: InHand[] = [];
   let working: Promise<void> | undefined;
 
   /** Says how many deliveries it made. */
   const fanOut = async (batch: readonly InHand[]): Promise<number> => {
     const byIntegration = groupEvents(batch);
-    const subscribers = await endpoints.subscribersOf([...byIntegration.keys()]);
+    const found = await subscribers.of([...byIntegration.keys()]);
     let count = 0;
     let messages: Message[] = [];
     let bytes = 0;
     for (const [integration, events] of byIntegration) {
-      for (const subscriber of subscribers.get(integration) ?? []) {
+      for (const subscriber of found.get(integration) ?? []) {
         for (const [epoch, occurrences] of byEpoch(subscriber, events)) {
           const { _id: endpointId, version } = subscriber;
           count += occurrences.length;

@@ -29,6 +29,7 @@ import type { Numbers } from './numbers.ts';
 import { makeSecret } from './secret.ts';
 import type { Send } from './sender.ts';
 import { deliveriesStream } from './streams.ts';
+import type { Subscribers } from './subscribers.ts';
 import type { Vault } from './vault.ts';
 
 export interface ManagementOptions {
@@ -42,6 +43,7 @@ export interface ManagementOptions {
   attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
   announcer: Pick<Announcer, 'announce'>;
   numbers: Pick<Numbers, 'disabledBy'>;
+  subscribers: Pick<Subscribers, 'changed'>;
   tellChanged: (endpointId: string) => void;
   endpointsMax: number;
   log: Log;
@@ -73,7 +75,14 @@ export async function endpointOf(endpoints: Endpoints, request: BusRequest): Pro
 
 const absent = (): Failure => new Failure('not_found', 'There is no webhook with this id.');
 
-function registering({ endpoints, vault, guard, bus, endpointsMax }: ManagementOptions): BusHandler {
+function registering({
+  endpoints,
+  subscribers,
+  vault,
+  guard,
+  bus,
+  endpointsMax,
+}: ManagementOptions): BusHandler {
   const read = bodyReader(RegisterWebhook);
   return async ({ body, integration }) => {
     const { url, events } = read(body);
@@ -93,6 +102,7 @@ function registering({ endpoints, vault, guard, bus, endpointsMax }: ManagementO
       eventsAfter: lastSequence,
     });
     await endpoints.insert(endpoint);
+    await subscribers.changed(integration);
     return {
       ...json(registeredWebhookOf(endpoint, secret), 201),
       headers: { location: `${basePath}/webhook-events/${id}` },
@@ -151,7 +161,7 @@ const listing =
   };
 
 function changing(options: ManagementOptions): BusHandler {
-  const { endpoints, guard, bus, announcer, numbers, tellChanged } = options;
+  const { endpoints, subscribers, guard, bus, announcer, numbers, tellChanged } = options;
   const read = bodyReader(ChangeWebhook);
   return async (request) => {
     const wanted = read(request.body);
@@ -164,6 +174,7 @@ function changing(options: ManagementOptions): BusHandler {
       const changed = await endpoints.change(endpoint, change);
       // Somebody else changed it meanwhile, be it by a delivery that failed.
       if (changed === null) continue;
+      await subscribers.changed(changed.integration);
       tellChanged(changed._id);
       if (endpoint.active && !changed.active) {
         numbers.disabledBy('manual');
@@ -210,7 +221,7 @@ const enabled = {
   trial: null,
 };
 
-function rotating({ endpoints, vault, tellChanged }: ManagementOptions): BusHandler {
+function rotating({ endpoints, subscribers, vault, tellChanged }: ManagementOptions): BusHandler {
   const read = bodyReader(RotateSecret, { optional: true });
   return async (request) => {
     const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request.body);
@@ -224,6 +235,7 @@ function rotating({ endpoints, vault, tellChanged }: ManagementOptions): BusHand
         $inc: { version: 1 },
       });
       if (changed === null) continue;
+      await subscribers.changed(changed.integration);
       tellChanged(changed._id);
       return json({
         ...webhookOf(changed),
@@ -235,10 +247,11 @@ function rotating({ endpoints, vault, tellChanged }: ManagementOptions): BusHand
 }
 
 const removing =
-  ({ endpoints, held, attemptLog, bus, tellChanged, log }: ManagementOptions): BusHandler =>
+  ({ endpoints, subscribers, held, attemptLog, bus, tellChanged, log }: ManagementOptions): BusHandler =>
   async (request) => {
     const id = request.headers.get(requestHeaders.id) ?? '';
     if (!(await endpoints.remove(request.integration, id))) throw absent();
+    await subscribers.changed(request.integration);
     tellChanged(id);
     // From here on it is gone. What is left in the streams is only in the way, and expires by itself.
     const tidied = await Promise.allSettled([

@@ -20,6 +20,7 @@ import { replayHandlers } from './replay.ts';
 import { openResolver, type Resolve } from './resolver.ts';
 import { openSender, type Send } from './sender.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams.ts';
+import { openSubscribers, type Subscribers } from './subscribers.ts';
 import { openVault, type Vault } from './vault.ts';
 
 export interface Webhooks extends AsyncDisposable {
@@ -71,6 +72,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const ensure = () => ensureStreams(bus, config.STREAM_REPLICAS);
   await ensure();
   const endpoints = await openEndpoints(store);
+  const subscribers = openSubscribers(store, endpoints);
 
   const { connector, ca } = deps;
   const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));
@@ -80,9 +82,22 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const send = openSender({ guard, connections, userAgent, signal: stop.signal });
   const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
   const dispatch = starting.use(
-    startDispatch({ bus, endpoints, vault, send, signal: stop.signal, inFlightMax, metrics, log, ensure }),
+    startDispatch({
+      bus,
+      endpoints,
+      subscribers,
+      vault,
+      send,
+      signal: stop.signal,
+      inFlightMax,
+      metrics,
+      log,
+      ensure,
+    }),
   );
-  starting.use(await serve({ config, bus, store, endpoints, vault, guard, send, dispatch, log }));
+  starting.use(
+    await serve({ config, bus, store, endpoints, subscribers, vault, guard, send, dispatch, log }),
+  );
   starting.defer(() => {
     const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
     timer.unref();
@@ -104,6 +119,7 @@ interface Serving {
   bus: Bus;
   store: Store;
   endpoints: Endpoints;
+  subscribers: Subscribers;
   vault: Vault;
   guard: Guard;
   send: Send;

@@ -1,0 +1,85 @@
+// Who subscribes, for the fan-out: remembered, and asked about all the same with one look-up per batch of events.
+// What is looked up is small: each integration has a revision, which every change of its endpoints replaces before
+// it is answered. Where the revision is the one that the endpoints were read under, they are as they were; so a
+// change that was answered holds for every event that occurs afterwards, in every replica, and a thousand
+// endpoints cost a batch no more than one does.
+import { randomUUID } from 'node:crypto';
+import { sortStoreError, type Store } from '@integration-sync/runtime/store';
+import type { Endpoints } from './endpoints.ts';
+import type { Subscriber } from './subscription.ts';
+
+export type VersionedSubscriber = Subscriber & { version: number };
+
+export interface Subscribers {
+  of(integrations: readonly string[]): Promise<ReadonlyMap<string, readonly VersionedSubscriber[]>>;
+  /** The endpoints of the integration have changed. */
+  changed(integration: string): Promise<void>;
+}
+
+interface Revision {
+  _id: string;
+  revision: string;
+}
+
+interface Entry {
+  revision: string;
+  subscribers: readonly VersionedSubscriber[];
+  until: number;
+}
+
+const collectionName = 'webhook_revisions';
+/** A change that was made and never answered, because its replica died, is noticed after this. */
+const keptMs = 30_000;
+const subscribersMax = 100_000;
+
+export function openSubscribers(store: Store, endpoints: Pick<Endpoints, 'subscribersOf'>): Subscribers {
+  const revisions = store.collection<Revision>(collectionName);
+  const entries = new Map<string, Entry>();
+  let remembered = 0;
+
+  const recall = (integration: string, revision: string): Entry | undefined => {
+    const entry = entries.get(integration);
+    return entry?.revision === revision && entry.until > performance.now() ? entry : undefined;
+  };
+
+  const remember = (integration: string, entry: Entry): void => {
+    remembered += entry.subscribers.length - (entries.get(integration)?.subscribers.length ?? 0);
+    entries.set(integration, entry);
+    if (remembered <= subscribersMax) return;
+    entries.clear();
+    remembered = 0;
+  };
+
+  return {
+    async of(integrations) {
+      const found = await revisions.find({ _id: { $in: [...integrations] } }).toArray();
+      const known = new Map<string, readonly VersionedSubscriber[]>();
+      const unknown: Revision[] = [];
+      // An integration without a revision has never had an endpoint.
+      for (const one of found) {
+        const entry = recall(one._id, one.revision);
+        if (entry === undefined) unknown.push(one);
+        else known.set(one._id, entry.subscribers);
+      }
+      if (unknown.length === 0) return known;
+      const read = await endpoints.subscribersOf(unknown.map(({ _id }) => _id));
+      for (const { _id, revision } of unknown) {
+        const subscribers = read.get(_id) ?? [];
+        remember(_id, { revision, subscribers, until: performance.now() + keptMs });
+        known.set(_id, subscribers);
+      }
+      return known;
+    },
+    async changed(integration) {
+      const revision = randomUUID();
+      const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });
+      if ((await replace()).matchedCount === 1) return;
+      try {
+        await revisions.insertOne({ _id: integration, revision });
+      } catch (error) {
+        if (sortStoreError(error) !== 'duplicate') throw error;
+        await replace();
+      }
+    },
+  };
+}
