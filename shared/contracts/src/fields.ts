@@ -5,13 +5,18 @@ import { Type } from 'typebox';
 import { alpha2Codes, alpha3Codes } from './countries.ts';
 import { parseInstant } from './time.ts';
 
-const noControls = '[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]';
-const noNul = '[^\\u0000\\ud800-\\udfff]';
+const controls = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
+const nul = '\\u0000\\ud800-\\udfff';
+
+/** Text without these, which may be empty. */
+const without = (excluded: string): string => `^[^${excluded}]*$`;
+/** The same, with something in it that can be seen. No look-ahead: not every tool that reads schemas knows it. */
+const notBlankWithout = (excluded: string): string => `^[^${excluded}]*[^\\s${excluded}][^${excluded}]*$`;
 
 const identifier = {
   minLength: 1,
   maxLength: 255,
-  pattern: `^(?=[\\s\\S]*\\S)${noControls}*$`,
+  pattern: notBlankWithout(controls),
   'x-expected': 'a string of 1 to 255 characters that is not blank and has no control characters',
 };
 
@@ -21,7 +26,7 @@ export const requiredIdentifier = (description: string, message: string) =>
 export const requiredText = (description: string, message: string) =>
   Type.String({
     maxLength: 500,
-    pattern: `^(?=[\\s\\S]*\\S)${noNul}*$`,
+    pattern: notBlankWithout(nul),
     description,
     'x-required': message,
     'x-expected': 'a string of at most 500 characters, without NUL or lone surrogates',
@@ -33,7 +38,7 @@ const optionalString = (options: Record<string, unknown>) =>
 export const optionalText = (description: string, maxLength = 500) =>
   optionalString({
     maxLength,
-    pattern: `^${noNul}*$`,
+    pattern: without(nul),
     description,
     'x-expected': `a string of at most ${maxLength} characters, without NUL or lone surrogates`,
   });
@@ -89,7 +94,7 @@ export const optionalTexts = (description: string) =>
   Type.Optional(
     Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
-      items: { type: 'string', maxLength: 500, pattern: `^${noNul}*$` },
+      items: { type: 'string', maxLength: 500, pattern: without(nul) },
       description,
       'x-expected': 'an array of strings of at most 500 characters each, without NUL or lone surrogates',
     }),

@@ -1,0 +1,51 @@
+// One request and its answer, byte for byte, on a connection of its own.
+import { connect } from 'node:net';
+
+export interface Answer {
+  status: number;
+  headers: ReadonlyMap<string, string>;
+  body: string;
+}
+
+/** The answer; `hung` when none came in time, `closed` when the connection ended without one. */
+export type Outcome = Answer | 'hung' | 'closed';
+
+export function exchange(
+  port: number,
+  bytes: Buffer,
+  { expectsBody, withinMs }: { expectsBody: boolean; withinMs: number },
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = Buffer.alloc(0);
+    const end = (outcome: Outcome): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(outcome);
+    };
+    const timer = setTimeout(() => end('hung'), withinMs);
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      const answer = readAnswer(received, expectsBody);
+      if (answer !== undefined) end(answer);
+    });
+    // What was received counts, also where the other side then cut the connection.
+    socket.on('error', () => undefined);
+    socket.on('close', () => end('closed'));
+    socket.write(bytes);
+  });
+}
+
+function readAnswer(received: Buffer, expectsBody: boolean): Answer | undefined {
+  const end = received.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [statusLine = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n');
+  const status = Number(statusLine.split(' ')[1]);
+  if (status < 200) return readAnswer(received.subarray(end + 4), expectsBody);
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+  );
+  const length = expectsBody ? Number(headers.get('content-length') ?? 0) : 0;
+  const body = received.subarray(end + 4, end + 4 + length);
+  return body.length < length ? undefined : { status, headers, body: body.toString() };
+}

@@ -1,0 +1,63 @@
+// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --only own|schemathesis]: odd requests against a whole
+// stack of its own, in a temporary folder. Nothing may be answered 5xx, hang, or answer what the description
+// does not have; and memory is as flat afterwards as before. Exit code 1 otherwise.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startStack, type Stack } from '../stack/index.ts';
+import { residentMb } from './memory.ts';
+import { runSchemathesis } from './schemathesis.ts';
+import { sendOddRequests } from './storm.ts';
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    examples: { type: 'string', default: '50' },
+    only: { type: 'string' },
+  },
+});
+const seed = Number(values.seed);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** A first storm brings the process to its size; after that it may not grow by more than this. */
+const growthMbMax = 48;
+const warmUpShare = 0.6;
+
+async function storm(stack: Stack): Promise<string[]> {
+  const requests = Number(values.requests);
+  const gateways = (): number[] => stack.pids()['gateway'] ?? [];
+  const warmUp = await sendOddRequests(stack, {
+    requests: Math.ceil(requests * warmUpShare),
+    seed: seed + 1,
+    say,
+  });
+  const beforeMb = residentMb(gateways());
+  const { statuses, faults } = await sendOddRequests(stack, { requests, seed, say });
+  const growthMb = residentMb(gateways()) - beforeMb;
+  const counts = [...statuses]
+    .toSorted(([a], [b]) => Number(a) - Number(b))
+    .map(([status, count]) => `${count} × ${status}`);
+  say(`${requests} odd requests: ${counts.join(', ')}`);
+  say(`the gateway holds ${beforeMb.toFixed(0)} MB, and ${growthMb.toFixed(0)} MB more afterwards`);
+  const growth = growthMb > growthMbMax ? [`memory grew by ${growthMb.toFixed(0)} MB`] : [];
+  return [...warmUp.faults, ...faults, ...growth];
+}
+
+await using ending = new AsyncDisposableStack();
+const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-fuzz-')), (path) =>
+  rm(path, { recursive: true, force: true }),
+);
+const environment = { ...process.env, GATEWAY_PORT: '0' };
+const stack = ending.use(await startStack({ folder, temporary: true, environment, say }));
+say(`seed ${seed}`);
+const faults = [
+  ...(values.only === 'schemathesis' ? [] : await storm(stack)),
+  ...(values.only === 'own'
+    ? []
+    : await runSchemathesis(stack, { folder, seed, examples: Number(values.examples), say })),
+];
+for (const fault of faults) say(`FAULT ${fault}`);
+say(faults.length === 0 ? 'no faults' : `${faults.length} faults`);
+process.exitCode = faults.length === 0 ? 0 : 1;

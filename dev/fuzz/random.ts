@@ -1,0 +1,25 @@
+// Chance that can be repeated: the same seed draws the same requests.
+
+export interface Random {
+  /** From 0 up to, not including, `below`. */
+  integer(below: number): number;
+  chance(probability: number): boolean;
+  pick<T>(from: readonly [T, ...T[]]): T;
+}
+
+/** Mulberry32: small, quick, and good enough to be odd with. */
+export function openRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const integer = (below: number): number => Math.floor(next() * below);
+  return {
+    integer,
+    chance: (probability) => next() < probability,
+    pick: (from) => from[integer(from.length)] ?? from[0],
+  };
+}

@@ -1,0 +1,96 @@
+// Schemathesis (from PyPI) against the running interface and its own description: as somebody with a good
+// token, as somebody without one, and as another integration. Installed once, into the user's cache folder.
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { cacheFolder } from '../engines/cache.ts';
+import { CommandError, runCommand } from '../process/command.ts';
+import type { Stack } from '../stack/index.ts';
+
+const version = '4.32.5';
+
+export interface SchemathesisOptions {
+  /** Where it may leave its notes. */
+  folder: string;
+  seed: number;
+  examples: number;
+  say: (line: string) => void;
+}
+
+/** What each visitor found wrong; empty when all is well. */
+export async function runSchemathesis(stack: Stack, options: SchemathesisOptions): Promise<string[]> {
+  const program = await install(options.say);
+  const visitors = [
+    { name: 'a good token', header: `Bearer ${stack.token({ integration: 'fuzz-good' })}` },
+    { name: 'no token', header: undefined },
+    { name: 'another integration', header: `Bearer ${stack.token({ integration: 'fuzz-other' })}` },
+  ];
+  const faults: string[] = [];
+  for (const { name, header } of visitors) {
+    options.say(`schemathesis with ${name}`);
+    const lines: string[] = [];
+    try {
+      await runCommand(program, argumentsFor(stack.gateway, header, options), {
+        folder: options.folder,
+        onLine: (line) => void lines.push(line),
+      });
+      options.say(lines.findLast((line) => /generated|passed|No issues/i.test(line))?.trim() ?? 'done');
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      faults.push(`schemathesis with ${name}:\n${lines.slice(-150).join('\n')}`);
+    }
+  }
+  return faults;
+}
+
+/**
+ * Whatever comes back must be in the document: status, type, headers, shape; and never a 5xx. What is left out
+ * is its opinion of which input must be refused, for it takes a wrong item of a push for a wrong request, and
+ * a push is answered 200 whatever its items are.
+ */
+const checks = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+  'unsupported_method',
+  'allow_header_conformance',
+];
+
+function argumentsFor(
+  url: string,
+  authorization: string | undefined,
+  options: SchemathesisOptions,
+): string[] {
+  return [
+    'run',
+    `${url}/openapi.json`,
+    `--checks=${checks.join(',')}`,
+    '--phases=examples,coverage,fuzzing',
+    `--max-examples=${options.examples}`,
+    `--seed=${options.seed}`,
+    '--generation-database=none',
+    '--request-timeout=35',
+    '--continue-on-failure',
+    '--warnings=off',
+    '--no-color',
+    ...(authorization === undefined ? [] : ['--header', `Authorization: ${authorization}`]),
+  ];
+}
+
+async function install(say: (line: string) => void): Promise<string> {
+  const folder = join(cacheFolder(process.env), `schemathesis-${version}`);
+  const program = join('bin', 'schemathesis');
+  if (existsSync(join(folder, program))) return join(folder, program);
+  say(`installing schemathesis ${version} (once)`);
+  await mkdir(dirname(folder), { recursive: true });
+  try {
+    await runCommand('python3', ['-m', 'venv', folder]);
+    await runCommand(join(folder, 'bin', 'pip'), ['install', '--quiet', `schemathesis==${version}`]);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return join(folder, program);
+}

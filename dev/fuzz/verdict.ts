@@ -1,0 +1,49 @@
+// What an answer must be, whatever the question was.
+import { codes, isErrorCode } from '@integration-sync/contracts';
+import type { Outcome } from './exchange.ts';
+
+/** What is wrong with it, or undefined. */
+export function findFault(outcome: Outcome): string | undefined {
+  if (outcome === 'hung' || outcome === 'closed') return outcome;
+  const { status, headers, body } = outcome;
+  if (status >= 500) return `status ${status}: ${body.slice(0, 300)}`;
+  if (!headers.has('x-request-id')) return `status ${status} without X-Request-Id`;
+  if (status >= 400)
+    return body === '' ? undefined : findProblemFault(status, headers.get('content-type'), body);
+  if (status === 204 || body === '') return undefined;
+  return isJson(body) || headers.get('content-type')?.startsWith('text/') === true
+    ? undefined
+    : `status ${status}, but no JSON`;
+}
+
+/** Requests that are hardly HTTP have a status of their own beside the code's. */
+const statusesOfInvalidRequests = new Set([400, 408, 431]);
+
+function findProblemFault(status: number, type: string | undefined, body: string): string | undefined {
+  if (type !== 'application/problem+json') return `status ${status} with content type ${type}`;
+  const problem = parse(body);
+  const { code } = problem;
+  if (typeof code !== 'string' || !isErrorCode(code)) return `status ${status} with code ${String(code)}`;
+  const fits =
+    code === 'invalid_request' ? statusesOfInvalidRequests.has(status) : codes[code].status === status;
+  if (!fits || problem['status'] !== status)
+    return `status ${status} with code ${code} and status ${String(problem['status'])}`;
+  const missing = ['type', 'title', 'detail', 'requestId'].filter(
+    (name) => typeof problem[name] !== 'string',
+  );
+  if (missing.length > 0) return `a problem without ${missing.join(' and ')}`;
+  if (/\bat .+:\d+:\d+|mongo|nats|node_modules/i.test(body))
+    return `a problem that tells too much: ${body.slice(0, 300)}`;
+  return undefined;
+}
+
+const isJson = (text: string): boolean => Object.keys(parse(text)).length > 0 || text === '{}';
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
