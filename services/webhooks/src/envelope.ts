@@ -1,17 +1,18 @@
 // How deliveries travel through the streams. The bodies are the events' own bytes, made once by whoever announced
 // them.
 //
-//   stream      subject                                    a message                        its id
-//   ──────────  ─────────────────────────────────────────  ───────────────────────────────  ──────────────────────────────
-//   DELIVERIES  deliveries.<endpoint>.<epoch>.<version>    a parcel: up to 64 events for    made of its events, endpoint
-//                                                          one endpoint                     and sending
-//   HELD        held.<endpoint>.<epoch>                    one event for one endpoint       <event>.<endpoint>.<sending>
-//                                                                                           .<attempts>.<due>
-//   ATTEMPTS    attempts.<endpoint>                        up to 16 entries of the log      any
+//   stream      subject                    a message                              its id
+//   ──────────  ─────────────────────────  ─────────────────────────────────────  ─────────────────────────────────
+//   DELIVERIES  deliveries.<integration>   a parcel: some events, each for each   made of its events, endpoints and
+//                                          of some endpoints, 64 deliveries       sending
+//   HELD        held.<endpoint>.<epoch>    one event for one endpoint             <event>.<endpoint>.<sending>
+//                                                                                 .<attempts>.<due>
+//   ATTEMPTS    attempts.<endpoint>        up to 16 entries of the log            any
 //
 // The ids make doubles harmless: a stream takes each one once. `sending` is 0 for the first time that an event
 // goes to an endpoint, and a replay's own id after that. No part holds a dot: ids of events and endpoints do not.
-// Parcels are what makes a burst cheap: taking a message from a stream and settling it costs a third of a delivery.
+// Parcels are what makes a burst cheap, be it of events or of endpoints: storing a message, taking it and removing
+// it costs more than a delivery does.
 
 export interface Delivery {
   endpointId: string;
@@ -39,71 +40,104 @@ export interface Occurrence {
   body: Uint8Array;
 }
 
-export type Addressee = Pick<Delivery, 'endpointId' | 'epoch' | 'version' | 'sending'>;
+export type Addressee = Pick<Delivery, 'endpointId' | 'epoch' | 'version'>;
+
+/** Every one of the events is for every one of the endpoints. */
+export interface Consignment {
+  integration: string;
+  sending: string;
+  to: readonly Addressee[];
+  events: readonly Occurrence[];
+}
 
 export const firstSending = '0';
-const parcelEventsMax = 64;
+/** What is in one parcel is settled together, so a replica that dies with it has so many done again. */
+const parcelDeliveriesMax = 64;
 const parcelBytesMax = 256 * 1024;
 const lineBreak = 0x0a;
 
-/** The events for one endpoint, in parcels. */
-export function* packParcels(to: Addressee, events: Iterable<Occurrence>): Generator<Message> {
-  let parcel: Occurrence[] = [];
-  let bytes = 0;
-  for (const event of events) {
-    const isFull = parcel.length >= parcelEventsMax || bytes + event.body.length > parcelBytesMax;
-    if (isFull && parcel.length > 0) {
-      yield packParcel(to, parcel);
-      parcel = [];
-      bytes = 0;
+export function* packParcels({ integration, sending, to, events }: Consignment): Generator<Message> {
+  const addresseesMax = Math.min(to.length, parcelDeliveriesMax);
+  for (const some of chunksOf(events, Math.floor(parcelDeliveriesMax / Math.max(addresseesMax, 1)))) {
+    for (let from = 0; from < to.length; from += addresseesMax) {
+      yield packParcel({ integration, sending, to: to.slice(from, from + addresseesMax), events: some });
     }
-    parcel.push(event);
-    bytes += event.body.length;
   }
-  if (parcel.length > 0) yield packParcel(to, parcel);
 }
 
-/** One line that names the events and says how long each is, and then their bytes. */
-function packParcel(
-  { endpointId, epoch, version, sending }: Addressee,
-  events: readonly Occurrence[],
-): Message {
-  const head = [sending, ...events.flatMap(({ eventId, body }) => [eventId, body.length])];
-  const ends = [events[0]?.eventId, events.at(-1)?.eventId];
+function* chunksOf(events: readonly Occurrence[], max: number): Generator<readonly Occurrence[]> {
+  let chunk: Occurrence[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    if (chunk.length > 0 && (chunk.length >= max || bytes + event.body.length > parcelBytesMax)) {
+      yield chunk;
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(event);
+    bytes += event.body.length;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+type Head = [
+  sending: string,
+  to: [endpointId: string, epoch: number, version: number][],
+  events: [eventId: string, bytes: number][],
+];
+
+/** One line that names endpoints and events and says how long each event is, and then their bytes. */
+function packParcel({ integration, sending, to, events }: Consignment): Message {
+  const head: Head = [
+    sending,
+    to.map(({ endpointId, epoch, version }) => [endpointId, epoch, version]),
+    events.map(({ eventId, body }) => [eventId, body.length]),
+  ];
+  const ends = [events[0]?.eventId, events.at(-1)?.eventId, to[0]?.endpointId, to.at(-1)?.endpointId];
   return {
-    subject: `deliveries.${endpointId}.${epoch}.${version}`,
-    id: [...ends, events.length, endpointId, sending].join('.'),
+    subject: deliveriesSubject(integration),
+    id: [...ends, events.length, to.length, sending].join('.'),
     body: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...events.map(({ body }) => body)]),
   };
 }
 
-/** What a message of DELIVERIES brings; nothing, if it is none of ours. */
-export function unpackParcel({ subject, body }: Omit<Message, 'id'>): Delivery[] {
-  const [, endpointId, epoch, version] = subject.split('.');
+/** What a message of DELIVERIES brings, those of one endpoint together; nothing, if it is none of ours. */
+export function unpackParcel({ body }: Pick<Message, 'body'>): Delivery[] {
   const headEnd = body.indexOf(lineBreak);
-  if (endpointId === undefined || version === undefined || headEnd < 0) return [];
-  const head: unknown = JSON.parse(textOf(body, 0, headEnd));
-  if (!Array.isArray(head)) return [];
-  const [sending, ...parts]: unknown[] = head;
-  const deliveries: Delivery[] = [];
+  const head = headEnd < 0 ? undefined : readHead(textOf(body, 0, headEnd));
+  if (head === undefined) return [];
+  const [sending, to, parts] = head;
   let from = headEnd + 1;
-  for (let n = 0; n + 1 < parts.length; n += 2) {
-    const eventId = String(parts[n]);
-    const to = from + Number(parts[n + 1]);
-    deliveries.push({
+  const events = parts.map(([eventId, bytes]) => {
+    const occurrence = { eventId, body: body.subarray(from, from + bytes) };
+    from += bytes;
+    return occurrence;
+  });
+  return to.flatMap(([endpointId, epoch, version]) =>
+    events.map(({ eventId, body: bytes }) => ({
       endpointId,
-      epoch: Number(epoch),
-      version: Number(version),
+      epoch,
+      version,
       eventId,
-      sending: String(sending),
+      sending,
       attempts: 0,
       dueAtMs: 0,
-      body: body.subarray(from, to),
-    });
-    from = to;
-  }
-  return deliveries;
+      body: bytes,
+    })),
+  );
 }
+
+/** Written by `packParcel`, or by nobody who matters. */
+function readHead(text: string): Head | undefined {
+  try {
+    const head: Head = JSON.parse(text);
+    return Array.isArray(head) && Array.isArray(head[1]) && Array.isArray(head[2]) ? head : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const deliveriesSubject = (integration: string): string => `deliveries.${integration}`;
 
 export const heldSubject = (endpointId: string, epoch: number): string => `held.${endpointId}.${epoch}`;
 
@@ -131,16 +165,8 @@ export function readHeld({ subject, id, body }: Message): Delivery | undefined {
 
 export const attemptsSubject = (endpointId: string): string => `attempts.${endpointId}`;
 
-/** Everything of one endpoint, whatever its epoch. */
-export const subjectsOf = (endpointId: string) => ({
-  deliveries: `deliveries.${endpointId}.>`,
-  held: `held.${endpointId}.*`,
-  attempts: attemptsSubject(endpointId),
-});
-
-/** Of one that has ended, if it was not yet set aside. */
-export const deliveriesOfEpoch = (endpointId: string, epoch: number): string =>
-  `deliveries.${endpointId}.${epoch}.*`;
+/** Whatever the epoch. */
+export const heldSubjects = (endpointId: string): string => `held.${endpointId}.*`;
 
 export interface EventHead {
   event: string;

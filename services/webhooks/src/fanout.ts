@@ -1,14 +1,14 @@
 // Events to deliveries: whatever came since the last round is one batch, one look-up for all integrations in it,
-// and parcels for each endpoint. Their ids are made of what is in them, so that a batch that
+// and parcels of what goes where. Their ids are made of what is in them, so that a batch that
 // was half done when its replica died is done again without harm.
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { firstSending, packParcels, type Message, type Occurrence } from './envelope.ts';
+import { consign } from './consign.ts';
+import { firstSending, packParcels, type Message } from './envelope.ts';
 import type { Hands, InHand } from './hands.ts';
 import type { Numbers } from './numbers.ts';
 import { readOccurred, type Occurred } from './occurrence.ts';
 import type { Subscribers } from './subscribers.ts';
-import { epochOf } from './subscription.ts';
 
 export interface Fanout {
   /** For the consumer of the stream, which bounds how many events are under way. */
@@ -42,21 +42,16 @@ export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOpti
     let messages: Message[] = [];
     let bytes = 0;
     for (const [integration, events] of byIntegration) {
-      for (const subscriber of found.get(integration) ?? []) {
-        for (const [epoch, occurrences] of byEpoch(subscriber, events)) {
-          const { _id: endpointId, version } = subscriber;
-          count += occurrences.length;
-          for (const parcel of packParcels(
-            { endpointId, epoch, version, sending: firstSending },
-            occurrences,
-          )) {
-            messages.push(parcel);
-            bytes += parcel.body.length;
-            if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
-            await bus.publishBatch(messages);
-            messages = [];
-            bytes = 0;
-          }
+      for (const { to, occurrences } of consign(found.get(integration) ?? [], events)) {
+        count += to.length * occurrences.length;
+        const consignment = { integration, sending: firstSending, to, events: occurrences };
+        for (const parcel of packParcels(consignment)) {
+          messages.push(parcel);
+          bytes += parcel.body.length;
+          if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
+          await bus.publishBatch(messages);
+          messages = [];
+          bytes = 0;
         }
       }
     }
@@ -107,20 +102,4 @@ function groupEvents(batch: readonly InHand[]): Map<string, Occurred[]> {
     else others.push(occurred);
   }
   return byIntegration;
-}
-
-/** Nearly always one epoch; two where the endpoint was disabled a moment ago. */
-function byEpoch(
-  subscriber: Parameters<typeof epochOf>[0],
-  events: readonly Occurred[],
-): Map<number, Occurrence[]> {
-  const epochs = new Map<number, Occurrence[]>();
-  for (const event of events) {
-    const epoch = epochOf(subscriber, event);
-    if (epoch === undefined) continue;
-    const others = epochs.get(epoch);
-    if (others === undefined) epochs.set(epoch, [event]);
-    else others.push(event);
-  }
-  return epochs;
 }

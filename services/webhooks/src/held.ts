@@ -1,7 +1,7 @@
 // What is set aside for an endpoint: kept in the stream HELD, oldest first, under the epoch that it was meant
 // for. Entries of the present epoch wait for their turn; those of epochs that have ended are what was missed.
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
-import { heldId, heldSubject, readHeld, subjectsOf, type Delivery } from './envelope.ts';
+import { heldId, heldSubject, readHeld, heldSubjects, type Delivery } from './envelope.ts';
 import { heldStream } from './streams.ts';
 
 export interface HeldEntry {
@@ -64,7 +64,7 @@ export function openHeld(bus: HeldBus): Held {
       await bus.purge(heldStream, heldSubject(endpointId, epoch), sequence);
     },
     async removeEndpoint(endpointId) {
-      await bus.purge(heldStream, subjectsOf(endpointId).held);
+      await bus.purge(heldStream, heldSubjects(endpointId));
     },
   };
   return held;

@@ -10,7 +10,7 @@
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Deliver } from './courier.ts';
-import type { Directory, Known } from './directory.ts';
+import type { Directory, Known, Meant } from './directory.ts';
 import { unpackParcel, type Delivery } from './envelope.ts';
 import type { Hands, InHand } from './hands.ts';
 import type { Keepers } from './keepers.ts';
@@ -30,7 +30,7 @@ export interface IntakeOptions {
 }
 
 const retryMs = 1_000;
-/** Parcels whose endpoints are being looked up. */
+/** Endpoints that are being looked up. */
 const lookupsMax = 500;
 
 /** For the consumer of the stream: while the promise that it returns is open, no further message is taken. */
@@ -41,7 +41,7 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
   const send = async (inHand: InHand, delivery: Delivery): Promise<void> => {
     // Much may have happened while it waited for its turn.
     const known = directory.peek(delivery);
-    if (known === undefined) return lookUp(inHand, [delivery]);
+    if (known === undefined) return lookUp(inHand, delivery, [delivery]);
     if (known === null || !isOpenFor(known, delivery)) return route(inHand, delivery, known);
     try {
       await deliver(known, delivery, undefined);
@@ -68,16 +68,15 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
   };
 
   const routeAll = (inHand: InHand, deliveries: readonly Delivery[], known: Known | null): void => {
-    numbers.deliveryLag((Date.now() - inHand.message.storedAt.getTime()) / 1000);
     for (const delivery of deliveries) route(inHand, delivery, known);
   };
 
-  const lookUp = async (inHand: InHand, deliveries: readonly [Delivery, ...Delivery[]]): Promise<void> => {
+  const lookUp = async (inHand: InHand, meant: Meant, deliveries: readonly Delivery[]): Promise<void> => {
     let known;
     try {
-      known = await directory.get(deliveries[0]);
+      known = await directory.get(meant);
     } catch (error) {
-      log.warn({ err: error, endpoint: deliveries[0].endpointId }, 'an endpoint could not be looked up');
+      log.warn({ err: error, endpoint: meant.endpointId }, 'an endpoint could not be looked up');
       for (const _ of deliveries) inHand.giveBack(retryMs);
       return;
     }
@@ -85,22 +84,37 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
   };
 
   return (message) => {
-    const [first, ...others] = unpackParcel(message);
+    const deliveries = unpackParcel(message);
+    const [first] = deliveries;
     if (first === undefined) {
       message.term('not a parcel of deliveries');
       return undefined;
     }
-    const inHand = hands.take(message, others.length + 1);
-    const known = directory.peek(first);
-    if (known !== undefined) {
-      routeAll(inHand, [first, ...others], known);
-    } else {
-      const looking = lookUp(inHand, [first, ...others]).finally(() => lookups.delete(looking));
+    const inHand = hands.take(message, deliveries.length);
+    numbers.deliveryLag((Date.now() - message.storedAt.getTime()) / 1000);
+    for (const [meant, some] of byEndpoint(deliveries)) {
+      const known = directory.peek(meant);
+      if (known !== undefined) {
+        routeAll(inHand, some, known);
+        continue;
+      }
+      const looking = lookUp(inHand, meant, some).finally(() => lookups.delete(looking));
       lookups.add(looking);
-      if (lookups.size >= lookupsMax) return Promise.race(lookups);
     }
-    return lanes.room();
+    return lookups.size >= lookupsMax ? Promise.race(lookups) : lanes.room();
   };
+}
+
+/** Those of one endpoint stand together. */
+function* byEndpoint(deliveries: readonly Delivery[]): Generator<[Delivery, readonly Delivery[]]> {
+  for (let from = 0; from < deliveries.length;) {
+    const first = deliveries[from];
+    if (first === undefined) return;
+    let to = from + 1;
+    while (deliveries[to]?.endpointId === first.endpointId) to += 1;
+    yield [first, deliveries.slice(from, to)];
+    from = to;
+  }
 }
 
 const isOpenFor = ({ open, endpoint }: Known, { epoch }: Delivery): boolean =>

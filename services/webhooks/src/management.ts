@@ -22,13 +22,11 @@ import { bodyReader, invalidRequest } from './body.ts';
 import type { Directory } from './directory.ts';
 import { earlierEventsMax, registeredWebhookOf, webhookOf, type Endpoint } from './endpoint.ts';
 import { disabling, type Endpoints } from './endpoints.ts';
-import { subjectsOf } from './envelope.ts';
 import { TargetRefused, type Guard } from './guard.ts';
 import type { Held } from './held.ts';
 import type { Numbers } from './numbers.ts';
 import { makeSecret } from './secret.ts';
 import type { Send } from './sender.ts';
-import { deliveriesStream } from './streams.ts';
 import type { Subscribers } from './subscribers.ts';
 import type { Vault } from './vault.ts';
 
@@ -38,7 +36,7 @@ export interface ManagementOptions {
   guard: Guard;
   directory: Pick<Directory, 'prepare'>;
   send: Send;
-  bus: Pick<Bus, 'streamFacts' | 'purge'>;
+  bus: Pick<Bus, 'streamFacts'>;
   held: Pick<Held, 'removeEndpoint'>;
   attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
   announcer: Pick<Announcer, 'announce'>;
@@ -247,18 +245,14 @@ function rotating({ endpoints, subscribers, vault, tellChanged }: ManagementOpti
 }
 
 const removing =
-  ({ endpoints, subscribers, held, attemptLog, bus, tellChanged, log }: ManagementOptions): BusHandler =>
+  ({ endpoints, subscribers, held, attemptLog, tellChanged, log }: ManagementOptions): BusHandler =>
   async (request) => {
     const id = request.headers.get(requestHeaders.id) ?? '';
     if (!(await endpoints.remove(request.integration, id))) throw absent();
     await subscribers.changed(request.integration);
     tellChanged(id);
-    // From here on it is gone. What is left in the streams is only in the way, and expires by itself.
-    const tidied = await Promise.allSettled([
-      bus.purge(deliveriesStream, subjectsOf(id).deliveries),
-      held.removeEndpoint(id),
-      attemptLog.removeEndpoint(id),
-    ]);
+    // From here on it is gone. What is left of it is only in the way, and expires by itself.
+    const tidied = await Promise.allSettled([held.removeEndpoint(id), attemptLog.removeEndpoint(id)]);
     for (const part of tidied) {
       if (part.status === 'rejected') log.warn({ err: part.reason, endpoint: id }, 'not tidied up');
     }

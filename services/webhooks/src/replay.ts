@@ -14,7 +14,7 @@ import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { bodyReader, invalidRequest } from './body.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
-import { deliveriesOfEpoch, packParcels, unpackParcel, type Occurrence } from './envelope.ts';
+import { deliveriesSubject, packParcels, unpackParcel, type Occurrence } from './envelope.ts';
 import type { Held } from './held.ts';
 import { endpointOf, json } from './management.ts';
 import { deliveriesStream } from './streams.ts';
@@ -63,11 +63,13 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
     until: number,
   ): Promise<number> {
     const sending = randomBytes(8).toString('hex');
-    const to = { endpointId: endpoint._id, epoch: endpoint.epoch, version: endpoint.version, sending };
+    const { _id: endpointId, integration, epoch, version } = endpoint;
+    const to = [{ endpointId, epoch, version }];
     const seen = new Set<string>();
     let some: Occurrence[] = [];
     const publish = async (): Promise<void> => {
-      if (some.length > 0) await bus.publishBatch([...packParcels(to, some)]);
+      if (some.length > 0)
+        await bus.publishBatch([...packParcels({ integration, sending, to, events: some })]);
       some = [];
       if (Date.now() > until) throw tooLong(seen.size);
     };
@@ -84,15 +86,22 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
 
   async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<Occurrence> {
     for (const { epoch, at } of endpoint.disablings) {
-      if (at >= span.since && at <= span.until) yield* missedIn(endpoint._id, epoch);
+      if (at >= span.since && at <= span.until) yield* missedIn(endpoint, epoch);
     }
     yield* occurredIn(endpoint.integration, span);
   }
 
   /** What is not yet set aside is still in the stream of deliveries, so that is read first. */
-  async function* missedIn(endpointId: string, epoch: number): AsyncGenerator<Occurrence> {
-    const reading = { subject: deliveriesOfEpoch(endpointId, epoch), from: { sequence: 1 } };
-    for await (const message of bus.readStream(deliveriesStream, reading)) yield* unpackParcel(message);
+  async function* missedIn(
+    { _id: endpointId, integration }: Endpoint,
+    epoch: number,
+  ): AsyncGenerator<Occurrence> {
+    const reading = { subject: deliveriesSubject(integration), from: { sequence: 1 } };
+    for await (const message of bus.readStream(deliveriesStream, reading)) {
+      for (const delivery of unpackParcel(message)) {
+        if (delivery.endpointId === endpointId && delivery.epoch === epoch) yield delivery;
+      }
+    }
     for await (const { delivery } of held.readAll(endpointId, epoch)) yield delivery;
   }
 

@@ -14,7 +14,7 @@ const ackWaitMs = 4_000;
 export const streamSpecs = (replicas: number): StreamSpec[] => [
   {
     name: deliveriesStream,
-    description: 'What is to be delivered: events in parcels, each for one endpoint',
+    description: 'What is to be delivered: parcels of events and the endpoints that they are for',
     subjects: ['deliveries.>'],
     retention: 'workqueue',
     discard: 'new',

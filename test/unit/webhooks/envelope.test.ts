@@ -7,68 +7,73 @@ import {
   readEventHead,
   readHeld,
   unpackParcel,
+  type Consignment,
   type Delivery,
 } from '../../../services/webhooks/src/envelope.ts';
 
-const to = { endpointId: 'wh_0123', epoch: 3, version: 7, sending: '0' };
+const addressee = { endpointId: 'wh_0123', epoch: 3, version: 7 };
+const addressees = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ endpointId: `wh_${n}`, epoch: n, version: n + 1 }));
 const eventsOf = (count: number, body = '{"name":"Åsa"}') =>
   Array.from({ length: count }, (_, n) => ({
     eventId: `01JQP5Z7W2K4-${n}-c`,
     body: Buffer.from(`${body} ${n}`),
   }));
-const pack = (events: Parameters<typeof packParcels>[1], more = {}) => [
-  ...packParcels({ ...to, ...more }, events),
+const pack = (events: Consignment['events'], to: Consignment['to'] = [addressee], sending = '0') => [
+  ...packParcels({ integration: 'acme', sending, to, events }),
 ];
+const sizes = (parcels: readonly { body: Uint8Array }[]) =>
+  parcels.map((parcel) => unpackParcel(parcel).length);
 
 describe('a parcel', () => {
-  it('brings its deliveries as they were packed', () => {
+  it('brings each of its events for each of its endpoints, those of one endpoint together', () => {
     const events = eventsOf(3);
-    const [message] = pack(events);
-    expect(message?.subject).toBe('deliveries.wh_0123.3.7');
-    expect(unpackParcel(message ?? { subject: '', body: Buffer.alloc(0) })).toEqual(
-      events.map((event) => Object.assign({ attempts: 0, dueAtMs: 0 }, to, event)),
+    const parcels = pack(events, addressees(2));
+    expect(parcels.map(({ subject }) => subject)).toEqual(['deliveries.acme']);
+    expect(parcels.flatMap((parcel) => unpackParcel(parcel))).toEqual(
+      addressees(2).flatMap((to) =>
+        events.map((event) => Object.assign({ sending: '0', attempts: 0, dueAtMs: 0 }, to, event)),
+      ),
     );
   });
 
-  it('holds at most 64 events and 256 KiB', () => {
-    expect(pack(eventsOf(130)).map((message) => unpackParcel(message).length)).toEqual([64, 64, 2]);
-    const large = eventsOf(5, 'x'.repeat(100 * 1024));
-    expect(pack(large).map((message) => unpackParcel(message).length)).toEqual([2, 2, 1]);
-    const huge = eventsOf(2, 'x'.repeat(300 * 1024));
-    expect(pack(huge)).toHaveLength(2);
+  it('holds at most 64 deliveries, be it of events or of endpoints, and 256 KiB', () => {
+    expect(sizes(pack(eventsOf(130)))).toEqual([64, 64, 2]);
+    expect(sizes(pack(eventsOf(1), addressees(130)))).toEqual([64, 64, 2]);
+    expect(sizes(pack(eventsOf(4), addressees(20)))).toEqual([60, 20]);
+    expect(sizes(pack(eventsOf(5, 'x'.repeat(100 * 1024))))).toEqual([2, 2, 1]);
+    expect(sizes(pack(eventsOf(2, 'x'.repeat(300 * 1024))))).toEqual([1, 1]);
   });
 
   it('is not made for nothing', () => {
     expect(pack([])).toEqual([]);
+    expect(pack(eventsOf(1), [])).toEqual([]);
   });
 
-  it('has the same id for the same events, endpoint and sending, and any other another', () => {
+  it('has the same id for the same events, endpoints and sending, and any other another', () => {
     const ids = [
       pack(eventsOf(3)),
-      pack(eventsOf(3), { version: 8, epoch: 4 }),
-      pack(eventsOf(3), { sending: 'a1' }),
-      pack(eventsOf(3), { endpointId: 'wh_4567' }),
+      pack(eventsOf(3), [{ ...addressee, version: 8, epoch: 4 }]),
+      pack(eventsOf(3), [addressee], 'a1'),
+      pack(eventsOf(3), addressees(1)),
+      pack(eventsOf(3), addressees(2)),
       pack(eventsOf(2)),
       pack(eventsOf(3).slice(1)),
     ].map(([message]) => message?.id);
     expect(ids[1]).toBe(ids[0]);
-    expect(new Set(ids).size).toBe(5);
+    expect(new Set(ids).size).toBe(6);
   });
 
-  it.each([
-    ['', ''],
-    ['deliveries.wh_1', '["0"]\n'],
-    ['deliveries.wh_1.0.1', ''],
-    ['deliveries.wh_1.0.1', '["0","e",2]'],
-    ['deliveries.wh_1.0.1', '{}\n'],
-  ])('is not seen in %j with %j', (subject, body) => {
-    expect(unpackParcel({ subject, body: Buffer.from(body) })).toEqual([]);
+  it.each(['', '\n', '["0"]', '["0"]\n', '["0",1,2]\n', '{}\n', 'x\n'])('is not seen in %j', (body) => {
+    expect(unpackParcel({ body: Buffer.from(body) })).toEqual([]);
   });
 });
 
 describe('what is held', () => {
   const delivery: Delivery = {
-    ...to,
+    endpointId: 'wh_0123',
+    epoch: 3,
+    sending: '0',
     version: 0,
     eventId: 'e',
     attempts: 2,
