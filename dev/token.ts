@@ -17,7 +17,8 @@ interface Signing {
 /** The running stack's own settings, unless the environment names others (as for a stack in containers). */
 async function readSigning(): Promise<Signing> {
   const { AUTH_JWT_SECRET: secret, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = process.env;
-  if (secret !== undefined && secret !== '') return { secret, issuer, audience };
+  // An empty variable counts as absent, as it does for the services.
+  if (secret) return { secret, issuer: issuer || undefined, audience: audience || undefined };
   const stack = await readStack();
   return { secret: stack.authSecret, issuer: stack.authIssuer, audience: stack.authAudience };
 }

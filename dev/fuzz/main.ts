@@ -51,6 +51,12 @@ const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-fuzz-
 );
 const environment = { ...process.env, GATEWAY_PORT: '0' };
 const stack = ending.use(await startStack({ folder, temporary: true, environment, say }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stack.abandon();
+    process.exit(1);
+  });
+}
 say(`seed ${seed}`);
 const faults = [
   ...(values.only === 'schemathesis' ? [] : await storm(stack)),

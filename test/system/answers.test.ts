@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Stack } from '@integration-sync/dev/stack';
+import { openClient, startTestStack, type Answer, type Client } from '../support/stack.ts';
+
+// What a whole request is answered, on the whole way: the rows that only the services behind the gateway can
+// decide, each with its good twin, and what must not have been written by those that were refused.
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startTestStack();
+});
+afterAll(() => stack[Symbol.asyncDispose]());
+
+const supplier = (externalId: string) => ({ externalId, name: 'Nordic Timber AB' });
+const base = '/api/v1/integration';
+
+async function sendText(
+  client: Client,
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+): Promise<Answer> {
+  const response = await fetch(`${stack.gateway}${base}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${stack.token({ integration: client.integration })}`,
+      'content-type': 'application/json',
+    },
+    body,
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
+}
+
+function expectRefusal(answer: Answer, status: number, code: string): void {
+  expect({ status: answer.status, code: answer.body['code'] }).toEqual({ status, code });
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(answer.headers.has('x-sync-id')).toBe(false);
+  expect(answer.body).toMatchObject({
+    status,
+    title: expect.any(String),
+    detail: expect.any(String),
+    requestId: answer.headers.get('x-request-id'),
+  });
+}
+
+const totalOf = async (client: Client, kind: string): Promise<unknown> =>
+  (await client.get(`/${kind}`)).body['total'];
+
+describe('pushes', () => {
+  it('are 200 when every item failed, and when there is none', async () => {
+    const client = openClient(stack);
+    const failed = await client.post('/suppliers', { suppliers: [{ externalId: 'S-1' }] });
+    expect(failed).toMatchObject({ status: 200, body: { success: false, created: 0 } });
+    const empty = await client.post('/suppliers', { suppliers: [] });
+    expect(empty).toMatchObject({ status: 200, body: { success: true, created: 0, records: [] } });
+    for (const answer of [failed, empty]) expect(answer.headers.get('x-sync-id')).toMatch(/./);
+  });
+
+  it.each<[string, string | Uint8Array<ArrayBuffer>, string]>([
+    ['no body', '', 'invalid_json'],
+    ['no JSON', '{"suppliers": [}', 'invalid_json'],
+    ['JSON and more', '{"suppliers": []} x', 'invalid_json'],
+    ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'invalid_json'],
+    ['no object', '[]', 'invalid_request'],
+    ['null', 'null', 'invalid_request'],
+    ['no array', '{}', 'invalid_request'],
+    ['something else than an array', '{"suppliers": {}}', 'invalid_request'],
+  ])('of %s are 400, and write nothing', async (_name, body, code) => {
+    const client = openClient(stack);
+    expectRefusal(await sendText(client, '/suppliers', body), 400, code);
+    expect(await totalOf(client, 'suppliers')).toBe(0);
+  });
+
+  it.each([null, 'true', 1, []])('of batches take %j for no autoCreateDDS', async (autoCreateDDS) => {
+    const client = openClient(stack);
+    expectRefusal(await client.post('/batches', { batches: [], autoCreateDDS }), 400, 'invalid_request');
+    expect(await client.post('/batches', { batches: [], autoCreateDDS: true })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  it('take 500 items and not one more, of which nothing is written', async () => {
+    const client = openClient(stack);
+    const items = Array.from({ length: 501 }, (_, at) => supplier(`S-${at}`));
+    const refused = await client.post('/suppliers', { suppliers: items });
+    expectRefusal(refused, 413, 'too_many_items');
+    expect(refused.body['detail']).toContain('500');
+    expect(await totalOf(client, 'suppliers')).toBe(0);
+    expect(await client.post('/suppliers', { suppliers: items.slice(1) })).toMatchObject({
+      status: 200,
+      body: { created: 500 },
+    });
+  });
+
+  it('take 5 MiB and not a byte more, of which nothing is written', async () => {
+    const client = openClient(stack);
+    const bytesMax = 5 * 1024 * 1024;
+    const text = JSON.stringify({ suppliers: [supplier('S-1')] });
+    const refused = await sendText(client, '/suppliers', text.padEnd(bytesMax + 1));
+    expectRefusal(refused, 413, 'body_too_large');
+    expect(refused.body['detail']).toContain(String(bytesMax));
+    expect(await totalOf(client, 'suppliers')).toBe(0);
+    expect(await sendText(client, '/suppliers', text.padEnd(bytesMax))).toMatchObject({
+      status: 200,
+      body: { created: 1 },
+    });
+  });
+});
+
+describe('listings', () => {
+  it.each([
+    'page=0',
+    'page=-1',
+    'page=1.5',
+    'page=x',
+    'page=',
+    'page=1&page=2',
+    'limit=0',
+    'limit=%2B5',
+    'limit=1e2',
+    'since=yesterday',
+    'since=2024-02-30',
+    'since=2026-03-31T09:26:53',
+    'since=2026-03-31&since=2026-03-31',
+    'cursor=nonsense',
+  ])('with %s are 400', async (query) => {
+    const client = openClient(stack);
+    for (const kind of ['suppliers', 'products', 'batches']) {
+      expectRefusal(await client.get(`/${kind}?${query}`), 400, 'invalid_request');
+    }
+  });
+
+  it.each([
+    '',
+    'page=1&limit=1',
+    'limit=100',
+    'since=2026-03-31',
+    'since=2026-03-31T09:26:53%2B02:00',
+    'page=7',
+    'unknown=1',
+  ])('with %j are 200', async (query) => {
+    const client = openClient(stack);
+    expect(await client.get(`/suppliers?${query}`)).toMatchObject({
+      status: 200,
+      body: { entities: [], total: 0 },
+    });
+  });
+});
+
+describe('webhooks', () => {
+  it('are 201 with their address once registered, and found there by their own integration only', async () => {
+    const client = openClient(stack);
+    const registered = await client.post('/webhook-events', {
+      url: 'http://127.0.0.1:9/',
+      events: ['sync.completed'],
+    });
+    expect(registered.status).toBe(201);
+    const location = registered.headers.get('location') ?? '';
+    expect(location).toBe(`${base}/webhook-events/${String(registered.body['id'])}`);
+    expect(await client.get(location)).toMatchObject({ status: 200, body: { id: registered.body['id'] } });
+    const rival = openClient(stack);
+    for (const [method, path] of [
+      ['GET', location],
+      ['DELETE', location],
+      ['POST', `${location}/test`],
+      ['GET', `${location}/deliveries`],
+    ] as const) {
+      expectRefusal(await rival.send(method, path), 404, 'not_found');
+    }
+    expect(await client.get(location)).toMatchObject({ status: 200 });
+    expect(await client.send('DELETE', location)).toMatchObject({ status: 204, body: {} });
+    expectRefusal(await client.get(location), 404, 'not_found');
+  });
+
+  it.each([
+    { events: ['sync.completed'] },
+    { url: 'http://127.0.0.1:9/' },
+    { url: 'nowhere', events: ['sync.completed'] },
+    { url: 'http://10.0.0.1/', events: ['sync.completed'] },
+    { url: 'http://127.0.0.1:9/', events: [] },
+    { url: 'http://127.0.0.1:9/', events: ['supplier.deleted'] },
+  ])('that say %j are 400', async (body) => {
+    const client = openClient(stack);
+    expectRefusal(await client.post('/webhook-events', body), 400, 'invalid_request');
+    expect(await totalOf(client, 'webhook-events')).toBe(0);
+  });
+});
+
+describe('a service that is away', () => {
+  it('is 503 within 3 s, never a 200; the others go on, and so does it once it is back', async () => {
+    const client = openClient(stack);
+    stack.hold('batches');
+    await stack.kill('batches');
+    const startedAt = Date.now();
+    const refused = await client.post('/batches', { batches: [] });
+    expect(Date.now() - startedAt).toBeLessThan(3_000);
+    expectRefusal(refused, 503, 'unavailable');
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await client.post('/suppliers', { suppliers: [supplier('S-1')] })).toMatchObject({ status: 200 });
+    const readiness = await fetch(`${stack.gateway}/readyz`);
+    expect(readiness.status).toBe(503);
+    expect(await readiness.json()).toMatchObject({ errors: [{ pointer: 'batches' }] });
+    await stack.resume('batches');
+    await stack.ready();
+    expect(await client.post('/batches', { batches: [] })).toMatchObject({ status: 200 });
+  });
+});
+
+it('every answer carries a request id, and the one that was asked for where it can be', async () => {
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/nothing', `${base}/suppliers`]) {
+    const answer = await fetch(`${stack.gateway}${path}`, { headers: { 'x-request-id': 'mine' } });
+    expect(answer.headers.get('x-request-id')).toBe('mine');
+  }
+});
