@@ -1,8 +1,9 @@
 // npm run --silent token -- --integration acme --scope "integration:suppliers:write" --ttl 15m
 // Prints an access token for the local stack and nothing else, so that a shell can take it into a variable.
-import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { issueAccessToken, parseTtl } from './access-token.ts';
+import { readFacts } from './stack/facts.ts';
 
 const usage = `Usage: npm run --silent token -- [--integration acme] [--scope "integration:suppliers:write …"] [--ttl 15m]
 All scopes unless --scope is given, one hour unless --ttl is.
@@ -15,30 +16,23 @@ interface Signing {
 }
 
 /** The running stack's own settings, unless the environment names others (as for a stack in containers). */
-async function readSigning(): Promise<Signing> {
+function readSigning(): Signing {
   const { AUTH_JWT_SECRET: secret, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = process.env;
   // An empty variable counts as absent, as it does for the services.
   if (secret) return { secret, issuer: issuer || undefined, audience: audience || undefined };
-  const stack = await readStack();
-  return { secret: stack.authSecret, issuer: stack.authIssuer, audience: stack.authAudience };
-}
-
-interface Stack {
-  authSecret: string;
-  authIssuer?: string;
-  authAudience?: string;
-}
-
-async function readStack(): Promise<Stack> {
-  try {
-    const stack: Stack = JSON.parse(await readFile(new URL('../.local/stack.json', import.meta.url), 'utf8'));
-    return stack;
-  } catch (cause) {
-    throw new Error('There is no local stack yet: run "npm start" first, or set AUTH_JWT_SECRET.', { cause });
+  const facts = readFacts(fileURLToPath(new URL('../.local', import.meta.url)));
+  if (facts === undefined) {
+    throw new Error('There is no local stack yet: run "npm start" first, or set AUTH_JWT_SECRET.');
   }
+  if (facts.authSecret === undefined) {
+    throw new Error(
+      'The stack takes tokens of another issuer (AUTH_JWKS_URL), and only that one can make them.',
+    );
+  }
+  return { secret: facts.authSecret, issuer: facts.authIssuer, audience: facts.authAudience };
 }
 
-async function printToken(): Promise<void> {
+function printToken(): void {
   const { values } = parseArgs({
     options: {
       integration: { type: 'string', default: 'acme' },
@@ -51,7 +45,7 @@ async function printToken(): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  const { secret, issuer, audience } = await readSigning();
+  const { secret, issuer, audience } = readSigning();
   const token = issueAccessToken({
     secret,
     integration: values.integration,
@@ -64,7 +58,7 @@ async function printToken(): Promise<void> {
 }
 
 try {
-  await printToken();
+  printToken();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
   process.exitCode = 1;
