@@ -56,6 +56,10 @@ describe('an error of the store is sorted', () => {
     ['no server to select', new MongoServerSelectionError('connect ECONNREFUSED', {} as TopologyDescription)],
     ['a client that is closed', new MongoClientClosedError()],
     ['a client that is not connected', new MongoNotConnectedError('Client must be connected')],
+    [
+      'a socket that was closed meanwhile',
+      Object.assign(new Error('This socket has been ended'), { code: 'EPIPE' }),
+    ],
     ['a topology that is closed', new MongoTopologyClosedError()],
     ['a primary that stepped down', server(189, 'stepped down')],
     ['a node that is no primary', server(10_107, 'not primary')],

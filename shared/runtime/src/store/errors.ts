@@ -97,8 +97,15 @@ function isAway(error: unknown): boolean {
     error instanceof MongoTopologyClosedError ||
     error instanceof MongoClientClosedError ||
     // Three errors of the connection pool that the driver does not export.
-    (error instanceof MongoError && poolErrors.has(error.name))
+    (error instanceof MongoError && poolErrors.has(error.name)) ||
+    isBrokenSocket(error)
   );
 }
+
+/** The driver passes on what Node says of a socket that the server closed while something was being sent. */
+const isBrokenSocket = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && socketCodes.has(error.code);
+
+const socketCodes = new Set<unknown>(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ERR_STREAM_DESTROYED']);
 
 const poolErrors = new Set(['MongoPoolClosedError', 'MongoWaitQueueTimeoutError', 'MongoServerClosedError']);
