@@ -1,0 +1,217 @@
+// An engine goes away in the middle of things, or a service is told to stop: nothing that was acknowledged is lost,
+// and nobody waits for long.
+import type { Engine } from '@integration-sync/dev/engines';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { startMongodb } from '../../support/mongodb.ts';
+import { openWorld, type Caller, type SeenEvent, type World } from '../../support/sync.ts';
+
+let mongodb: Engine;
+let world: World;
+
+beforeAll(async () => {
+  mongodb = await startMongodb();
+  world = await openWorld(mongodb.url);
+  await world.startBatches();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await mongodb[Symbol.asyncDispose]();
+});
+beforeEach((context) => {
+  context.skip(mongodb.source === 'environment', 'the engine is not ours to take away');
+});
+
+const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+const completions = (events: readonly SeenEvent[]): SeenEvent[] =>
+  events.filter(({ body }) => body.event === 'sync.completed');
+
+/** What is there is what was told, and what was counted; nobody is still under way. */
+async function expectSettled(caller: Caller, acknowledged: ReadonlySet<string>): Promise<void> {
+  const runs = await eventually(
+    () => caller.runs('limit=100'),
+    ({ entities }) => entities.every(({ state }) => state === 'completed'),
+    30_000,
+  );
+  const events = await eventually(
+    () => caller.events(),
+    (all) => completions(all).length === runs.total,
+    30_000,
+  );
+  const records = await caller.listAll('suppliers');
+  expect(acknowledged.difference(new Set(records.map(({ externalId }) => externalId)))).toEqual(new Set());
+  const created = events.flatMap(({ body }) =>
+    body.event === 'supplier.created' && 'internalId' in body.data ? [body.data.internalId] : [],
+  );
+  expect(created.toSorted()).toEqual(records.map(({ internalId }) => internalId).toSorted());
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  expect((await caller.list('suppliers')).total).toBe(records.length);
+}
+
+/** Pushes new records until it is disposed of, whatever comes of them. */
+function startPushing(caller: Caller, pushers: number) {
+  const acknowledged = new Set<string>();
+  const failures: { code: unknown; tookMs: number }[] = [];
+  const stop = new AbortController();
+  const pushOn = async (pusher: number): Promise<void> => {
+    for (let round = 0; !stop.signal.aborted; round += 1) {
+      const items = range(50).map((nth) => ({ externalId: `${pusher}-${round}-${nth}`, name: 'N' }));
+      const began = performance.now();
+      try {
+        await caller.push('suppliers', items);
+        for (const { externalId } of items) acknowledged.add(externalId);
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? error.code : error;
+        failures.push({ code, tookMs: performance.now() - began });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  };
+  const pushing = Promise.all(range(pushers).map(pushOn));
+  return {
+    acknowledged,
+    failures,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await pushing;
+    },
+  };
+}
+
+describe('the database killed under pushes', () => {
+  it(
+    'makes them unavailable within 3 s, loses nothing, and takes them again within 15 s of its return',
+    { timeout: 180_000 },
+    async () => {
+      const caller = world.caller();
+      await using _catalog = await world.startCatalog();
+      await using pushers = startPushing(caller, 4);
+      const { acknowledged, failures } = pushers;
+      for (let kills = 0; kills < 2; kills += 1) {
+        const before = acknowledged.size;
+        await eventually(
+          () => acknowledged.size,
+          (size) => size > before + 100,
+          30_000,
+        );
+        await mongodb.kill();
+        const failed = failures.length;
+        await eventually(
+          () => failures.length,
+          (count) => count > failed,
+        );
+        const there = acknowledged.size;
+        await eventually(
+          () => acknowledged.size,
+          (size) => size > there,
+          30_000,
+        );
+      }
+      await pushers[Symbol.asyncDispose]();
+      expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['unavailable']));
+      expect(failures.filter(({ tookMs }) => tookMs > 3_000)).toEqual([]);
+      await expectSettled(caller, acknowledged);
+    },
+  );
+
+  it(
+    'makes listings and the history unavailable, and then they are there again',
+    { timeout: 60_000 },
+    async () => {
+      const caller = world.caller();
+      await using _catalog = await world.startCatalog();
+      await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
+      mongodb.hold();
+      await mongodb.kill();
+      const questions = () => [
+        caller.list('suppliers'),
+        caller.list('products'),
+        caller.list('batches'),
+        caller.dds(),
+        caller.runs(),
+        caller.push('products', []),
+        caller.push('batches', [{ externalId: 'b', productExternalId: 'p', batchNumber: 'B' }]),
+        world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 }),
+        world.bus.request('svc.batches.health.check', { timeoutMs: 5_000 }),
+      ];
+      const began = performance.now();
+      for (const outcome of await Promise.allSettled(questions())) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
+      }
+      expect(performance.now() - began).toBeLessThan(3_000);
+      await mongodb.resume();
+      await eventually(
+        () => caller.list('suppliers').catch(() => undefined),
+        (listed) => listed?.total === 1,
+        15_000,
+      );
+      await world.bus.request('svc.catalog.health.check', { timeoutMs: 5_000 });
+    },
+  );
+});
+
+describe('the bus killed after a push has written', () => {
+  it('leaves its events to be told when it is back', { timeout: 90_000 }, async () => {
+    const caller = world.caller();
+    const written = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    await using _catalog = await world.startCatalog({
+      async onStage(stage) {
+        if (stage !== 'before-answer') return;
+        written.resolve();
+        await released.promise;
+      },
+    });
+    const unanswered = caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
+    unanswered.catch(() => undefined);
+    await written.promise;
+    world.nats.hold();
+    await world.nats.kill();
+    released.resolve();
+    await expect(unanswered).rejects.toMatchObject({ code: 'unavailable' });
+    await world.nats.resume();
+    await eventually(
+      () => world.bus.connected,
+      (connected) => connected,
+    );
+    const events = await eventually(
+      () => caller.events().catch(() => []),
+      (all) => completions(all).length === 1,
+      30_000,
+    );
+    expect(events.map(({ body }) => body.event)).toEqual(['supplier.created', 'sync.completed']);
+    expect(await caller.push('suppliers', [{ externalId: 'a', name: 'N' }])).toMatchObject({
+      created: 0,
+      updated: 1,
+    });
+  });
+});
+
+describe('a service that is told to stop', () => {
+  it(
+    'answers every push that it has in hand, and tells its events, before it is gone',
+    { timeout: 60_000 },
+    async () => {
+      const caller = world.caller();
+      const catalog = await world.startCatalog();
+      const pushes = range(12).map((push) =>
+        caller.push(
+          'suppliers',
+          range(100).map((nth) => ({ externalId: `${push}-${nth}`, name: 'N' })),
+        ),
+      );
+      // The first answer says that the others are in hand.
+      await Promise.race(pushes);
+      await catalog[Symbol.asyncDispose]();
+      const answers = await Promise.all(pushes);
+      expect(answers.every(({ created }) => created === 100)).toBe(true);
+      const events = await caller.events();
+      expect([completions(events).length, events.length]).toEqual([12, 12 * 101]);
+      const pending = world.store.collection<{ integration: string; state: string }>('catalog_journal');
+      expect(
+        await pending.countDocuments({ integration: caller.integration, state: { $ne: 'announced' } }),
+      ).toBe(0);
+      await expect(caller.push('suppliers', [])).rejects.toMatchObject({ code: 'unavailable' });
+    },
+  );
+});
