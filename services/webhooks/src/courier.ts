@@ -57,9 +57,8 @@ export function openCourier({ send, directory, ledger, held, report, persist }: 
       stays || number >= attemptsMax ? (place?.sequence ?? 0) : await hold(delivery, number, dueAt);
     const next = await persist('a failure', () =>
       ledger.failed({
-        endpointId: delivery.endpointId,
+        endpoint: known.endpoint,
         epoch: delivery.epoch,
-        mark: known.endpoint.mark,
         number,
         verdict: attempted.verdict === 'gone' ? 'gone' : 'failed',
         sequence,

@@ -83,7 +83,8 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const announcer = openAnnouncer(endpoints, bus, log);
   const tellChanged = (endpointId: string): void => {
     directory.forget(endpointId);
-    bus.broadcast(changedSubject, endpointId);
+    keepers.wake(endpointId);
+    bus.broadcast(changedSubject, endpointId, { replica: roll.replica });
   };
 
   const ledger = openLedger({ endpoints, tellChanged, announce: announcer.announce, numbers });
@@ -96,7 +97,8 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const fanout = openFanout({ subscribers: options.subscribers, bus, hands, numbers, log });
 
   closing.use(
-    bus.listen(changedSubject, ({ body }) => {
+    bus.listen(changedSubject, ({ body, headers }) => {
+      if (headers.get('replica') === roll.replica) return;
       const id = Buffer.from(body).toString();
       directory.forget(id);
       keepers.wake(id);

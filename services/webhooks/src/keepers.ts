@@ -18,6 +18,7 @@ import type { Held, HeldEntry } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import type { Roll } from './roll.ts';
 import { attemptsMax } from './schedule.ts';
+import { openTurns } from './turns.ts';
 
 export interface Keepers {
   /** Resolves once somebody keeps the endpoint. */
@@ -46,6 +47,8 @@ const chunkEntries = 64;
 /** How long it takes at most to notice what nobody told. */
 const napMs = 5_000;
 const troubleMs = 500;
+/** So that many keepers that begin at once do not keep the fan-out waiting for the database. */
+const lookupsMax = 4;
 
 interface Keeper {
   /** The endpoint has changed since it was read. */
@@ -57,7 +60,13 @@ interface Keeper {
 }
 
 export function openKeepers(options: KeepersOptions): Keepers {
-  const { endpoints, held, directory, lanes, deliver, roll, log } = options;
+  const { held, directory, lanes, deliver, roll, log } = options;
+  const inTurn = openTurns(lookupsMax);
+  const endpoints = {
+    ...options.endpoints,
+    find: (id: string) => inTurn(() => options.endpoints.find(id)),
+    claim: (id: string, replica: string) => inTurn(() => options.endpoints.claim(id, replica)),
+  };
   const keepers = new Map<string, Keeper>();
   const closing = new AbortController();
   const isClosed = (): boolean => closing.signal.aborted;

@@ -5,13 +5,13 @@ import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Numbers } from './numbers.ts';
 import { decideNext, type Next, type Verdict } from './schedule.ts';
+import { openTurns } from './turns.ts';
 
 export interface FailedAttempt {
-  endpointId: string;
+  /** As it was when the attempt began. */
+  endpoint: Endpoint;
   /** The epoch that the delivery was meant for. */
   epoch: number;
-  /** Of the endpoint, when the attempt began. */
-  mark: number;
   number: number;
   verdict: Exclude<Verdict, 'succeeded'>;
   /** Where the event is held. */
@@ -26,6 +26,9 @@ export interface Ledger {
   failed(attempt: FailedAttempt): Promise<Next | undefined>;
 }
 
+/** So that a burst of failures does not keep the fan-out waiting for the database. */
+const recordingsMax = 4;
+
 export interface LedgerOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
   /** To this replica and all others. */
@@ -36,6 +39,8 @@ export interface LedgerOptions {
 }
 
 export function openLedger({ endpoints, tellChanged, announce, numbers }: LedgerOptions): Ledger {
+  const inTurn = openTurns(recordingsMax);
+
   /** The endpoint as it is after the decision, or undefined if somebody else was faster. */
   const store = async (read: Endpoint, attempt: FailedAttempt, next: Next): Promise<Endpoint | null> => {
     if (next.disable !== undefined) {
@@ -50,27 +55,32 @@ export function openLedger({ endpoints, tellChanged, announce, numbers }: Ledger
     return endpoints.recordFailure(read, next.failures, { sequence, attempts: number, dueAt });
   };
 
-  return {
-    async succeeded(endpointId, epoch) {
-      if (await endpoints.recordSuccess(endpointId, epoch)) tellChanged(endpointId);
-    },
-    async failed(attempt) {
-      for (;;) {
-        const read = await endpoints.find(attempt.endpointId);
-        if (read === null) return undefined;
-        if (!read.active || read.epoch !== attempt.epoch) return missed(read);
-        const next = decideNext({
-          number: attempt.number,
-          verdict: attempt.verdict,
-          counts: read.mark === attempt.mark,
-          failures: read.failures,
-        });
-        if (next.gate === 'unchanged') return next;
-        if ((await store(read, attempt, next)) === null) continue;
-        tellChanged(attempt.endpointId);
+  const record = async (attempt: FailedAttempt): Promise<Next | undefined> => {
+    // Mostly nothing has happened since, so it is read again only where the update finds that something has.
+    let read: Endpoint | null = attempt.endpoint;
+    while (read !== null) {
+      if (!read.active || read.epoch !== attempt.epoch) return missed(read);
+      const next = decideNext({
+        number: attempt.number,
+        verdict: attempt.verdict,
+        counts: read.mark === attempt.endpoint.mark,
+        failures: read.failures,
+      });
+      if (next.gate === 'unchanged') return next;
+      if ((await store(read, attempt, next)) !== null) {
+        tellChanged(read._id);
         return next;
       }
+      read = await endpoints.find(read._id);
+    }
+    return undefined;
+  };
+
+  return {
+    async succeeded(endpointId, epoch) {
+      if (await inTurn(() => endpoints.recordSuccess(endpointId, epoch))) tellChanged(endpointId);
     },
+    failed: (attempt) => inTurn(() => record(attempt)),
   };
 }
 
