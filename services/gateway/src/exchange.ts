@@ -101,8 +101,10 @@ export function closeExchange(
     },
     'request',
   );
+  // Of what does not exist nothing is counted by name: anybody can invent it.
+  const exists = route !== undefined && exchange.code !== 'method_not_allowed';
   metrics.observeRequest({
-    subject: route === undefined ? 'unknown' : `${request.method} ${route}`,
+    subject: exists ? `${request.method} ${route}` : 'unknown',
     outcome: exchange.code ?? 'ok',
     seconds: durationMs / 1_000,
   });

@@ -115,12 +115,8 @@ export async function listen(app: FastifyInstance, { host, port }: ServerOptions
   try {
     return await app.listen({ host, port });
   } catch (cause) {
-    throw new ConfigError(
-      [`GATEWAY_PORT, GATEWAY_HOST: cannot listen on ${host}:${port} (${reasonOf(cause)})`],
-      {
-        cause,
-      },
-    );
+    const problem = `GATEWAY_PORT, GATEWAY_HOST: cannot listen on ${host}:${port} (${reasonOf(cause)})`;
+    throw new ConfigError([problem], { cause });
   }
 }
 
