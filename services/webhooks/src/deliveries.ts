@@ -39,6 +39,7 @@ export const deliveriesHandlers = ({
     const asked = readQuery(query);
     const { _id } = await endpointOf(endpoints, request);
     const start = startOf(asked, cursorKey, _id);
+    if (asked.cursor !== undefined) refuseOthers(query, asked, start);
     const all = (await attemptLog.read(_id)).toReversed();
     const listed = listAttempts(all, start);
     const next =
@@ -95,6 +96,26 @@ function startOf(
   if (opened !== undefined) return opened;
   throw invalidRequest([{ pointer: 'cursor', detail: 'cursor: not one that this listing issued' }]);
 }
+
+/** Beside a cursor, only what it keeps anyway. */
+function refuseOthers(query: URLSearchParams, asked: Asked, kept: Start): void {
+  const errors: FailureEntry[] = [];
+  const compare = (name: string, given: Kept | undefined, keptValue: Kept): void => {
+    if (!query.has(name) || given === keptValue) return;
+    errors.push({
+      pointer: name,
+      detail: `${name}: expected what the cursor keeps, or none beside a cursor`,
+    });
+  };
+  compare('page', undefined, null);
+  compare('limit', asked.limit, kept.limit);
+  compare('since', asked.since?.getTime(), kept.sinceMs);
+  compare('outcome', asked.outcome, kept.outcome);
+  compare('event', asked.event, kept.event);
+  refuseIfAny(errors);
+}
+
+type Kept = string | number | null;
 
 type Start = Omit<Cursor, 'before'> & { before: number | undefined };
 

@@ -60,7 +60,7 @@ export interface Dispatch extends AsyncDisposable {
 const changedSubject = 'webhooks.endpoint.changed';
 const eventsAhead = 500;
 /** Parcels. What was sent ahead and not yet taken is nobody's, so it must not wait long. */
-const deliveriesAhead = 32;
+const deliveriesAhead = 8;
 const sweepMs = 500;
 
 export function startDispatch(options: DispatchOptions): Dispatch {

@@ -87,8 +87,12 @@ const managing = (collection: Collection<Endpoint>) => ({
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
   async remove(integration: string, id: string) {
-    const { deletedCount } = await collection.deleteOne({ _id: id, integration });
-    return deletedCount === 1;
+    // One of our engines passes over a document that is being changed at that moment, and says it deleted none.
+    while ((await collection.deleteOne({ _id: id, integration })).deletedCount === 0) {
+      if ((await collection.findOne({ _id: id, integration }, { projection: { _id: 1 } })) === null)
+        return false;
+    }
+    return true;
   },
 });
 

@@ -4,10 +4,11 @@
 //   a lane has room for     8 in flight, while the process has fewer than half of what it may have in all;
 //                           1 beyond that, so that a thousand hanging endpoints leave room for the others
 //   what came too much      waits, at most 1,000 over all lanes; then nothing more is taken from the stream
-//   what waited too long    is given back after 300 ms to be set aside, and until the lane is empty so is
-//                           everything that finds no free place: a slow endpoint fills nobody else's memory
+//   what waited too long    for a slow endpoint is given back after 300 ms, to be set aside, and until its lane is
+//                           empty so is everything that finds no free place: it fills nobody else's memory
 //
-// A fast endpoint with a deep backlog stays under the 300 ms and never leaves its lane.
+// An endpoint is slow if its own 8 are in flight and others wait all the same, or if one of them takes too long.
+// One that waits for the common bound is not; nor is a fast one with a deep backlog, which stays under 300 ms.
 
 export interface Job {
   run(): Promise<void>;
@@ -42,7 +43,8 @@ interface Waiting extends Job {
 }
 
 interface Lane {
-  inFlight: number;
+  /** When each began, oldest first. */
+  inFlight: Set<{ since: number }>;
   queue: Waiting[];
   slow: boolean;
 }
@@ -62,19 +64,20 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
   const laneOf = (id: string): Lane => {
     const found = lanes.get(id);
     if (found !== undefined) return found;
-    const lane = { inFlight: 0, queue: [], slow: false };
+    const lane: Lane = { inFlight: new Set(), queue: [], slow: false };
     lanes.set(id, lane);
     return lane;
   };
 
   const hasRoom = (lane: Lane): boolean =>
-    inFlight < inFlightMax && lane.inFlight < (inFlight < inFlightMax / 2 ? perEndpoint : 1);
+    inFlight < inFlightMax && lane.inFlight.size < (inFlight < inFlightMax / 2 ? perEndpoint : 1);
 
   const start = (id: string, lane: Lane, job: Job): void => {
-    lane.inFlight += 1;
+    const begun = { since: now() };
+    lane.inFlight.add(begun);
     inFlight += 1;
     void job.run().finally(() => {
-      lane.inFlight -= 1;
+      lane.inFlight.delete(begun);
       inFlight -= 1;
       feed(id, lane);
       if (hungry.size > 0 && inFlight + 1 >= inFlightMax / 2) feedOthers();
@@ -91,7 +94,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     }
     if (lane.queue.length === 0) {
       hungry.delete(id);
-      if (lane.inFlight === 0) lanes.delete(id);
+      if (lane.inFlight.size === 0) lanes.delete(id);
     }
   };
 
@@ -123,12 +126,18 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     for (const job of returned) job.giveBack?.();
   };
 
+  const isSlow = ({ inFlight: own }: Lane, before: number): boolean => {
+    const [oldest] = own;
+    return own.size >= perEndpoint || (oldest !== undefined && oldest.since <= before);
+  };
+
   const watch = setInterval(() => {
     const before = now() - patienceMs;
     for (const id of Array.from(hungry)) {
       const lane = lanes.get(id);
-      const [oldest] = lane?.queue.filter((job) => !mustWait(job)) ?? [];
-      if (lane === undefined || oldest === undefined || oldest.since > before) continue;
+      const waitsLongest = lane?.queue.find((job) => !mustWait(job));
+      if (lane === undefined || waitsLongest === undefined || waitsLongest.since > before) continue;
+      if (!isSlow(lane, before)) continue;
       lane.slow = true;
       giveBack(id, lane);
     }

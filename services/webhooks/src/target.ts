@@ -17,6 +17,10 @@ export type Refusal = { refused: string };
 export function readTarget(text: string): Target | Refusal {
   // The parser drops tabs and line breaks silently; nobody means them.
   if (/[\s\p{Cc}]/u.test(text)) return { refused: 'the url has spaces or control characters' };
+  // What other parsers read otherwise than this one does.
+  if (text.includes('\\') || !text.isWellFormed())
+    return { refused: 'the url has backslashes or lone surrogates' };
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return { refused: 'not an absolute url' };
   const url = URL.parse(text);
   if (url === null || url.hostname === '') return { refused: 'not an absolute url' };
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
@@ -34,6 +38,7 @@ export function readTarget(text: string): Target | Refusal {
   if (metadataNames.has(host)) return { refused: `${host} is a cloud metadata service` };
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  if (port === 0) return { refused: 'nothing listens on port 0' };
   return { url, host, isLiteral: isIP(host) !== 0, port, secure };
 }
 

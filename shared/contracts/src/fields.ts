@@ -115,10 +115,14 @@ export const optionalAmount = (description: string) =>
     }),
   );
 
+/** In any case, but in these letters: of others too it is said that their upper case is one of ours. */
+const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
+  /^[A-Za-z]+$/.test(text) && codes.has(text.toUpperCase());
+
 /** The formats above that JSON Schema does not bring. An empty text is for clearing, and so always passes. */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
-  country: (text) => text === '' || alpha2Codes.has(text.toUpperCase()),
-  origin: (text) => text === '' || alpha2Codes.has(text.toUpperCase()) || alpha3Codes.has(text.toUpperCase()),
+  country: (text) => text === '' || isAssigned(text, alpha2Codes),
+  origin: (text) => text === '' || isAssigned(text, alpha2Codes) || isAssigned(text, alpha3Codes),
   'hs-code': (text) => text === '' || /^\d{2,12}$/.test(text.replaceAll(/[. -]/g, '')),
   address: (text) =>
     text === '' || /^[^\s@<>\p{Cc}\p{Cs}]+@[^\s@.<>\p{Cc}\p{Cs}]+(?:\.[^\s@.<>\p{Cc}\p{Cs}]+)+$/u.test(text),

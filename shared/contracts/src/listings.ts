@@ -75,10 +75,13 @@ export function readOnce(query: QueryParameters, name: string, errors: FailureEn
   return values[0];
 }
 
+/** Whatever is larger means the same, and a database can still count so far. */
+const pastEveryEnd = 999_999_999_999_999;
+
 function readNumber(query: QueryParameters, name: string, fallback: number, errors: FailureEntry[]): number {
   const text = readOnce(query, name, errors);
   if (text === undefined) return fallback;
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  const number = /^\d+$/.test(text) ? Math.min(Number(text), pastEveryEnd) : 0;
   if (number >= 1) return number;
   errors.push({ pointer: name, detail: `${name}: expected a whole number of 1 or more, got ${quote(text)}` });
   return fallback;

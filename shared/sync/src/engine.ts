@@ -34,6 +34,8 @@ export interface Engine {
   announcer: Announcer;
   /** Pushes that are known to be past their writing. */
   settledPushes: RememberedIds;
+  /** Resolves once the stream of events is there and as it should be. */
+  ensureEvents(): Promise<void>;
   reach(stage: Stage): Promise<void>;
 }
 

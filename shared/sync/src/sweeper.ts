@@ -13,11 +13,15 @@ const atOnce = 4;
 
 export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngine>): AsyncDisposable {
   const stop = new AbortController();
+  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
   const sweepOn = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await sweep(engine, kinds, stop.signal).catch((error: unknown) =>
-        engine.log.warn({ err: error }, 'sweeping failed, trying again later'),
-      );
+      const well = await sweep(engine, kinds, stop.signal).catch((error: unknown) => {
+        engine.log.warn({ err: error }, 'sweeping failed, trying again later');
+        return true;
+      });
+      // Whoever has lost the stream, as with all data of the bus, would otherwise never tell anything again.
+      if (!well) await Promise.race([engine.ensureEvents(), stopped]);
       await wait(everyMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
     }
   };
@@ -30,33 +34,39 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
   };
 }
 
-/** Until none is left. What fails is due again later, behind the others. */
+/** Until none is left. What fails is due again later, behind the others; false if something did. */
 async function sweep(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,
   stopping: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
+  let well = true;
   while (!stopping.aborted && engine.bus.connected) {
     const left = await engine.journal.leftBehind(new Date(engine.now()), atOnce);
-    if (left.length === 0) return;
-    await Promise.all(left.map((one) => settle(engine, kinds, one)));
+    if (left.length === 0) return well;
+    const settled = await Promise.all(left.map((one) => settle(engine, kinds, one)));
+    well &&= settled.every(Boolean);
   }
+  return well;
 }
 
+/** False if it is not settled yet, and due again later. */
 async function settle(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,
   left: LeftBehind,
-): Promise<void> {
+): Promise<boolean> {
   const entry = await engine.journal.claim(left, randomUUID(), new Date(engine.now()));
-  if (entry === undefined) return;
+  if (entry === undefined) return true;
   const { _id: syncId, state: found } = entry;
   try {
     const of = kinds.get(entry.entityType);
     if (of === undefined) throw new Error(`nothing is known of ${entry.entityType} here`);
     await settleEntry(engine, of, entry);
     engine.log.info({ syncId, found }, 'settled a push that was left behind');
+    return true;
   } catch (error) {
     engine.log.warn({ err: error, syncId, found }, 'a push that was left behind could not be settled yet');
+    return false;
   }
 }

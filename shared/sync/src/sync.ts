@@ -52,49 +52,23 @@ export interface Sync extends AsyncDisposable {
   listRuns(others: readonly OpenRunSource[]): BusHandler;
 }
 
-const settledPushesMax = 10_000;
-
 export async function openSync(options: SyncOptions): Promise<Sync> {
-  const { service, store, bus, log, kinds, now, onStage } = options;
+  const { service, store, kinds } = options;
   await using opening = new AsyncDisposableStack();
   const names = { journal: `${service}_journal`, heads: `${service}_heads`, keys: `${service}_keys` };
-  await Promise.all([
-    bus.ensureStream(eventsStreamSpec(options.streamReplicas)),
-    store.ensureIndexes(names.journal, journalIndexes),
-    ...listedCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
-  ]);
-  const cursorKey = await sharedKey(store, names.keys, 'cursor');
-  const clock = steadyClock(now);
-  const journal = openJournal(store, names.journal);
-  const heads = openHeads(store, names.heads, clock);
-  const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
-  const announcer = opening.use(openAnnouncer({ bus, journal, log, now: clock, reach }));
-  const engine: Engine = {
-    log,
-    bus,
-    now: clock,
-    owner: randomUUID(),
-    journal,
-    heads,
-    announcer,
-    settledPushes: rememberIds(settledPushesMax),
-    reach,
-  };
+  const engine = await openEngine(options, names, opening);
   const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(store, kind)]));
   opening.use(startSweeper(engine, engines));
 
-  const engineOf = (kind: Kind): KindEngine => {
-    const found = engines.get(kind.entityType);
-    if (found === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
-    return found;
-  };
   const gate = openGate(options.pushesAtOnceMax);
+  const cursorKey = await sharedKey(store, names.keys, 'cursor');
   const listing = { store, engine, cursorKey };
   const runs = openRuns(store, names.journal);
   const open = opening.move();
   return {
     push(kind) {
-      const of = engineOf(kind);
+      const of = engines.get(kind.entityType);
+      if (of === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
       return answering((request) =>
         gate.pass(() => {
           refuseIfUnawaited(request);
@@ -110,6 +84,38 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     answerRuns: () => answering(answerRuns(runs)),
     listRuns: (others) => answering(listRuns([runs, ...others], cursorKey)),
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+  };
+}
+
+const settledPushesMax = 10_000;
+
+/** Resolves once the stream and every index are there. */
+async function openEngine(
+  options: SyncOptions,
+  names: { journal: string; heads: string },
+  opening: AsyncDisposableStack,
+): Promise<Engine> {
+  const { store, bus, log, kinds, onStage } = options;
+  const now = steadyClock(options.now);
+  const journal = openJournal(store, names.journal);
+  const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
+  const ensureEvents = (): Promise<void> => bus.ensureStream(eventsStreamSpec(options.streamReplicas));
+  await Promise.all([
+    ensureEvents(),
+    store.ensureIndexes(names.journal, journalIndexes),
+    ...listedCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
+  ]);
+  return {
+    log,
+    bus,
+    now,
+    owner: randomUUID(),
+    journal,
+    heads: openHeads(store, names.heads, now),
+    announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach })),
+    settledPushes: rememberIds(settledPushesMax),
+    ensureEvents,
+    reach,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Engine } from '@integration-sync/dev/engines';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestBus, text } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
+import { freeze } from '../../support/freeze.ts';
 import { startNats } from '../../support/nats.ts';
 
 let nats: Engine;
@@ -113,4 +114,32 @@ it('waits for a server that is not there yet', async () => {
   await nats.resume();
   await using bus = await opening;
   expect(bus.connected).toBe(true);
+});
+
+it('notices within 3 s that the server stands still, says so, and goes on when it goes on', async () => {
+  await using asking = await openTestBus(nats.url, 'asking');
+  await using answering = await openTestBus(nats.url, 'answering');
+  await using _served = await answering.serve({
+    service: 'catalog',
+    version: '1.0.0',
+    description: 'Catalog',
+    inFlightMax: 10,
+    handlers: { 'svc.catalog.some.ask': async () => ({ body: 'done' }) },
+  });
+  const ask = () => asking.request('svc.catalog.some.ask', { timeoutMs: 20_000 });
+  expect(await codeOf(ask())).toBe('ok');
+  {
+    using _frozen = freeze(nats.pids());
+    const askedAt = Date.now();
+    expect(await codeOf(ask())).toBe('unavailable');
+    expect(Date.now() - askedAt).toBeLessThan(3_000);
+    const againAt = Date.now();
+    expect(await codeOf(ask())).toBe('unavailable');
+    expect(Date.now() - againAt).toBeLessThan(200);
+  }
+  await eventually(
+    () => codeOf(ask()),
+    (code) => code === 'ok',
+    15_000,
+  );
 });

@@ -1,6 +1,8 @@
 // An engine goes away in the middle of things, or a service is told to stop: nothing that was acknowledged is lost,
 // and nobody waits for long.
 import type { Engine } from '@integration-sync/dev/engines';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { startMongodb } from '../../support/mongodb.ts';
@@ -186,6 +188,23 @@ describe('the bus killed after a push has written', () => {
       created: 0,
       updated: 1,
     });
+  });
+});
+
+describe('the event stream, lost with all that was in it', () => {
+  it('is made again, and what was not told yet is told', { timeout: 90_000 }, async () => {
+    const caller = world.caller();
+    await using _catalog = await world.startCatalog();
+    const server = await connect({ servers: world.nats.url });
+    await (await jetstreamManager(server)).streams.delete('EVENTS');
+    await server.close();
+    await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
+    const events = await eventually(
+      () => caller.events().catch(() => []),
+      (all) => completions(all).length === 1,
+      60_000,
+    );
+    expect(events.map(({ body }) => body.event)).toEqual(['supplier.created', 'sync.completed']);
   });
 });
 

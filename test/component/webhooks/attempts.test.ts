@@ -99,6 +99,29 @@ describe('the attempt log', () => {
     expect(Date.parse(headers['http-x-next-since'] ?? '')).toBeLessThan(Date.now());
   });
 
+  it('refuses beside a cursor what the cursor does not keep', async () => {
+    const client = house.newClient();
+    const { id, receiver } = await loggedEndpoint(client, 5);
+    await using _closing = receiver;
+    const { headers } = await client.ask('deliveries', { id, query: 'limit=2&outcome=succeeded' });
+    const link = headers['http-link'] ?? '';
+    const query = link.slice(link.indexOf('?') + 1, link.indexOf('>'));
+    expect((await client.ask('deliveries', { id, query: `${query}&outcome=succeeded` })).body.total).toBe(5);
+    const bare = query.replace('&limit=2', '');
+    for (const more of [
+      'limit=3',
+      'page=2',
+      'outcome=failed',
+      'event=supplier.created',
+      'since=2020-01-01',
+    ]) {
+      const error = await client
+        .ask('deliveries', { id, query: `${bare}&${more}` })
+        .catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'invalid_request', errors: [{ pointer: more.split('=')[0] }] });
+    }
+  });
+
   it.each([
     'outcome=maybe',
     'event=supplier.deleted',

@@ -25,6 +25,15 @@ const cleared = (schema: { properties: object; required?: string[] }, value: unk
       .map((name) => [name, value]),
   );
 
+describe('a country', () => {
+  it.each(['ſe', 'ıT', 'ＤＥ', 'XX', 'D', 'S E', 'de\n'])('is not %j', (country) => {
+    expect(reasons('supplier', { ...supplier, country })).toEqual([
+      expect.stringMatching(/^country: expected an assigned ISO 3166-1 alpha-2 country code/),
+    ]);
+    expect(reasons('product', { ...product, country })).toHaveLength(1);
+  });
+});
+
 describe('a right item', () => {
   it('needs no more than its required fields', () => {
     expect(reasons('supplier', supplier)).toEqual([]);

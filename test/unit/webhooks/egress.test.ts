@@ -80,6 +80,8 @@ const refused = [
   'http://public.example/', 'http://public.example:443/', 'http://93.184.216.34/', 'ftp://public.example/', 'file:///etc/passwd',
   'gopher://public.example/', 'javascript:alert(1)', 'https://', 'https:///', 'public.example', '//public.example/', '',
   'https://public.example /', 'https://pub\tlic.example/', 'https://public.example/\n', 'https://[fe80::1%25eth0]/',
+  'https:public.example', 'https:\\\\public.example/', 'https://public.example\\@127.0.0.1/', 'https://public.example/\ud800',
+  'https://public.example:0/',
   // names that lead inside
   'https://inside.example/', 'https://half.example/', 'https://half6.example/', 'https://mapped.example/',
   'https://metadata.example/', 'https://nothing.example/', 'https://unknown.example/',

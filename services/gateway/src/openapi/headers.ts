@@ -21,7 +21,10 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
     required: true,
   },
   'X-Sync-Id': {
-    ...text('Identifies this push among the sync runs and in its events.', '01JQP5Z7W2K4M8N6R3T9V1X5YB'),
+    ...text(
+      'Identifies this push among the sync runs and in its events.',
+      'sync_019d42e3f4c59a1b7c3d5e6f708192a3',
+    ),
     required: true,
   },
   'X-Next-Since': {
@@ -46,6 +49,8 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
     ...text('What is wrong with the credentials, as RFC 6750 writes it.', 'Bearer error="invalid_token"'),
     required: true,
   },
+  Accept: text('What would have been taken.', 'application/json'),
+  'Accept-Encoding': text('What would have been taken.', 'identity'),
   'Retry-After': { ...count('Seconds to wait before trying again.', 1), required: true },
   'RateLimit-Limit': count('Requests per window, where a limit is configured.', 600),
   'RateLimit-Remaining': count('Requests left in this window, where a limit is configured.', 599),

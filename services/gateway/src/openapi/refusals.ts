@@ -87,6 +87,7 @@ const refusals = {
         'Send the body with the header "Content-Type: application/json", in UTF-8; it was "text/csv".',
       ),
     ],
+    headers: ['Accept', 'Accept-Encoding'],
   },
   RateLimited: {
     status: 429,

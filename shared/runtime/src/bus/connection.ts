@@ -6,7 +6,9 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { Log } from '../log.ts';
 
 const retryMs = 250;
-const pingIntervalMs = 10_000;
+/** A server that stands still is noticed after three of these, so that whoever waits is told within 3 s. */
+const pingIntervalMs = 800;
+const connectMs = 2_000;
 const waitingLineMs = 5_000;
 
 export interface Connection extends AsyncDisposable {
@@ -82,6 +84,7 @@ async function connectPatiently(options: { url: string; name: string; log: Log }
       maxReconnectAttempts: -1,
       reconnectTimeWait: retryMs,
       reconnectJitter: retryMs,
+      timeout: connectMs,
       pingInterval: pingIntervalMs,
       maxPingOut: 2,
       noAsyncTraces: true,
