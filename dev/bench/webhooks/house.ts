@@ -20,7 +20,7 @@ export interface House extends AsyncDisposable {
   /** `http://127.0.0.1:port` */
   readonly receiver: string;
   /** Stops with the house unless it is stopped before. */
-  startReplica(): Promise<Child>;
+  startReplica(settings?: Record<string, string>): Promise<Child>;
   register(url: string): Promise<string>;
   announce(count: number, batch?: number): Promise<void>;
   seen(): Promise<Seen[]>;
@@ -56,8 +56,8 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
   return {
     bus,
     receiver,
-    async startReplica() {
-      const replica = stack.use(await startService(environment));
+    async startReplica(settings = {}) {
+      const replica = stack.use(await startService({ ...environment, ...settings }));
       await ready(bus);
       return replica;
     },

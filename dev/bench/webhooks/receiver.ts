@@ -1,5 +1,5 @@
 // The receiver that every contender delivers to: a process of its own that reads a delivery, remembers its
-// webhook-id and answers 204: below /lag after 20 ms, below /slow never. GET /seen tells what came.
+// webhook-id and answers 204: below /lag after 50 ms, below /slow never. GET /seen tells what came.
 import { createServer } from 'node:http';
 
 interface Tally {
@@ -41,7 +41,7 @@ const server = createServer((request, response) => {
     tally.ids.add(String(request.headers['webhook-id']));
     tally.lagsMs.push(Date.now() - Date.parse(String(request.headers['x-webhook-timestamp'])));
     if (path.startsWith('/slow')) return;
-    if (path.startsWith('/lag')) setTimeout(() => response.writeHead(204).end(), 20);
+    if (path.startsWith('/lag')) setTimeout(() => response.writeHead(204).end(), 50);
     else response.writeHead(204).end();
   });
 });
