@@ -1,4 +1,4 @@
-// How V8 collects garbage in this process; imported first, before its heap has grown.
+// How V8 collects garbage in this process.
 //
 // Bodies pass through outside V8's heap, which is small and stays so. V8 counts them as growth all the same: by
 // its own measure it would look through everything it holds for every 14 MB that pass, and that costs as much as
@@ -6,5 +6,7 @@
 // young generation that does not grow is swept often instead, which frees bodies and looks at next to nothing.
 import { setFlagsFromString } from 'node:v8';
 
-setFlagsFromString('--heap-growing-percent=400');
-setFlagsFromString('--semi-space-growth-factor=1');
+export function tuneHeap(): void {
+  setFlagsFromString('--heap-growing-percent=400');
+  setFlagsFromString('--semi-space-growth-factor=1');
+}
