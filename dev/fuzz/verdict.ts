@@ -32,7 +32,7 @@ function findProblemFault(status: number, type: string | undefined, body: string
     (name) => typeof problem[name] !== 'string',
   );
   if (missing.length > 0) return `a problem without ${missing.join(' and ')}`;
-  if (/\bat .+:\d+:\d+|mongo|nats|node_modules/i.test(body))
+  if (/\.[jt]s:\d+|mongo|nats|node_modules/i.test(body))
     return `a problem that tells too much: ${body.slice(0, 300)}`;
   return undefined;
 }
