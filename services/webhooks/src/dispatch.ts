@@ -59,19 +59,24 @@ export interface Dispatch extends AsyncDisposable {
 
 const changedSubject = 'webhooks.endpoint.changed';
 const eventsAhead = 500;
-/** Parcels. What was sent ahead and not yet taken is nobody's, so it must not wait long. */
-const deliveriesAhead = 8;
+/** Parcels that are sent ahead. Until they are taken nobody says that they are in hand, so they must not wait long. */
+const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };
+/** What a replica takes and cannot begin with is kept from the others. */
+const waitingPerInFlight = 2;
+const waitingMax = 1_000;
 const sweepMs = 500;
 
 export function startDispatch(options: DispatchOptions): Dispatch {
-  const { bus, endpoints, send, log } = options;
+  const { bus, endpoints, send, inFlightMax, log } = options;
   const closing = new AsyncDisposableStack();
 
   const roll = closing.use(openRoll(bus));
   const attemptLog = closing.use(openAttemptLog(bus, log, roll.replica));
   const held = openHeld(bus);
   const directory = openDirectory(endpoints, options.vault);
-  const lanes = closing.use(openLanes({ inFlightMax: options.inFlightMax }));
+  const lanes = closing.use(
+    openLanes({ inFlightMax, waitingMax: Math.min(inFlightMax * waitingPerInFlight, waitingMax) }),
+  );
   const hands = closing.use(openHands());
   const numbers = openNumbers(options.metrics.registry, {
     inFlight: () => lanes.inFlight,
@@ -112,12 +117,12 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   closing.defer(() => fanout.settled());
   closing.use(sweeping({ bus, directory, sweeps: [keepers.sweep, announcer.sweep], log }));
   const { ensure } = options;
+  const { min, max, perInFlight } = parcelsAhead;
+  const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
   closing.use(
     bus.consume(eventsStream, fanoutConsumer.name, { ahead: eventsAhead, onMessage: fanout.take, ensure }),
   );
-  closing.use(
-    bus.consume(deliveriesStream, deliverConsumer.name, { ahead: deliveriesAhead, onMessage, ensure }),
-  );
+  closing.use(bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }));
 
   return {
     directory,

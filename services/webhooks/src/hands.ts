@@ -1,6 +1,6 @@
 // The messages that this replica has taken and not yet settled. The server hands a message to somebody else when
 // it hears nothing of it for four seconds, so that a replica's death is noticed soon; while this one lives, it
-// says every second that it still has what takes longer.
+// says twice a second that it still has what takes longer.
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 
 /** A message is settled when each of its parts is. */
@@ -16,7 +16,7 @@ export interface Hands extends Disposable {
   giveBackAll(): void;
 }
 
-const beatMs = 1_000;
+const beatMs = 500;
 
 interface Held {
   since: number;

@@ -3,7 +3,7 @@
 //
 //   a lane has room for     8 in flight, while the process has fewer than half of what it may have in all;
 //                           1 beyond that, so that a thousand hanging endpoints leave room for the others
-//   what came too much      waits, at most 1,000 over all lanes; then nothing more is taken from the stream
+//   what came too much      waits, a bounded number over all lanes; then nothing more is taken from the stream
 //   what waited too long    for a slow endpoint is given back after 300 ms, to be set aside, and until its lane is
 //                           empty so is everything that finds no free place: it fills nobody else's memory
 //

@@ -8,7 +8,7 @@ export const deliveriesStream = 'DELIVERIES';
 export const heldStream = 'HELD';
 export const attemptsStream = 'ATTEMPTS';
 
-/** What is in hand is said to be in hand every second, so a replica that died is noticed this soon. */
+/** What is in hand is said to be in hand twice a second, so a replica that died is noticed this soon. */
 const ackWaitMs = 4_000;
 
 export const streamSpecs = (replicas: number): StreamSpec[] => [

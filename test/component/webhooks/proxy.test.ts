@@ -1,0 +1,84 @@
+// Deliveries through an egress proxy: it is told the checked address, never a name, and sees nothing of what is in
+// a TLS connection. Delivering to refused addresses is no more possible than without it.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeCertificate, type Certificate } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { answer, openReceiver } from '../../support/receiver.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+let house: House;
+let certificate: Certificate;
+let proxy: Awaited<ReturnType<typeof openProxy>>;
+let addresses = ['127.0.0.1'];
+beforeAll(async () => {
+  house = await openHouse();
+  certificate = await makeCertificate('DNS:receiver.test');
+  proxy = await openProxy();
+  await house.start(
+    { ca: certificate.cert, resolve: async () => addresses },
+    { WEBHOOK_EGRESS_PROXY: proxy.url },
+  );
+});
+afterAll(async () => {
+  await house[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+});
+
+async function openProxy() {
+  const asked: string[] = [];
+  const server = createServer((_request, response) => void response.writeHead(405).end());
+  server.on('connect', (request, socket) => {
+    const [host, port] = String(request.url).split(':');
+    asked.push(String(request.url));
+    const upstream = connect(Number(port), host, () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      upstream.pipe(socket).pipe(upstream);
+    });
+    upstream.on('error', () => socket.destroy());
+    socket.on('error', () => upstream.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+it.each(['http', 'https'])('deliver over %s by CONNECT to the address', async (scheme) => {
+  await using receiver = await openReceiver(answer(204), scheme === 'https' ? { certificate } : {});
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+  await client.announce();
+  const [hit] = await receiver.received(1);
+  expect(hit?.headers['host']).toBe(`receiver.test:${receiver.port}`);
+  expect(proxy.asked).toContain(`127.0.0.1:${receiver.port}`);
+  await eventually(
+    async () => (await client.ask('deliveries', { id })).body.entities[0]?.outcome,
+    (outcome) => outcome === 'succeeded',
+  );
+});
+
+it('ask the proxy for nothing where an address is refused', async () => {
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'moving.test'));
+  const before = proxy.asked.length;
+  addresses = ['10.0.0.1'];
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  expect((await client.ask('test', { id })).body).toMatchObject({
+    delivered: false,
+    error: expect.stringContaining('refused'),
+  });
+  expect(proxy.asked).toHaveLength(before);
+});
