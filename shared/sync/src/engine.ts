@@ -5,6 +5,7 @@ import type { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
 import type { Drafts } from './drafts.ts';
 import type { FieldReader } from './fields.ts';
+import type { Gate } from './gate.ts';
 import type { Heads } from './heads.ts';
 import type { Journal } from './journal.ts';
 import type { Kind } from './kind.ts';
@@ -32,6 +33,8 @@ export interface Engine {
   journal: Journal;
   heads: Heads;
   announcer: Announcer;
+  /** What every push of this process passes. */
+  gate: Gate;
   /** Pushes that are known to be past their writing. */
   settledPushes: RememberedIds;
   /** Resolves once the stream of events is there and as it should be. */

@@ -1,6 +1,8 @@
 // Lets a bounded number of pushes write at once; the others wait for their turn, in the order in which they
 // came. The database does not get faster by being asked everything at the same time, only fuller.
 export interface Gate {
+  /** How many are inside now. */
+  readonly inside: number;
   pass<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -25,6 +27,9 @@ export function openGate(insideMax: number): Gate {
   };
 
   return {
+    get inside() {
+      return inside;
+    },
     async pass(work) {
       await enter();
       try {

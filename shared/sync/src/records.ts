@@ -25,6 +25,8 @@ export interface Writing {
   integration: string;
   syncId: string;
   at: Date;
+  /** How many writes go side by side. */
+  parts: number;
 }
 
 export interface Records {
@@ -50,6 +52,26 @@ export function openRecords(store: Store, collection: string): Records {
     return new Set(found.map(({ _id }) => _id));
   };
 
+  const insertPart = async (part: readonly Fresh[], writing: Writing): Promise<Fresh[]> => {
+    try {
+      await records.insertMany(
+        part.map((one) => documentOf(one, writing)),
+        { ordered: false },
+      );
+      return [];
+    } catch (error) {
+      return duplicateIndexes(error).flatMap((index) => part[index] ?? []);
+    }
+  };
+
+  const changePart = async (part: readonly Known[], writing: Writing): Promise<number> => {
+    const { matchedCount } = await records.bulkWrite(
+      part.map((one) => changeOf(one, writing)),
+      { ordered: false },
+    );
+    return matchedCount;
+  };
+
   return {
     async read(internalIds) {
       if (internalIds.length === 0) return new Map();
@@ -63,26 +85,13 @@ export function openRecords(store: Store, collection: string): Records {
     },
 
     async insert(fresh, writing) {
-      if (fresh.length === 0) return [];
-      const inOrder = byId(fresh);
-      try {
-        await records.insertMany(
-          inOrder.map((one) => documentOf(one, writing)),
-          { ordered: false },
-        );
-        return [];
-      } catch (error) {
-        return duplicateIndexes(error).flatMap((index) => inOrder[index] ?? []);
-      }
+      const lost = await inParts(byId(fresh), writing.parts, (part) => insertPart(part, writing));
+      return lost.flat();
     },
 
     async change(known, writing) {
-      if (known.length === 0) return [];
-      const { matchedCount } = await records.bulkWrite(
-        byId(known).map((one) => changeOf(one, writing)),
-        { ordered: false },
-      );
-      if (matchedCount === known.length) return [];
+      const matched = await inParts(byId(known), writing.parts, (part) => changePart(part, writing));
+      if (matched.reduce((sum, count) => sum + count, 0) === known.length) return [];
       const won = await ownAmong(
         known.map(({ record }) => record.internalId),
         writing.syncId,
@@ -90,14 +99,15 @@ export function openRecords(store: Store, collection: string): Records {
       return known.filter(({ record }) => !won.has(record.internalId));
     },
 
-    async touch(known, { at }) {
-      if (known.length === 0) return;
-      const ids = byId(known).map(({ record }) => record.internalId);
-      // Whoever was stamped later meanwhile is left alone: of many pushes at once, only the last need write.
-      await records.updateMany(
-        { _id: { $in: ids }, lastSyncedAt: { $lt: at } },
-        { $set: { lastSyncedAt: at } },
-      );
+    async touch(known, { at, parts }) {
+      await inParts(byId(known), parts, (part) => {
+        const ids = part.map(({ record }) => record.internalId);
+        // Whoever was stamped later meanwhile is left alone: of many pushes at once, only the last need write.
+        return records.updateMany(
+          { _id: { $in: ids }, lastSyncedAt: { $lt: at } },
+          { $set: { lastSyncedAt: at } },
+        );
+      });
     },
 
     async trace(internalIds) {
@@ -125,6 +135,21 @@ export function openRecords(store: Store, collection: string): Records {
 
 /** One round trip, where the driver would otherwise ask for the first hundred and then for the rest. */
 export const wholeAnswer = (count: number) => ({ batchSize: count + 1, singleBatch: true });
+
+/** So many parts of about the same size, at once; one, where there is not enough to share. */
+async function inParts<One, Result>(
+  all: readonly One[],
+  parts: number,
+  run: (part: readonly One[]) => Promise<Result>,
+): Promise<Result[]> {
+  if (all.length === 0) return [];
+  const size = Math.max(Math.ceil(all.length / parts), partMin);
+  const starts = Array.from({ length: Math.ceil(all.length / size) }, (_, nth) => nth * size);
+  return Promise.all(starts.map((start) => run(all.slice(start, start + size))));
+}
+
+/** Less than this is written as fast as it is sent. */
+const partMin = 100;
 
 /** Everybody writes in the same order, so that nobody waits in a circle. */
 const byId = <One extends Fresh>(several: readonly One[]): One[] =>

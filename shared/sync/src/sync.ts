@@ -60,7 +60,6 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
   const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(store, kind)]));
   opening.use(startSweeper(engine, engines));
 
-  const gate = openGate(options.pushesAtOnceMax);
   const cursorKey = await sharedKey(store, names.keys, 'cursor');
   const listing = { store, engine, cursorKey };
   const runs = openRuns(store, names.journal);
@@ -70,7 +69,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
       const of = engines.get(kind.entityType);
       if (of === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
       return answering((request) =>
-        gate.pass(() => {
+        engine.gate.pass(() => {
           refuseIfUnawaited(request);
           return push(engine, of, request);
         }),
@@ -113,6 +112,7 @@ async function openEngine(
     journal,
     heads: openHeads(store, names.heads, now),
     announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach })),
+    gate: openGate(options.pushesAtOnceMax),
     settledPushes: rememberIds(settledPushesMax),
     ensureEvents,
     reach,

@@ -54,7 +54,9 @@ async function settleRecords(
 ): Promise<SettledRecord[]> {
   const { integration, syncId } = run;
   const { records, reader } = run.of;
-  const writing: Writing = { integration, syncId, at: stamps.records };
+  // Alone, a push has the whole database to itself, and halves of it can be written side by side.
+  const parts = engine.gate.inside === 1 ? 2 : 1;
+  const writing: Writing = { integration, syncId, at: stamps.records, parts };
   const settled: SettledRecord[] = [];
   const settle = ({ record, folded }: Fresh, created: boolean): void => {
     const { fields, changes, idle } = folded;
@@ -150,5 +152,5 @@ async function draftMissing(
     }
   });
   const { integration, syncId } = run;
-  return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts });
+  return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts, parts: 1 });
 }
