@@ -45,16 +45,19 @@ export function consume(
   const stop = new AbortController();
   let messages: ConsumerMessages | undefined;
 
+  // The client's own endless `consume` asks for more as messages arrive, not as they are taken: a reader that is
+  // slow would have the whole backlog in its memory, where it is handed out again when nobody acknowledges it.
   const readOn = async (): Promise<void> => {
     const source = await connection.stream.consumers.get(stream, consumer);
-    messages = await source.consume({
-      max_messages: options.ahead,
-      expires: expiresMs,
-      idle_heartbeat: heartbeatMs,
-      abort_on_missing_resource: true,
-    });
-    if (stop.signal.aborted) messages.stop();
-    for await (const message of messages) await options.onMessage(wrap(message));
+    while (!stop.signal.aborted) {
+      messages = await source.fetch({
+        max_messages: options.ahead,
+        expires: expiresMs,
+        idle_heartbeat: heartbeatMs,
+      });
+      if (stop.signal.aborted) messages.stop();
+      for await (const message of messages) await options.onMessage(wrap(message));
+    }
   };
 
   const readForEver = async (): Promise<void> => {
