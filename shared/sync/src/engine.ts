@@ -33,6 +33,8 @@ export interface Engine {
   journal: Journal;
   heads: Heads;
   announcer: Announcer;
+  /** Listings whose last push here was of records that were there already. */
+  pushedAgain: RememberedIds;
   /** What every push of this process passes. */
   gate: Gate;
   /** Pushes that are known to be past their writing. */

@@ -2,6 +2,7 @@
 export interface RememberedIds {
   has(id: string): boolean;
   add(id: string): void;
+  forget(id: string): void;
 }
 
 export function rememberIds(countMax: number): RememberedIds {
@@ -11,6 +12,9 @@ export function rememberIds(countMax: number): RememberedIds {
       if (!ids.delete(id)) return false;
       ids.add(id);
       return true;
+    },
+    forget(id) {
+      ids.delete(id);
     },
     add(id) {
       ids.add(id);

@@ -86,7 +86,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
   };
 }
 
-const settledPushesMax = 10_000;
+const rememberedMax = 10_000;
 
 /** Resolves once the stream and every index are there. */
 async function openEngine(
@@ -113,7 +113,8 @@ async function openEngine(
     heads: openHeads(store, names.heads, now),
     announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach })),
     gate: openGate(options.pushesAtOnceMax),
-    settledPushes: rememberIds(settledPushesMax),
+    settledPushes: rememberIds(rememberedMax),
+    pushedAgain: rememberIds(rememberedMax),
     ensureEvents,
     reach,
   };

@@ -7,7 +7,7 @@ import type { Engine } from './engine.ts';
 import type { Fields } from './kind.ts';
 import { beginRun, type Stamps } from './ledger.ts';
 import type { Writing } from './records.ts';
-import type { Run, Written, WrittenRecord } from './run.ts';
+import { headKeys, type Run, type Written, type WrittenRecord } from './run.ts';
 
 /** A write that began later might meet somebody who has taken the push over. */
 const writingMsMax = 12_000;
@@ -19,7 +19,7 @@ export async function writeRecords(
 ): Promise<Written> {
   const [stamps, stored, draftedBefore] = await Promise.all([
     beginRun(engine, run),
-    readStored(run),
+    readStored(engine, run),
     readDrafts(run),
   ]);
   await engine.reach('after-entry');
@@ -31,13 +31,18 @@ export async function writeRecords(
 
 /**
  * A push is mostly of records that are all new or all known, and reading hundreds of absent ones costs a fifth of
- * writing them: so a few tell whether it is worth it. Where they mislead, the database says who was there.
+ * writing them. So unless the one before it met known ones, a few records tell whether to read all of them. Where
+ * they mislead, the database says who was there.
  */
-async function readStored({ of, records }: Run): Promise<ReadonlyMap<string, Stored>> {
-  const ids = records.map(({ internalId }) => internalId);
+async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string, Stored>> {
+  const ids = run.records.map(({ internalId }) => internalId);
+  const listing = headKeys(run).records;
   const some = ids.filter((_id, index) => index % Math.ceil(ids.length / sampleMax) === 0);
-  const sample = await of.records.read(some);
-  return sample.size === 0 || some.length === ids.length ? sample : of.records.read(ids);
+  const wholly = engine.pushedAgain.has(listing) || some.length === ids.length;
+  const sample = await run.of.records.read(wholly ? ids : some);
+  if (sample.size === 0) engine.pushedAgain.forget(listing);
+  else engine.pushedAgain.add(listing);
+  return wholly || sample.size === 0 ? sample : run.of.records.read(ids);
 }
 
 const sampleMax = 8;
