@@ -5,9 +5,11 @@
 //   close   after it has written: no longer open, its new records counted
 //
 // So a reader that sees the stamp and who is open knows up to which time nothing can appear any more, whatever
-// the clocks of the replicas say. `open` also makes closing count exactly once, whoever does it.
+// the clocks of the replicas say. And since whoever closes is the one who counts, each push is counted once. What
+// recovery has counted is written down beside, for it may have to open and close the same push a second time.
 import type { Collection, Store } from '@integration-sync/runtime/store';
 import { sortStoreError } from '@integration-sync/runtime/store';
+import { syncIdsFrom } from './ids.ts';
 
 export interface Head {
   _id: string;
@@ -16,13 +18,17 @@ export interface Head {
   stamp: number;
   /** By sync id, a time before which its push has stamped nothing. */
   open: Readonly<Record<string, number>>;
+  /** By sync id, how many records recovery has counted of pushes that were left behind. */
+  counted?: Readonly<Record<string, number>>;
 }
 
 export interface Heads {
   /** Resolves with the time at which everything that the push writes was synchronised. */
   open(key: string, syncId: string): Promise<Date>;
-  /** Whether the push was open until now. */
+  /** Whether the push was open until now, and so its records are counted now. */
   close(key: string, syncId: string, added: number): Promise<boolean>;
+  /** Closes a push that was left behind. Of its records, `before` may have been counted by its own process. */
+  settle(key: string, syncId: string, records: number, before: number): Promise<void>;
   read(key: string): Promise<Head>;
 }
 
@@ -54,8 +60,32 @@ export function openHeads(store: Store, collection: string, now: () => number): 
     return new Date(after?.stamp ?? before.stamp + 1);
   };
 
+  const settle = async (key: string, syncId: string, records: number, before: number): Promise<void> => {
+    const head = await heads.findOne({ _id: key });
+    if (head === null || !Object.hasOwn(head.open, syncId)) return;
+    const counted = head.counted?.[syncId];
+    const { matchedCount } = await heads.updateOne(
+      {
+        _id: key,
+        [`open.${syncId}`]: { $exists: true },
+        [`counted.${syncId}`]: counted ?? { $exists: false },
+      },
+      {
+        $inc: { total: records - (counted ?? before) },
+        $set: { [`counted.${syncId}`]: records },
+        $unset: {
+          [`open.${syncId}`]: '',
+          ...Object.fromEntries(outdated(head, now()).map((id) => [`counted.${id}`, ''])),
+        },
+      },
+    );
+    // Somebody else was quicker, and has closed it; unless it was opened once more.
+    if (matchedCount === 0) await settle(key, syncId, records, before);
+  };
+
   return {
     open,
+    settle,
     async close(key, syncId, added) {
       const name = `open.${syncId}`;
       const { matchedCount } = await heads.updateOne(
@@ -69,6 +99,12 @@ export function openHeads(store: Store, collection: string, now: () => number): 
     },
   };
 }
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** Nobody comes back after a day. */
+const outdated = ({ counted = {} }: Head, now: number): string[] =>
+  Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)));
 
 /** Inserted, not upserted: two upserts at once may both believe that they made it. */
 async function makeHead(heads: Collection<Head>, key: string): Promise<void> {

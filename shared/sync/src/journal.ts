@@ -31,8 +31,15 @@ export interface Entry extends Counts {
   /** What the push did to its records, and the names of the fields that this is said with. */
   outcomes?: Uint8Array;
   fields?: readonly string[];
+  /** What its own process has counted in the listings before it found out that it had lost the entry. */
+  counted?: Counted;
   /** Its writer came back after somebody else had settled it, and its listings are not open again yet. */
   reopened?: true;
+}
+
+export interface Counted {
+  created: number;
+  drafted: number;
 }
 
 /** What is known once a push has written. */
@@ -73,8 +80,6 @@ export const journalIndexes: readonly NamedIndex[] = [
   { name: 'left-behind', key: { due: 1 }, sparse: true },
   { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 },
 ];
-
-export const journalCollection = (service: string): string => `${service}_journal`;
 
 const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
@@ -135,12 +140,12 @@ export function openJournal(store: Store, collection: string): Journal {
       await entries.deleteOne({ _id: syncId, owner, state: 'writing' });
     },
     async reopen(entry, at) {
-      const { _id, ids, evidence = {} } = entry;
+      const { _id, ids, counted, evidence = {} } = entry;
       const again = { state: 'writing', owner: '', due: at, reopened: true } as const;
       const known = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
       const { matchedCount } = await entries.updateOne(
         { _id },
-        { $set: { ...again, ids, ...Object.fromEntries(known) }, $unset: { expireAt: '' } },
+        { $set: { ...again, ids, counted, ...Object.fromEntries(known) }, $unset: { expireAt: '' } },
       );
       // It had done nothing when it was settled, and so it was removed.
       if (matchedCount === 0) await entries.insertOne({ ...entry, ...again });

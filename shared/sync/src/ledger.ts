@@ -3,7 +3,7 @@
 import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from './announcement.ts';
 import type { Engine } from './engine.ts';
-import type { Completion } from './journal.ts';
+import type { Completion, Counted } from './journal.ts';
 import type { Head } from './heads.ts';
 import { concludeRun, entryOf, headKeys, type Run, type Written } from './run.ts';
 
@@ -40,24 +40,14 @@ const forgottenMs = 30_000;
 
 /** The point of no return: from here on the push is answered with what it did, and announced. */
 export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
-  const completedAt = new Date(engine.now());
-  const { completion, announcement } = concludeRun(run, written, completedAt);
-  const complete = (): Promise<boolean> => engine.journal.complete(run.syncId, engine.owner, completion);
-  const close = (): Promise<unknown> => closeHeads(engine, run, completion);
-
-  if (run.elapsedMs() < surelyOursMs) {
-    const [kept] = await Promise.all([complete(), close()]);
-    if (!kept) await giveBack(engine, run, written);
-  } else if (await complete()) {
-    await close();
-  } else {
-    await giveBack(engine, run, written);
-  }
+  const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
+  const [kept, counted] = await Promise.all([
+    engine.journal.complete(run.syncId, engine.owner, completion),
+    closeHeads(engine, run, completion),
+  ]);
+  if (!kept) await giveBack(engine, run, written, counted);
   return announcement;
 }
-
-/** So long nobody else can have looked at what was written, and it does not matter who counts it. */
-const surelyOursMs = 10_000;
 
 /** A push that accepted nothing has nothing to lose between its beginning and its end. */
 export async function recordIdleRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
@@ -66,20 +56,22 @@ export async function recordIdleRun(engine: Engine, run: Run, written: Written):
   return announcement;
 }
 
-async function closeHeads(engine: Engine, run: Run, { created, drafted }: Completion): Promise<void> {
+/** Resolves with how many of them were counted thereby. */
+async function closeHeads(engine: Engine, run: Run, { created, drafted }: Completion): Promise<Counted> {
   const keys = headKeys(run);
-  await Promise.all([
+  const [records, drafts] = await Promise.all([
     engine.heads.close(keys.records, run.syncId, created),
-    keys.drafts === undefined ? undefined : engine.heads.close(keys.drafts, run.syncId, drafted),
+    keys.drafts === undefined ? false : engine.heads.close(keys.drafts, run.syncId, drafted),
   ]);
+  return { created: records ? created : 0, drafted: drafts ? drafted : 0 };
 }
 
 /** Somebody took us for dead and settled what had been written until then: let it be settled again. */
-async function giveBack(engine: Engine, run: Run, { settled }: Written): Promise<never> {
+async function giveBack(engine: Engine, run: Run, { settled }: Written, counted: Counted): Promise<never> {
   const changed = settled.filter((one) => one.changed.length > 0);
   const evidence = Object.fromEntries(
     changed.map(({ record, changed: names }) => [record.internalId, names]),
   );
-  await engine.journal.reopen({ ...entryOf(engine, run), evidence }, new Date(engine.now()));
+  await engine.journal.reopen({ ...entryOf(engine, run), evidence, counted }, new Date(engine.now()));
   throw new Failure('unavailable', 'The push took too long; push it again.', { retryAfterSeconds: 1 });
 }

@@ -7,14 +7,14 @@ import { makeEvents, type AnnouncedRecord, type Announcement } from './announcem
 import type { Engine, KindEngine } from './engine.ts';
 import { examine } from './examine.ts';
 import { unpackIds } from './ids.ts';
-import type { Completion, Entry } from './journal.ts';
+import type { Completion, Counted, Entry } from './journal.ts';
 import { packOutcomes, unpackOutcomes, type Outcome } from './outcome.ts';
 import { headKeys } from './run.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const written = entry.state === 'writing' ? await settleWriting(engine, of, entry) : entry;
   if (written === undefined) return;
-  if (entry.state !== 'writing') await closeHeads(engine, of, entry, entry);
+  if (entry.state !== 'writing') await settleHeads(engine, of, entry, entry);
   await engine.bus.publishBatch(makeEvents(await announcementOf(of, written)));
   await engine.journal.markAnnounced([entry._id], new Date(engine.now()));
 }
@@ -30,7 +30,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
   // Told before the entry says so: whoever is cut off in between finds the listings closed, and tells them nothing.
-  await closeHeads(engine, of, entry, { created: created - entry.created, drafted: drafted - entry.drafted });
+  await settleHeads(engine, of, entry, { created, drafted });
   if (created + drafted + updated === 0) {
     await engine.journal.remove(entry._id, entry.owner);
     return undefined;
@@ -72,15 +72,11 @@ async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   await of.drafts?.stamp(entry._id, draftIds(of, ids), await engine.heads.open(keys.drafts, entry._id));
 }
 
-async function closeHeads(
-  engine: Engine,
-  of: KindEngine,
-  entry: Entry,
-  added: { created: number; drafted: number },
-): Promise<void> {
+async function settleHeads(engine: Engine, of: KindEngine, entry: Entry, now: Counted): Promise<void> {
+  const { created, drafted } = entry.counted ?? { created: 0, drafted: 0 };
   const keys = headKeys({ ...entry, of });
-  await engine.heads.close(keys.records, entry._id, added.created);
-  if (keys.drafts !== undefined) await engine.heads.close(keys.drafts, entry._id, added.drafted);
+  await engine.heads.settle(keys.records, entry._id, now.created, created);
+  if (keys.drafts !== undefined) await engine.heads.settle(keys.drafts, entry._id, now.drafted, drafted);
 }
 
 async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcement> {
