@@ -35,7 +35,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
       database: config.MONGODB_DATABASE,
       poolSize: config.MONGODB_POOL_SIZE,
       log,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     }),
   );
   const bus = starting.use(

@@ -35,7 +35,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       database: config.MONGODB_DATABASE,
       poolSize: config.MONGODB_POOL_SIZE,
       log,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     }),
   );
   const bus = starting.use(

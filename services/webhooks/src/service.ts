@@ -58,7 +58,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       database: config.MONGODB_DATABASE,
       poolSize: config.MONGODB_POOL_SIZE,
       log,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     }),
   );
   const bus = starting.use(

@@ -6,3 +6,4 @@ export { openLookup, type Lookup } from './lookup.ts';
 export { openSync, type Sync, type SyncOptions } from './sync.ts';
 export type { OpenRunSource } from './history.ts';
 export { readAnswer, readQuestion } from './question.ts';
+export { syncSettings } from './settings.ts';

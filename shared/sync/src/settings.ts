@@ -1,0 +1,18 @@
+// What every service that pushes records can be told from outside.
+import { Type } from 'typebox';
+
+export const syncSettings = {
+  PUSHES_AT_ONCE_MAX: Type.Integer({
+    description:
+      'How many pushes one process carries out at once; others wait for their turn. A process has no more to give than four use up.',
+    default: 4,
+    minimum: 1,
+    maximum: 1_000,
+  }),
+  REQUESTS_IN_FLIGHT_MAX: Type.Integer({
+    description: 'How many requests one process works on at once; beyond that it answers that it is busy.',
+    default: 64,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+};
