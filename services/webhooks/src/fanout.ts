@@ -36,13 +36,15 @@ export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOpti
 
   /** Says how many deliveries it made. */
   const fanOut = async (batch: readonly InHand[]): Promise<number> => {
-    const byIntegration = groupEvents(batch);
+    const byIntegration = groupMessages(batch);
     const found = await subscribers.of([...byIntegration.keys()]);
     let count = 0;
     let messages: Message[] = [];
     let bytes = 0;
-    for (const [integration, events] of byIntegration) {
-      for (const { to, occurrences } of consign(found.get(integration) ?? [], events)) {
+    for (const [integration, subscribed] of found) {
+      // What nobody subscribes to is not even read.
+      const events = subscribed.length === 0 ? [] : readEvents(byIntegration.get(integration) ?? []);
+      for (const { to, occurrences } of consign(subscribed, events)) {
         count += to.length * occurrences.length;
         const consignment = { integration, sending: firstSending, to, events: occurrences };
         for (const parcel of packParcels(consignment)) {
@@ -90,16 +92,17 @@ export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOpti
   };
 }
 
-function groupEvents(batch: readonly InHand[]): Map<string, Occurred[]> {
-  const byIntegration = new Map<string, Occurred[]>();
+function groupMessages(batch: readonly InHand[]): Map<string, StreamMessage[]> {
+  const byIntegration = new Map<string, StreamMessage[]>();
   for (const { message } of batch) {
-    const occurred = readOccurred(message);
-    if (occurred === undefined) continue;
     // `events.<integration>.<entity>.<action>`
-    const integration = message.subject.split('.')[1] ?? '';
+    const integration = message.subject.split('.', 2)[1] ?? '';
     const others = byIntegration.get(integration);
-    if (others === undefined) byIntegration.set(integration, [occurred]);
-    else others.push(occurred);
+    if (others === undefined) byIntegration.set(integration, [message]);
+    else others.push(message);
   }
   return byIntegration;
 }
+
+const readEvents = (messages: readonly StreamMessage[]): Occurred[] =>
+  messages.flatMap((message) => readOccurred(message) ?? []);
