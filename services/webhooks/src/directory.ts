@@ -3,6 +3,7 @@
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
+import { gather } from './gather.ts';
 import { signingKeyOf, type SigningKey } from './signature.ts';
 import type { Vault } from './vault.ts';
 
@@ -67,14 +68,17 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
     };
   };
 
-  const findOne = gather(endpoints);
+  const findOne = gather<string, Endpoint | null>(async (ids) => {
+    const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
+    return ids.map((id) => found.get(id) ?? null);
+  }, loadMax);
 
   const load = async (id: string): Promise<Known | null> => {
     const started: Load = { outdated: false, answer: Promise.resolve(null) };
     started.answer = (async () => {
       try {
         const found = await findOne(id);
-        const known = found === undefined ? null : prepare(found);
+        const known = found === null ? null : prepare(found);
         if (!started.outdated) {
           if (entries.size >= endpointsMax) entries.clear();
           entries.set(id, { known, until: performance.now() + keptMs });
@@ -124,27 +128,5 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
     forgetAll() {
       for (const id of [...entries.keys(), ...loads.keys()]) forget(id);
     },
-  };
-}
-
-/** Turns the single look-ups of one moment into one query. */
-function gather(endpoints: Pick<Endpoints, 'findAll'>): (id: string) => Promise<Endpoint | undefined> {
-  let waiting: { ids: string[]; found: Promise<Map<string, Endpoint>> } | undefined;
-
-  const begin = (): { ids: string[]; found: Promise<Map<string, Endpoint>> } => {
-    const ids: string[] = [];
-    const found = (async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      waiting = undefined;
-      const all = await endpoints.findAll(ids);
-      return new Map(all.map((endpoint) => [endpoint._id, endpoint]));
-    })();
-    return { ids, found };
-  };
-
-  return async (id) => {
-    if (waiting === undefined || waiting.ids.length >= loadMax) waiting = begin();
-    waiting.ids.push(id);
-    return (await waiting.found).get(id);
   };
 }

@@ -2,6 +2,7 @@
 // for. Entries of the present epoch wait for their turn; those of epochs that have ended are what was missed.
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import { heldId, heldSubject, readHeld, heldSubjects, type Delivery } from './envelope.ts';
+import { gather } from './gather.ts';
 import { heldStream } from './streams.ts';
 
 export interface HeldEntry {
@@ -10,6 +11,7 @@ export interface HeldEntry {
 }
 
 export interface Held {
+  /** Resolves with its sequence. */
   put(delivery: Delivery): Promise<number>;
   putAll(deliveries: readonly Delivery[]): Promise<void>;
   first(endpointId: string, epoch: number): Promise<HeldEntry | undefined>;
@@ -25,9 +27,14 @@ export interface Held {
   removeEndpoint(endpointId: string): Promise<void>;
 }
 
-type HeldBus = Pick<Bus, 'publish' | 'publishBatch' | 'readStream' | 'countMessages' | 'purge' | 'remove'>;
+type HeldBus = Pick<Bus, 'publishBatch' | 'readStream' | 'countMessages' | 'purge' | 'remove'>;
+
+/** The disk is synced once for all that fail in one moment, as the endpoints of a host that went down do. */
+const putsMax = 500;
 
 export function openHeld(bus: HeldBus): Held {
+  const put = gather<Delivery, number>((all) => bus.publishBatch(all.map(messageOf)), putsMax);
+
   async function* readFrom(endpointId: string, epoch: number, from: number, max?: number) {
     const reading = {
       subject: heldSubject(endpointId, epoch),
@@ -43,11 +50,10 @@ export function openHeld(bus: HeldBus): Held {
   }
 
   const held: Held = {
-    async put(delivery) {
-      const { sequence } = await bus.publish(messageOf(delivery));
-      return sequence;
+    put,
+    async putAll(deliveries) {
+      await bus.publishBatch(deliveries.map(messageOf));
     },
-    putAll: (deliveries) => bus.publishBatch(deliveries.map(messageOf)),
     async first(endpointId, epoch) {
       const [entry] = await held.read(endpointId, epoch, 1, 1);
       return entry;

@@ -64,9 +64,10 @@ it('says so when a stream cannot become what the code says', async () => {
 it('publishes a batch in order, all of it, and again without doubling', async () => {
   await bus.ensureStream(spec('BATCH'));
   const all = messages('BATCH', 501);
-  await bus.publishBatch(all);
+  const sequences = all.map((_, index) => index + 1);
+  expect(await bus.publishBatch(all)).toEqual(sequences);
   expect(await read('BATCH', 'BATCH.>')).toEqual(all.map((message) => message.id));
-  await bus.publishBatch(all);
+  expect(await bus.publishBatch(all)).toEqual(sequences);
   expect((await bus.streamFacts('BATCH')).messages).toBe(501);
 });
 

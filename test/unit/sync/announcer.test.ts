@@ -22,6 +22,7 @@ function setUp(publish: (id: string) => Promise<void>, mark: () => Promise<void>
       async publishBatch([first]) {
         await publish(first?.id ?? '');
         published.push(first?.id.replace('-completed', '') ?? '');
+        return [];
       },
     },
     journal: {

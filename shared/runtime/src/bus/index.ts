@@ -65,7 +65,8 @@ export interface Bus extends AsyncDisposable {
   ensureStream(spec: StreamSpec): Promise<void>;
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
   publish(message: OutgoingMessage): Promise<Published>;
-  publishBatch(messages: readonly OutgoingMessage[]): Promise<void>;
+  /** Resolves with where each of them stands in its stream. */
+  publishBatch(messages: readonly OutgoingMessage[]): Promise<number[]>;
   consume(stream: string, consumer: string, options: ConsumeOptions): AsyncDisposable;
   fetch(stream: string, consumer: string, options: FetchOptions): Promise<StreamMessage[]>;
 

@@ -36,19 +36,18 @@ export async function publish(connection: Connection, message: OutgoingMessage):
 }
 
 export interface BatchPublisher {
-  /** Resolves once every message is stored, be it now or by an earlier try. */
-  publishBatch(messages: readonly OutgoingMessage[]): Promise<void>;
+  /** Resolves with each message's sequence once all are stored, be it now or by an earlier try. */
+  publishBatch(messages: readonly OutgoingMessage[]): Promise<number[]>;
 }
 
 export function openBatchPublisher(connection: Connection): BatchPublisher {
   let open = 0;
 
-  const publishChunk = async (messages: readonly OutgoingMessage[]): Promise<void> => {
+  const publishChunk = async (messages: readonly OutgoingMessage[]): Promise<number[]> => {
     if (messages.length > 1 && open < openBatchesMax) {
       open += 1;
       try {
-        await publishAtomically(connection, messages);
-        return;
+        return await publishAtomically(connection, messages);
       } catch (error) {
         // One duplicate in it refuses a whole batch; single publishes tell the two apart.
         if (!connection.connected) throw disconnected();
@@ -60,14 +59,16 @@ export function openBatchPublisher(connection: Connection): BatchPublisher {
         open -= 1;
       }
     }
-    await publishSingly(connection, messages);
+    return publishSingly(connection, messages);
   };
 
   return {
     async publishBatch(messages) {
+      const sequences: number[][] = [];
       for (let from = 0; from < messages.length; from += batchMessagesMax) {
-        await publishChunk(messages.slice(from, from + batchMessagesMax));
+        sequences.push(await publishChunk(messages.slice(from, from + batchMessagesMax)));
       }
+      return sequences.flat();
     },
   };
 }
@@ -76,20 +77,23 @@ export function openBatchPublisher(connection: Connection): BatchPublisher {
 async function publishAtomically(
   connection: Connection,
   messages: readonly OutgoingMessage[],
-): Promise<void> {
+): Promise<number[]> {
   const headers = new BatchHeaders(nuid.next(), messages.length);
   const { nats } = connection;
-  await acknowledged(connection, async () => {
+  return acknowledged(connection, async () => {
+    let last = 0;
     for (const [index, message] of messages.entries()) {
       headers.describe(message, index + 1);
       const body = typeof message.body === 'string' ? Buffer.from(message.body) : message.body;
       // The server answers the first message, as it opens the batch, and the last, as it closes it.
       if (index === 0 || index === messages.length - 1) {
-        refuseError(await nats.request(message.subject, body, { headers, timeout: ackTimeoutMs }));
+        last = readAck(await nats.request(message.subject, body, { headers, timeout: ackTimeoutMs }));
       } else {
         nats.publish(message.subject, body, { headers });
       }
     }
+    // They stand in the stream one after another, with nobody else's between them.
+    return messages.map((_, index) => last - messages.length + 1 + index);
   });
 }
 
@@ -119,18 +123,25 @@ class BatchHeaders extends MsgHdrsImpl {
   }
 }
 
-function refuseError(answer: Msg): void {
-  if (answer.data.length === 0) return;
-  const { error }: { error?: { description: string } } = answer.json();
+/** Where the message stands that closed the batch; of the one that opens it nothing is said. */
+function readAck(answer: Msg): number {
+  if (answer.data.length === 0) return 0;
+  const { error, seq = 0 }: { error?: { description: string }; seq?: number } = answer.json();
   if (error !== undefined) throw new Error(`batch refused: ${error.description}`);
+  return seq;
 }
 
 /** In order, with a window of unacknowledged messages. */
-async function publishSingly(connection: Connection, messages: readonly OutgoingMessage[]): Promise<void> {
+async function publishSingly(
+  connection: Connection,
+  messages: readonly OutgoingMessage[],
+): Promise<number[]> {
+  const published: Published[] = [];
   for (let from = 0; from < messages.length; from += windowMessages) {
     const window = messages.slice(from, from + windowMessages);
-    await Promise.all(window.map((message) => publish(connection, message)));
+    published.push(...(await Promise.all(window.map((message) => publish(connection, message)))));
   }
+  return published.map(({ sequence }) => sequence);
 }
 
 async function acknowledged<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
