@@ -1,4 +1,4 @@
-// npm run bench [-- push events listings] [--sizes 1000,100000,1000000]
+// npm run bench [-- push gateway events listings] [--sizes 1000,100000,1000000]
 // How the service compares with bare scripts on the same engine. Brings up a stack of its own, in a temporary
 // folder, and leaves nothing behind. The machine should have nothing else to do.
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,6 +11,7 @@ import { startStack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
 import { openClient } from './client.ts';
 import { benchEvents } from './events.ts';
+import { benchGateway } from './gateway.ts';
 import { benchListings, sizesDefault } from './listings.ts';
 import { benchPushes } from './push.ts';
 
@@ -30,10 +31,12 @@ const environment = { ...process.env, GATEWAY_PORT: '0' };
 const stack = ending.use(await startStack({ folder, temporary: true, say, environment }));
 const log = openLog({ service: 'bench', level: 'warn' });
 
+const client = ending.use(openClient(stack.gateway, stack.token({ integration: 'bench' })));
+
 if (wants('push')) {
   const store = ending.use(await openStore({ url: stack.mongodb, database: 'bench', log }));
-  const client = ending.use(openClient(stack.gateway, stack.token({ integration: 'bench' })));
   await benchPushes(stack, client, await openBare(store), say);
 }
+if (wants('gateway')) await benchGateway(stack, client, say);
 if (wants('events')) await benchEvents(stack, say);
 if (wants('listings')) await benchListings(stack, sizes, say);

@@ -40,6 +40,11 @@ export interface LedgerOptions {
 
 export function openLedger({ endpoints, tellChanged, announce, numbers }: LedgerOptions): Ledger {
   const inTurn = openTurns(recordingsMax);
+  /**
+   * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs, the
+   * first tells the others that they do not count, and they need not ask the database for that.
+   */
+  const lines = new Map<string, Promise<Recorded>>();
 
   /** The endpoint as it is after the decision, or undefined if somebody else was faster. */
   const store = async (read: Endpoint, attempt: FailedAttempt, next: Next): Promise<Endpoint | null> => {
@@ -55,33 +60,56 @@ export function openLedger({ endpoints, tellChanged, announce, numbers }: Ledger
     return endpoints.recordFailure(read, next.failures, { sequence, attempts: number, dueAt });
   };
 
-  const record = async (attempt: FailedAttempt): Promise<Next | undefined> => {
+  const record = async (attempt: FailedAttempt, left: Endpoint | undefined): Promise<Recorded> => {
     // Mostly nothing has happened since, so it is read again only where the update finds that something has.
-    let read: Endpoint | null = attempt.endpoint;
+    let read: Endpoint | null =
+      left !== undefined && left.mark > attempt.endpoint.mark ? left : attempt.endpoint;
     while (read !== null) {
-      if (!read.active || read.epoch !== attempt.epoch) return missed(read);
+      if (!read.active || read.epoch !== attempt.epoch) return { next: missed(read), left: read };
       const next = decideNext({
         number: attempt.number,
         verdict: attempt.verdict,
         counts: read.mark === attempt.endpoint.mark,
         failures: read.failures,
       });
-      if (next.gate === 'unchanged') return next;
-      if ((await store(read, attempt, next)) !== null) {
+      if (next.gate === 'unchanged') return { next, left: read };
+      const stored = await store(read, attempt, next);
+      if (stored !== null) {
         tellChanged(read._id);
-        return next;
+        return { next, left: stored };
       }
       read = await endpoints.find(read._id);
     }
-    return undefined;
+    return {};
   };
 
   return {
     async succeeded(endpointId, epoch) {
       if (await inTurn(() => endpoints.recordSuccess(endpointId, epoch))) tellChanged(endpointId);
     },
-    failed: (attempt) => inTurn(() => record(attempt)),
+    async failed(attempt) {
+      const id = attempt.endpoint._id;
+      const before = lines.get(id);
+      const recording = (async () => {
+        const { left } = (await before?.catch(() => undefined)) ?? {};
+        return inTurn(() => record(attempt, left));
+      })();
+      lines.set(id, recording);
+      try {
+        const { next } = await recording;
+        return next;
+      } finally {
+        if (lines.get(id) === recording) lines.delete(id);
+      }
+    },
   };
+}
+
+/** Empty if the endpoint is no more. */
+interface Recorded {
+  next?: Next;
+  /** The endpoint as it stands after that, as far as is known here. */
+  left?: Endpoint;
 }
 
 /** It was in flight when its endpoint was disabled. */

@@ -1,0 +1,119 @@
+import { expect, it } from 'vitest';
+import type { Endpoint } from '../../../services/webhooks/src/endpoint.ts';
+import { openLedger, type FailedAttempt } from '../../../services/webhooks/src/ledger.ts';
+
+const endpointOf = (id: string): Endpoint => ({
+  _id: id,
+  integration: 'acme',
+  url: 'https://acme.example/hook',
+  events: ['supplier.created'],
+  createdAt: new Date(0),
+  version: 1,
+  secret: 'sealed',
+  previousSecret: null,
+  active: true,
+  disabledAt: null,
+  disabledReason: null,
+  epoch: 0,
+  disablings: [],
+  eventsAfter: 0,
+  earlierEvents: [],
+  failures: 0,
+  open: true,
+  mark: 0,
+  trial: null,
+  unannounced: [],
+});
+
+function setUp() {
+  const stored = new Map(['one', 'other'].map((id) => [id, endpointOf(id)]));
+  const asked: string[] = [];
+  let away = false;
+  const unlessAway = async (what: string): Promise<void> => {
+    asked.push(what);
+    await new Promise((resolve) => setImmediate(resolve));
+    if (away) throw new Error('away');
+  };
+  const ledger = openLedger({
+    endpoints: {
+      async find(id) {
+        await unlessAway(`find ${id}`);
+        return stored.get(id) ?? null;
+      },
+      async recordFailure(read, failures, trial) {
+        await unlessAway(`record ${read._id}`);
+        const now = stored.get(read._id);
+        if (now?.mark !== read.mark) return null;
+        const after = { ...now, failures, trial, open: false, mark: now.mark + 1 };
+        stored.set(read._id, after);
+        return after;
+      },
+      recordSuccess: () => Promise.resolve(false),
+      disable: () => Promise.resolve(null),
+    },
+    tellChanged: () => undefined,
+    announce: () => undefined,
+    numbers: { disabledBy: () => undefined },
+  });
+  const fail = (id: string, sequence: number, meant: Partial<FailedAttempt> = {}) =>
+    ledger.failed({
+      endpoint: endpointOf(id),
+      epoch: 0,
+      number: 1,
+      verdict: 'failed',
+      sequence,
+      dueAt: new Date(1_000),
+      ...meant,
+    });
+  return {
+    stored,
+    asked,
+    fail,
+    stayAway(state: boolean) {
+      away = state;
+    },
+  };
+}
+
+it('counts one of the failures that end together, and asks the database once for all of them', async () => {
+  const { stored, asked, fail } = setUp();
+  const next = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((sequence) => fail('one', sequence)));
+  expect(asked).toEqual(['record one']);
+  expect(next.map((one) => one?.gate)).toEqual(['closed', ...Array.from({ length: 7 }, () => 'unchanged')]);
+  expect(next.map((one) => one?.event)).toEqual(Array.from({ length: 8 }, () => 'again'));
+  expect(stored.get('one')).toMatchObject({ failures: 1, trial: { sequence: 1 } });
+});
+
+it('counts a failure that began after the one before it was counted', async () => {
+  const { stored, fail } = setUp();
+  const first = fail('one', 1);
+  const second = fail('one', 1, { endpoint: { ...endpointOf('one'), mark: 1, failures: 1 }, number: 2 });
+  expect([(await first)?.failures, (await second)?.failures]).toEqual([1, 2]);
+  expect(stored.get('one')?.failures).toBe(2);
+});
+
+it('keeps the failures of one endpoint apart from those of another', async () => {
+  const { stored, fail } = setUp();
+  await Promise.all([fail('one', 1), fail('other', 2), fail('one', 3)]);
+  expect([stored.get('one')?.failures, stored.get('other')?.failures]).toEqual([1, 1]);
+});
+
+it('finds out what happened elsewhere, and forgets what it knew once nobody stands in line', async () => {
+  const { stored, asked, fail } = setUp();
+  await fail('one', 1);
+  stored.set('one', { ...endpointOf('one'), mark: 2, failures: 2 });
+  expect((await fail('one', 3))?.gate).toBe('unchanged');
+  expect(asked).toEqual(['record one', 'record one', 'find one']);
+});
+
+it('does not fail because the one before it in line did', async () => {
+  const { stored, fail, stayAway } = setUp();
+  stayAway(true);
+  const first = fail('one', 1);
+  const second = first.catch(() => stayAway(false)).then(() => fail('one', 2));
+  const third = fail('one', 3);
+  await expect(first).rejects.toThrow('away');
+  expect((await second)?.gate).toBeDefined();
+  await third.catch(() => undefined);
+  expect(stored.get('one')?.failures).toBe(1);
+});
