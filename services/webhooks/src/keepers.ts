@@ -18,7 +18,7 @@ import type { Held, HeldEntry } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import type { Roll } from './roll.ts';
 import { attemptsMax } from './schedule.ts';
-import { openTurns } from './turns.ts';
+import { failureTurns, openTurns } from './turns.ts';
 
 export interface Keepers {
   /** Resolves once somebody keeps the endpoint. */
@@ -47,8 +47,6 @@ const chunkEntries = 64;
 /** How long it takes at most to notice what nobody told. */
 const napMs = 5_000;
 const troubleMs = 500;
-/** So that many keepers that begin at once do not keep the fan-out waiting for the database. */
-const lookupsMax = 4;
 
 interface Keeper {
   /** The endpoint has changed since it was read. */
@@ -61,7 +59,7 @@ interface Keeper {
 
 export function openKeepers(options: KeepersOptions): Keepers {
   const { held, directory, lanes, deliver, roll, log } = options;
-  const inTurn = openTurns(lookupsMax);
+  const inTurn = openTurns(failureTurns);
   const endpoints = {
     ...options.endpoints,
     find: (id: string) => inTurn(() => options.endpoints.find(id)),

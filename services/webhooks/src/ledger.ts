@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Numbers } from './numbers.ts';
 import { decideNext, type Next, type Verdict } from './schedule.ts';
-import { openTurns } from './turns.ts';
+import { failureTurns, openTurns } from './turns.ts';
 
 export interface FailedAttempt {
   /** As it was when the attempt began. */
@@ -26,9 +26,6 @@ export interface Ledger {
   failed(attempt: FailedAttempt): Promise<Next | undefined>;
 }
 
-/** So that a burst of failures does not keep the fan-out waiting for the database. */
-const recordingsMax = 4;
-
 export interface LedgerOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
   /** To this replica and all others. */
@@ -39,7 +36,7 @@ export interface LedgerOptions {
 }
 
 export function openLedger({ endpoints, tellChanged, announce, numbers }: LedgerOptions): Ledger {
-  const inTurn = openTurns(recordingsMax);
+  const inTurn = openTurns(failureTurns);
   /**
    * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs, the
    * first tells the others that they do not count, and they need not ask the database for that.

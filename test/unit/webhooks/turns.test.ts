@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openTurns } from '../../../services/webhooks/src/turns.ts';
 
 it('lets so many work at once, the others in the order in which they came, and fails alone', async () => {
-  const inTurn = openTurns(2);
+  const inTurn = openTurns({ max: 2, waitingEach: 1 });
   const begun: number[] = [];
   const ends: (() => void)[] = [];
   const works = [1, 2, 3, 4].map((n) =>
@@ -27,4 +27,24 @@ it('lets so many work at once, the others in the order in which they came, and f
   ends[3]?.();
   expect(await works[3]).toBe(4);
   expect(await inTurn(async () => 5)).toBe(5);
+});
+
+it('lets one work at a time while few wait, and more the more wait, up to its bound', async () => {
+  const inTurn = openTurns({ max: 3, waitingEach: 10 });
+  let underWay = 0;
+  const seen: number[] = [];
+  const work = async (): Promise<void> => {
+    underWay += 1;
+    seen.push(underWay);
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay -= 1;
+  };
+  const doAll = (count: number) => Promise.all(Array.from({ length: count }, () => inTurn(work)));
+  await doAll(10);
+  expect(Math.max(...seen)).toBe(1);
+  await doAll(20);
+  expect(Math.max(...seen)).toBe(2);
+  await doAll(200);
+  expect(Math.max(...seen)).toBe(3);
+  expect(seen).toHaveLength(230);
 });
