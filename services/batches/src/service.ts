@@ -1,11 +1,9 @@
 // The batches service: batches of products, and the due-diligence statements drafted for them. This file is its
 // wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
-import { openBus } from '@integration-sync/runtime/bus';
+import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
-import { openMetrics } from '@integration-sync/runtime/metrics';
-import { openStore } from '@integration-sync/runtime/store';
 import { openSync, type Stage } from '@integration-sync/sync';
 import { batchesKind } from './batches.ts';
 import type { BatchesConfig } from './config.ts';
@@ -26,25 +24,8 @@ export interface BatchesDeps {
 export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}): Promise<Batches> {
   const { log = openLog({ service: 'batches', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
   await using starting = new AsyncDisposableStack();
-  const metrics = starting.use(
-    await openMetrics({ service: 'batches', port: config.METRICS_PORT, host: config.METRICS_HOST }),
-  );
-  const store = starting.use(
-    await openStore({
-      url: config.MONGODB_URL,
-      database: config.MONGODB_DATABASE,
-      poolSize: config.MONGODB_POOL_SIZE,
-      log,
-      signal,
-    }),
-  );
-  const bus = starting.use(
-    await openBus({
-      url: config.NATS_URL,
-      name: 'batches',
-      log,
-      observe: (seen) => metrics.observeRequest(seen),
-    }),
+  const { metrics, store, bus } = starting.use(
+    await openFooting({ service: 'batches', config, log, signal }),
   );
   const batches = batchesKind(resolveProducts(bus));
   const sync = starting.use(

@@ -1,10 +1,8 @@
 // The catalog service: suppliers and products. This file is its wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
-import { openBus } from '@integration-sync/runtime/bus';
+import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
-import { openMetrics } from '@integration-sync/runtime/metrics';
-import { openStore } from '@integration-sync/runtime/store';
 import { openLookup, openSync, type Stage } from '@integration-sync/sync';
 import type { CatalogConfig } from './config.ts';
 import { productsKind, resolveProducts } from './products.ts';
@@ -26,25 +24,8 @@ export interface CatalogDeps {
 export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}): Promise<Catalog> {
   const { log = openLog({ service: 'catalog', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
   await using starting = new AsyncDisposableStack();
-  const metrics = starting.use(
-    await openMetrics({ service: 'catalog', port: config.METRICS_PORT, host: config.METRICS_HOST }),
-  );
-  const store = starting.use(
-    await openStore({
-      url: config.MONGODB_URL,
-      database: config.MONGODB_DATABASE,
-      poolSize: config.MONGODB_POOL_SIZE,
-      log,
-      signal,
-    }),
-  );
-  const bus = starting.use(
-    await openBus({
-      url: config.NATS_URL,
-      name: 'catalog',
-      log,
-      observe: (seen) => metrics.observeRequest(seen),
-    }),
+  const { metrics, store, bus } = starting.use(
+    await openFooting({ service: 'catalog', config, log, signal }),
   );
   const products = productsKind(openLookup(store, suppliers));
   const sync = starting.use(

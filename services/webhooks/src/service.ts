@@ -1,11 +1,11 @@
 // The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
 // else. What is opened first is closed last.
 import { eventsStream, eventsStreamSpec, healthSubject } from '@integration-sync/contracts';
-import { openBus, type Bus } from '@integration-sync/runtime/bus';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
-import { openMetrics } from '@integration-sync/runtime/metrics';
-import { openStore, type Store } from '@integration-sync/runtime/store';
+import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
 import { parseAllowList } from './address.ts';
 import { answering } from './answering.ts';
@@ -49,26 +49,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const vault = openVault(config.WEBHOOK_SECRET_KEY);
   const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW);
   await using starting = new AsyncDisposableStack();
-  const metrics = starting.use(
-    await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),
-  );
-  const store = starting.use(
-    await openStore({
-      url: config.MONGODB_URL,
-      database: config.MONGODB_DATABASE,
-      poolSize: config.MONGODB_POOL_SIZE,
-      log,
-      signal,
-    }),
-  );
-  const bus = starting.use(
-    await openBus({
-      url: config.NATS_URL,
-      name: service,
-      log,
-      observe: (seen) => metrics.observeRequest(seen),
-    }),
-  );
+  const { metrics, store, bus } = starting.use(await openFooting({ service, config, log, signal }));
   const ensure = () => ensureStreams(bus, config.STREAM_REPLICAS);
   await ensure();
   const endpoints = await openEndpoints(store);

@@ -1,0 +1,51 @@
+// What every service that keeps records stands on: its metrics, its database and the bus. They are opened in this
+// order, waiting for engines that are not there yet, and closed in the opposite one.
+import type { ServiceName } from '@integration-sync/contracts';
+import type { Static, TObject } from 'typebox';
+import { openBus, type Bus } from './bus/index.ts';
+import type { baseSettings, storeSettings } from './config/index.ts';
+import type { Log } from './log.ts';
+import { openMetrics, type Metrics } from './metrics.ts';
+import { openStore, type Store } from './store/index.ts';
+
+export interface Footing extends AsyncDisposable {
+  readonly metrics: Metrics;
+  readonly store: Store;
+  readonly bus: Bus;
+}
+
+type FootingConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
+
+export interface FootingOptions {
+  service: ServiceName;
+  config: Readonly<FootingConfig>;
+  log: Log;
+  /** Ends the wait for engines that do not come. */
+  signal?: AbortSignal | undefined;
+}
+
+export async function openFooting({ service, config, log, signal }: FootingOptions): Promise<Footing> {
+  await using opening = new AsyncDisposableStack();
+  const metrics = opening.use(
+    await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),
+  );
+  const store = opening.use(
+    await openStore({
+      url: config.MONGODB_URL,
+      database: config.MONGODB_DATABASE,
+      poolSize: config.MONGODB_POOL_SIZE,
+      log,
+      signal,
+    }),
+  );
+  const bus = opening.use(
+    await openBus({
+      url: config.NATS_URL,
+      name: service,
+      log,
+      observe: (seen) => metrics.observeRequest(seen),
+    }),
+  );
+  const open = opening.move();
+  return { metrics, store, bus, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
