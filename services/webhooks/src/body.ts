@@ -1,6 +1,6 @@
 // Request bodies: bytes to JSON to a checked value, and what is wrong with them in words.
-import { isUtf8 } from 'node:buffer';
 import { eventKinds, Failure, quote, type FailureEntry } from '@integration-sync/contracts';
+import { parseJson } from '@integration-sync/runtime/json';
 import { Ajv, type ErrorObject } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 
@@ -25,16 +25,6 @@ export function bodyReader<T extends TSchema>(
 
 export const invalidRequest = (errors: FailureEntry[]): Failure =>
   new Failure('invalid_request', errors.map(({ detail }) => detail).join('; '), { errors });
-
-function parseJson(bytes: Uint8Array): unknown {
-  if (!isUtf8(bytes)) throw new Failure('invalid_json', 'The body is not valid UTF-8.');
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  try {
-    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
-  } catch {
-    throw new Failure('invalid_json', 'The body is not valid JSON.');
-  }
-}
 
 function entryOf({ instancePath, keyword, params, data, schema }: ErrorObject): FailureEntry {
   const missing = keyword === 'required' ? String(params['missingProperty']) : undefined;

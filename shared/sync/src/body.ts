@@ -1,6 +1,6 @@
 // The first look at a push: bytes to JSON, the envelope, the count. What is wrong here refuses the whole request.
-import { isUtf8 } from 'node:buffer';
 import { Failure, limits } from '@integration-sync/contracts';
+import { parseJson } from '@integration-sync/runtime/json';
 import type { Kind } from './kind.ts';
 
 export interface PushBody {
@@ -23,18 +23,6 @@ export function readPush(kind: Kind, bytes: Uint8Array): PushBody {
     );
   }
   return { items, drafting };
-}
-
-/** JSON is UTF-8; a byte order mark before it is tolerated, as the standard allows. */
-function parseJson(bytes: Uint8Array): unknown {
-  if (!isUtf8(bytes)) throw new Failure('invalid_json', 'The body is not valid UTF-8.');
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  try {
-    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
-  } catch {
-    // The parser's own words quote the body, and differ between its releases.
-    throw new Failure('invalid_json', 'The body is not valid JSON.');
-  }
 }
 
 function readFlag(body: object, name: string | undefined): boolean {

@@ -1,0 +1,23 @@
+// Text that a caller can carry, but neither make nor change, nor use for anything else than what it was made for.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+const sealBytes = 16;
+
+/** `purpose` holds no NUL. */
+export function seal(key: Uint8Array | string, purpose: string, content: string): string {
+  const bytes = Buffer.from(content);
+  return Buffer.concat([sealOf(key, purpose, bytes), bytes]).toString('base64url');
+}
+
+/** Undefined for whatever was not sealed with this key for this purpose. */
+export function unseal(key: Uint8Array | string, purpose: string, text: string): string | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  // Decoding passes over what is not base64url, which would let two texts be one.
+  if (bytes.length <= sealBytes || bytes.toString('base64url') !== text) return undefined;
+  const content = bytes.subarray(sealBytes);
+  const sealed = timingSafeEqual(bytes.subarray(0, sealBytes), sealOf(key, purpose, content));
+  return sealed ? content.toString() : undefined;
+}
+
+const sealOf = (key: Uint8Array | string, purpose: string, content: Uint8Array): Buffer =>
+  createHmac('sha256', key).update(`${purpose}\0`).update(content).digest().subarray(0, sealBytes);
