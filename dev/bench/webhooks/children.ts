@@ -58,6 +58,11 @@ export async function startRedis(): Promise<Redis> {
       '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
     { stdio: 'ignore' },
   ); // prettier-ignore
+  await once(child, 'spawn').catch((cause: unknown) => {
+    throw new Error('redis-server cannot be started; install it (Debian: apt-get install redis-server)', {
+      cause,
+    });
+  });
   return {
     pid: pidOf(child),
     port,
