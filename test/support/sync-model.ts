@@ -73,6 +73,7 @@ export const item: fc.Arbitrary<Item> = fc.record(
   },
   { requiredKeys: ['name'] },
 );
+
 export async function storedBy(world: World, caller: Caller): Promise<Map<string, Stored>> {
   const documents = await world.store
     .collection<{ integration: string; externalId: string; fields: Record<string, unknown> }>('suppliers')

@@ -3,7 +3,7 @@
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
-import { gather } from './gather.ts';
+import { askInRounds } from './rounds.ts';
 import { signingKeyOf, type SigningKey } from './signature.ts';
 import type { Vault } from './vault.ts';
 
@@ -68,7 +68,7 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
     };
   };
 
-  const findOne = gather<string, Endpoint | null>(async (ids) => {
+  const findOne = askInRounds<string, Endpoint | null>(async (ids) => {
     const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
     return ids.map((id) => found.get(id) ?? null);
   }, loadMax);

@@ -30,6 +30,7 @@ import type { Send } from './sender.ts';
 import { openShelf } from './shelf.ts';
 import type { Subscribers } from './subscribers.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer } from './streams.ts';
+import { openTurns } from './turns.ts';
 import type { Vault } from './vault.ts';
 
 export interface DispatchOptions {
@@ -64,6 +65,8 @@ const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };
 /** What a replica takes and cannot begin with is kept from the others. */
 const waitingPerInFlight = 2;
 const waitingMax = 1_000;
+/** What is done about failing endpoints, before it is due: healthy ones must not feel it. */
+const failureTurns = { max: 4, patienceMs: 100 };
 const sweepMs = 500;
 
 export function startDispatch(options: DispatchOptions): Dispatch {
@@ -92,11 +95,12 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     bus.broadcast(changedSubject, endpointId, { replica: roll.replica });
   };
 
-  const ledger = openLedger({ endpoints, tellChanged, announce: announcer.announce, numbers });
+  const inTurn = openTurns(failureTurns);
+  const ledger = openLedger({ endpoints, inTurn, tellChanged, announce: announcer.announce, numbers });
   const report = openReport(log, attemptLog, numbers);
   const persist = openPersistence(log, options.signal);
   const deliver = openCourier({ send, directory, ledger, held, report, persist });
-  const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, log });
+  const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, inTurn, log });
   const shelf = openShelf({ held, keepers, numbers, log });
   const onMessage = openIntake({ directory, lanes, hands, shelf, keepers, deliver, numbers, log });
   const fanout = openFanout({ subscribers: options.subscribers, bus, hands, numbers, log });

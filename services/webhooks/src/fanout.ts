@@ -42,7 +42,7 @@ export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOpti
     let messages: Message[] = [];
     let bytes = 0;
     for (const [integration, subscribed] of found) {
-      // What nobody subscribes to is not even read.
+      // Where nobody listens, nothing is even read.
       const events = subscribed.length === 0 ? [] : readEvents(byIntegration.get(integration) ?? []);
       for (const { to, occurrences } of consign(subscribed, events)) {
         count += to.length * occurrences.length;

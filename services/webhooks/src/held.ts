@@ -2,7 +2,7 @@
 // for. Entries of the present epoch wait for their turn; those of epochs that have ended are what was missed.
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import { heldId, heldSubject, readHeld, heldSubjects, type Delivery } from './envelope.ts';
-import { gather } from './gather.ts';
+import { askInRounds } from './rounds.ts';
 import { heldStream } from './streams.ts';
 
 export interface HeldEntry {
@@ -33,7 +33,7 @@ type HeldBus = Pick<Bus, 'publishBatch' | 'readStream' | 'countMessages' | 'purg
 const putsMax = 500;
 
 export function openHeld(bus: HeldBus): Held {
-  const put = gather<Delivery, number>((all) => bus.publishBatch(all.map(messageOf)), putsMax);
+  const put = askInRounds<Delivery, number>((all) => bus.publishBatch(all.map(messageOf)), putsMax);
 
   async function* readFrom(endpointId: string, epoch: number, from: number, max?: number) {
     const reading = {

@@ -18,7 +18,7 @@ import type { Held, HeldEntry } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import type { Roll } from './roll.ts';
 import { attemptsMax } from './schedule.ts';
-import { failureTurns, openTurns } from './turns.ts';
+import type { Turns } from './turns.ts';
 
 export interface Keepers {
   /** Resolves once somebody keeps the endpoint. */
@@ -39,6 +39,8 @@ export interface KeepersOptions {
   lanes: Pick<Lanes, 'run'>;
   deliver: Deliver;
   roll: Pick<Roll, 'replica' | 'alive'>;
+  /** For what the database is asked. */
+  inTurn: Turns;
   log: Log;
 }
 
@@ -58,8 +60,7 @@ interface Keeper {
 }
 
 export function openKeepers(options: KeepersOptions): Keepers {
-  const { held, directory, lanes, deliver, roll, log } = options;
-  const inTurn = openTurns(failureTurns);
+  const { held, directory, lanes, deliver, roll, inTurn, log } = options;
   const endpoints = {
     ...options.endpoints,
     find: (id: string) => inTurn(() => options.endpoints.find(id)),

@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Numbers } from './numbers.ts';
 import { decideNext, type Next, type Verdict } from './schedule.ts';
-import { failureTurns, openTurns } from './turns.ts';
+import { openTurns, type Turns } from './turns.ts';
 
 export interface FailedAttempt {
   /** As it was when the attempt began. */
@@ -26,8 +26,12 @@ export interface Ledger {
   failed(attempt: FailedAttempt): Promise<Next | undefined>;
 }
 
+const successesMax = 4;
+
 export interface LedgerOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
+  /** For failures. */
+  inTurn: Turns;
   /** To this replica and all others. */
   tellChanged: (endpointId: string) => void;
   /** The endpoint was disabled, and that is still to be announced. */
@@ -35,15 +39,15 @@ export interface LedgerOptions {
   numbers: Pick<Numbers, 'disabledBy'>;
 }
 
-export function openLedger({ endpoints, tellChanged, announce, numbers }: LedgerOptions): Ledger {
-  const inTurn = openTurns(failureTurns);
+export function openLedger({ endpoints, inTurn, tellChanged, announce, numbers }: LedgerOptions): Ledger {
+  const inTurnWithSuccesses = openTurns({ max: successesMax });
   /**
    * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs, the
    * first tells the others that they do not count, and they need not ask the database for that.
    */
   const lines = new Map<string, Promise<Recorded>>();
 
-  /** The endpoint as it is after the decision, or undefined if somebody else was faster. */
+  /** The endpoint as it is after the decision, or null if somebody else was faster. */
   const store = async (read: Endpoint, attempt: FailedAttempt, next: Next): Promise<Endpoint | null> => {
     if (next.disable !== undefined) {
       const disabled = await endpoints.disable(read, next.disable, next.failures, new Date());
@@ -82,7 +86,8 @@ export function openLedger({ endpoints, tellChanged, announce, numbers }: Ledger
 
   return {
     async succeeded(endpointId, epoch) {
-      if (await inTurn(() => endpoints.recordSuccess(endpointId, epoch))) tellChanged(endpointId);
+      if (await inTurnWithSuccesses(() => endpoints.recordSuccess(endpointId, epoch)))
+        tellChanged(endpointId);
     },
     async failed(attempt) {
       const id = attempt.endpoint._id;

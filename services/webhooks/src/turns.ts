@@ -1,33 +1,44 @@
 // A bound on how much of one kind of work is under way at once. The rest waits, first come first served.
 //
-// While few wait, one is under way at a time: the engines are shared with deliveries to healthy endpoints, and what
-// becomes of fifty dead ones is not urgent. Where many wait, several are under way, so that a thousand that die
-// together are dealt with before their next attempts are due.
+// With some patience, one is under way at a time until somebody has waited for so long; then up to the bound are.
+// The engines, which deliveries to healthy endpoints need as well, are hardly troubled then by what becomes of
+// fifty endpoints that die together, and a thousand that do are dealt with all the same.
 
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface TurnLimits {
   max: number;
-  /** As many again must wait for one more to be under way. */
-  waitingEach: number;
+  patienceMs?: number;
 }
 
-export function openTurns({ max, waitingEach }: TurnLimits): Turns {
-  const waiting: (() => void)[] = [];
+interface Waiting {
+  since: number;
+  begin(): void;
+}
+
+export function openTurns({ max, patienceMs = 0 }: TurnLimits): Turns {
+  const waiting: Waiting[] = [];
   let underWay = 0;
 
+  const mayBegin = ({ since }: Waiting): boolean =>
+    underWay === 0 || (underWay < max && performance.now() - since >= patienceMs);
+
   const admit = (): void => {
-    while (underWay < Math.min(max, Math.ceil(waiting.length / waitingEach))) {
+    for (let [first] = waiting; first !== undefined && mayBegin(first); [first] = waiting) {
+      waiting.shift();
       underWay += 1;
-      waiting.shift()?.();
+      first.begin();
     }
   };
 
   return async (work) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    waiting.push(resolve);
+    waiting.push({ since: performance.now(), begin: resolve });
     admit();
+    // A millisecond more, as timers count whole ones.
+    const timer = setTimeout(admit, patienceMs + 1);
     await promise;
+    clearTimeout(timer);
     try {
       return await work();
     } finally {
@@ -36,6 +47,3 @@ export function openTurns({ max, waitingEach }: TurnLimits): Turns {
     }
   };
 }
-
-/** For what is done about failing endpoints. */
-export const failureTurns: TurnLimits = { max: 4, waitingEach: 64 };

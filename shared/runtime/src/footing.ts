@@ -20,7 +20,7 @@ export interface FootingOptions {
   service: ServiceName;
   config: Readonly<FootingConfig>;
   log: Log;
-  /** Ends the wait for engines that do not come. */
+  /** Ends the wait for a database that does not come. */
   signal?: AbortSignal | undefined;
 }
 

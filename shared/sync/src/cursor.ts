@@ -1,5 +1,5 @@
-// Where a listing ended, sealed: a caller can carry a cursor but neither read, change nor make one, nor use it
-// on another listing than the one that issued it.
+// Where a listing ended, sealed: a caller can carry a cursor but neither change nor make one, nor use it on
+// another listing than the one that issued it.
 import { seal, unseal } from '@integration-sync/runtime/seal';
 
 export interface Cursor {

@@ -71,6 +71,21 @@ it('publishes a batch in order, all of it, and again without doubling', async ()
   expect((await bus.streamFacts('BATCH')).messages).toBe(501);
 });
 
+it('says where each message of a batch stands, whoever else publishes, and however large it is', async () => {
+  await bus.ensureStream(spec('PLACES'));
+  await bus.publishBatch(messages('PLACES', 3, 'first'));
+  const several = ['one', 'two', 'three'].map((name) => messages('PLACES', 1_201, name));
+  const places = await Promise.all(several.map((all) => bus.publishBatch(all)));
+  const stored = new Map<string, number>();
+  for await (const { id, sequence } of bus.readStream('PLACES', {
+    subject: 'PLACES.>',
+    from: { sequence: 1 },
+  }))
+    stored.set(id, sequence);
+  expect(stored.size).toBe(3 + 3 * 1_201);
+  expect(places).toEqual(several.map((all) => all.map(({ id }) => stored.get(id))));
+});
+
 it('fills up a batch of which a part was stored before', async () => {
   await bus.ensureStream(spec('PART'));
   const all = messages('PART', 300);

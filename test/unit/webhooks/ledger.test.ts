@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Endpoint } from '../../../services/webhooks/src/endpoint.ts';
 import { openLedger, type FailedAttempt } from '../../../services/webhooks/src/ledger.ts';
+import { openTurns } from '../../../services/webhooks/src/turns.ts';
 
 const endpointOf = (id: string): Endpoint => ({
   _id: id,
@@ -51,8 +52,25 @@ function setUp() {
         return after;
       },
       recordSuccess: () => Promise.resolve(false),
-      disable: () => Promise.resolve(null),
+      async disable(read, reason, failures, at) {
+        await ask(`disable ${read._id}`);
+        const now = stored.get(read._id);
+        if (now?.mark !== read.mark) return null;
+        const { epoch, mark } = now;
+        const after = {
+          ...now,
+          failures,
+          active: false,
+          disabledReason: reason,
+          disabledAt: at,
+          epoch: epoch + 1,
+          mark: mark + 1,
+        };
+        stored.set(read._id, after);
+        return after;
+      },
     },
+    inTurn: openTurns({ max: 4 }),
     tellChanged: () => undefined,
     announce: () => undefined,
     numbers: { disabledBy: () => undefined },
@@ -88,6 +106,22 @@ it('counts a failure that began after the one before it was counted', async () =
   const second = fail('one', 1, { endpoint: { ...endpointOf('one'), mark: 1, failures: 1 }, number: 2 });
   expect([(await first)?.failures, (await second)?.failures]).toEqual([1, 2]);
   expect(stored.get('one')?.failures).toBe(2);
+});
+
+it('misses what stands in line behind the failure that disables', async () => {
+  const { stored, asked, fail } = setUp();
+  const endpoint = { ...endpointOf('one'), failures: 9 };
+  stored.set('one', endpoint);
+  const next = await Promise.all([1, 2, 3].map((sequence) => fail('one', sequence, { endpoint })));
+  expect(asked).toEqual(['disable one']);
+  expect(next.map((one) => one?.event)).toEqual(['missed', 'missed', 'missed']);
+  expect(stored.get('one')).toMatchObject({ failures: 10, active: false, disabledReason: 'failures' });
+});
+
+it('disables an endpoint that is gone, though the failure before it in line was the one that counted', async () => {
+  const { stored, fail } = setUp();
+  await Promise.all([fail('one', 1), fail('one', 2, { verdict: 'gone' })]);
+  expect(stored.get('one')).toMatchObject({ failures: 1, active: false, disabledReason: 'gone' });
 });
 
 it('keeps the failures of one endpoint apart from those of another', async () => {

@@ -1,8 +1,8 @@
 // Many small questions of one moment as one large one: whatever is asked before the event loop turns goes
 // together, because the database, or the disk, takes hardly longer for many than for one.
 
-/** `askAll` answers in the order in which it was asked. */
-export function gather<One, Answer extends object | number | null>(
+/** `askAll` answers in the order in which it was asked. No answer is undefined, so that a missing one is noticed. */
+export function askInRounds<One, Answer extends object | number | null>(
   askAll: (all: readonly One[]) => Promise<readonly Answer[]>,
   countMax: number,
 ): (one: One) => Promise<Answer> {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { gather } from '../../../services/webhooks/src/gather.ts';
+import { askInRounds } from '../../../services/webhooks/src/rounds.ts';
 
 it('asks once for what is asked in one moment, and gives each its own answer', async () => {
   const asked: number[][] = [];
-  const double = gather<number, number>(async (all) => {
+  const double = askInRounds<number, number>(async (all) => {
     asked.push([...all]);
     return all.map((one) => 2 * one);
   }, 3);
@@ -16,7 +16,7 @@ it('asks once for what is asked in one moment, and gives each its own answer', a
 it('takes what comes while it asks into the next round', async () => {
   const answers = Promise.withResolvers<number[]>();
   let rounds = 0;
-  const ask = gather<number, number>(async (all) => {
+  const ask = askInRounds<number, number>(async (all) => {
     rounds += 1;
     return rounds === 1 ? answers.promise : [...all];
   }, 10);
@@ -29,7 +29,7 @@ it('takes what comes while it asks into the next round', async () => {
 
 it('fails all of a round that fails, and nobody after it', async () => {
   let fails = true;
-  const ask = gather<number, number>(async (all) => {
+  const ask = askInRounds<number, number>(async (all) => {
     if (fails) throw new Error('away');
     return [...all];
   }, 10);
