@@ -5,7 +5,7 @@ import { figuresOf, reportLine } from '../measure.ts';
 import type { House } from './house.ts';
 
 const hanging = 50;
-const rounds = 600;
+const rounds = 1_200;
 const tickMs = 25;
 
 /** Announces one event at a time and says how long each took to arrive, from its own timestamp. */
