@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { startEngines } from '../../engines/index.ts';
-import { startChild, startService, type Child } from './children.ts';
+import { startChild, startService, type Child } from '../children.ts';
 
 export interface Seen {
   path: string;
@@ -39,7 +39,7 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
   const engines = stack.use(await startEngines({ dataFolder: folder, temporary: true, say }));
   const log = openLog({ service: 'bench', level: 'warn' });
   const bus = stack.use(await openBus({ url: engines.nats.url, name: 'bench', log }));
-  const child = stack.use(await startChild('receiver.ts'));
+  const child = stack.use(await startChild('webhooks/receiver.ts'));
   const receiver = `http://127.0.0.1:${String(child.greeting)}`;
   const environment = {
     NATS_URL: engines.nats.url,

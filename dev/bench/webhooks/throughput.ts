@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { cpuMs } from '../cpu.ts';
 import { figuresOf } from '../measure.ts';
-import { startChild, startRedis } from './children.ts';
+import { startChild, startRedis } from '../children.ts';
 import type { House } from './house.ts';
 
 interface Turn {
@@ -51,7 +51,7 @@ export async function benchThroughput(house: House, say: (line: string) => void)
 }
 
 async function openBare(house: House, ending: AsyncDisposableStack): Promise<Contender> {
-  const child = ending.use(await startChild('bare.ts'));
+  const child = ending.use(await startChild('webhooks/bare.ts'));
   return async (turn) => {
     const began = performance.now();
     const used = Number(await child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight }));
@@ -75,7 +75,7 @@ async function openWebhooks(house: House, ending: AsyncDisposableStack): Promise
 
 async function openBullMq(house: House, ending: AsyncDisposableStack): Promise<Contender> {
   const redis = ending.use(await startRedis());
-  const worker = ending.use(await startChild('bullmq.ts', [`${redis.port}`, `${inFlight}`]));
+  const worker = ending.use(await startChild('webhooks/bullmq.ts', [`${redis.port}`, `${inFlight}`]));
   const queue = new Queue('deliveries', { connection: { host: '127.0.0.1', port: redis.port } });
   ending.defer(() => queue.close());
   return async (turn) => {

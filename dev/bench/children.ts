@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findPort } from '../../process/port.ts';
+import { findPort } from '../process/port.ts';
 
 export interface Child extends AsyncDisposable {
   readonly pid: number;
@@ -13,6 +13,7 @@ export interface Child extends AsyncDisposable {
   ask(message: object): Promise<unknown>;
 }
 
+/** A file below this folder. */
 export async function startChild(file: string, args: readonly string[] = []): Promise<Child> {
   const child = fork(join(import.meta.dirname, file), args);
   const [greeting] = await once(child, 'message');
@@ -30,7 +31,7 @@ export async function startChild(file: string, args: readonly string[] = []): Pr
 
 /** The service itself, with its log going nowhere, as a file would cost no more. */
 export async function startService(environment: Record<string, string>): Promise<Child> {
-  const main = join(import.meta.dirname, '../../../services/webhooks/src/main.ts');
+  const main = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
   const child = spawn(process.execPath, [main], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],
