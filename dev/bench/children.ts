@@ -29,7 +29,7 @@ export async function startChild(file: string, args: readonly string[] = []): Pr
   };
 }
 
-/** The service itself, with its log going nowhere, as a file would cost no more. */
+/** The webhooks service itself, with its log going nowhere, as a file would cost no more. */
 export async function startService(environment: Record<string, string>): Promise<Child> {
   const main = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
   const child = spawn(process.execPath, [main], {

@@ -1,6 +1,8 @@
-// What is pushed: suppliers with every field, as an ordinary caller has them.
+// What is pushed, and where: suppliers with every field, as an ordinary caller has them.
+import { basePath } from '@integration-sync/contracts';
 
 export const itemsPerPush = 500;
+export const suppliersPath = `${basePath}/suppliers`;
 
 export interface SupplierItem {
   externalId: string;

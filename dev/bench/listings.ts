@@ -2,10 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Client } from './client.ts';
-import { itemsPerPush, makeItems, pushBody } from './items.ts';
+import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, inLanes, reportLine, type Contender } from './measure.ts';
 
-const path = '/api/v1/integration/suppliers';
 const limit = 50;
 const turns = 40;
 const lanes = 4;
@@ -24,7 +23,10 @@ export async function benchListings(
     const client = clients.use(openClient(stack.gateway, stack.token({ integration })));
     await fill(client, size, say);
     for (const [page, query] of await pagesOf(client, size)) {
-      contenders.push({ name: `${page} of ${size}`, prepare: () => () => client.get(`${path}?${query}`) });
+      contenders.push({
+        name: `${page} of ${size}`,
+        prepare: () => () => client.get(`${suppliersPath}?${query}`),
+      });
     }
   }
   const figures = await compare(contenders, { turns });
@@ -44,7 +46,7 @@ async function fill(client: Client, size: number, say: (line: string) => void): 
   let done = 0;
   await inLanes(lanes, pushes / lanes < 1 ? 1 : pushes / lanes, async (index) => {
     if (index >= pushes) return;
-    await client.post(path, pushBody(makeItems(`S${index}`)));
+    await client.post(suppliersPath, pushBody(makeItems(`S${index}`)));
     done += 1;
     if (done % 200 === 0) say(`  ${(done * itemsPerPush).toLocaleString('en')} records pushed`);
   });
@@ -57,7 +59,7 @@ async function fill(client: Client, size: number, say: (line: string) => void): 
 async function pagesOf(client: Client, size: number): Promise<[string, string][]> {
   const pages = size / limit;
   const after = async (page: number): Promise<string> => {
-    const { headers } = await client.get(`${path}?limit=${limit}&page=${page}`);
+    const { headers } = await client.get(`${suppliersPath}?limit=${limit}&page=${page}`);
     const [, query] = /\?([^>]+)>; rel="next"/.exec(String(headers['link'])) ?? [];
     if (query === undefined) throw new Error(`page ${page} of ${pages} has no next`);
     return query;

@@ -4,10 +4,9 @@ import type { Stack } from '../stack/index.ts';
 import type { Bare } from './bare.ts';
 import type { Client } from './client.ts';
 import { cpuMs } from './cpu.ts';
-import { itemsPerPush, makeItems, pushBody } from './items.ts';
+import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, inLanes, reportLine, type Contender } from './measure.ts';
 
-const path = '/api/v1/integration/suppliers';
 const turns = 15;
 const pushesPerLane = 3;
 const name = (): string => randomBytes(6).toString('hex');
@@ -22,7 +21,7 @@ export async function benchPushes(
     const pushes = lanes * pushesPerLane;
     const fresh = () => Array.from({ length: pushes }, () => makeItems(name()));
     const known = Array.from({ length: pushes }, () => pushBody(makeItems(name())));
-    for (const body of known) await client.post(path, body);
+    for (const body of known) await client.post(suppliersPath, body);
 
     const each = (run: (index: number) => Promise<unknown>) => () => inLanes(lanes, pushesPerLane, run);
     const contenders: Contender[] = [
@@ -30,12 +29,12 @@ export async function benchPushes(
         name: 'service',
         prepare() {
           const bodies = fresh().map((items) => pushBody(items));
-          return each((index) => client.post(path, bodies[index] ?? Buffer.alloc(0)));
+          return each((index) => client.post(suppliersPath, bodies[index] ?? Buffer.alloc(0)));
         },
       },
       {
         name: 'unchanged',
-        prepare: () => each((index) => client.post(path, known[index] ?? Buffer.alloc(0))),
+        prepare: () => each((index) => client.post(suppliersPath, known[index] ?? Buffer.alloc(0))),
       },
       ...(['upsert', 'upsertById', 'insert'] as const).map((way): Contender => ({
         name: way,
@@ -67,7 +66,7 @@ async function benchCpu(stack: Stack, client: Client, say: (line: string) => voi
   const { gateway = [], catalog = [] } = stack.pids();
   const bodies = Array.from({ length: cpuPushes }, () => pushBody(makeItems(randomBytes(6).toString('hex'))));
   const before = { gateway: cpuMs(gateway), catalog: cpuMs(catalog) };
-  await inLanes(4, cpuPushes / 4, (index) => client.post(path, bodies[index] ?? Buffer.alloc(0)));
+  await inLanes(4, cpuPushes / 4, (index) => client.post(suppliersPath, bodies[index] ?? Buffer.alloc(0)));
   const used = {
     gateway: (cpuMs(gateway) - before.gateway) / cpuPushes,
     catalog: (cpuMs(catalog) - before.catalog) / cpuPushes,

@@ -67,6 +67,36 @@ export const earlierEventsMax = 20;
 /** Disablings that are remembered; those further back can no longer be replayed from. */
 export const disablingsMax = 200;
 
+export interface NewEndpoint {
+  id: string;
+  integration: string;
+  url: string;
+  events: readonly EventKind[];
+  secret: string;
+  eventsAfter: number;
+}
+
+/** As it is registered: nothing has been tried yet, so one event at a time is. */
+export const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => ({
+  ...given,
+  _id: id,
+  events: [...new Set(events)],
+  createdAt: new Date(),
+  version: 1,
+  previousSecret: null,
+  active: true,
+  disabledAt: null,
+  disabledReason: null,
+  epoch: 0,
+  disablings: [],
+  earlierEvents: [],
+  failures: 0,
+  open: false,
+  mark: 0,
+  trial: null,
+  unannounced: [],
+});
+
 export const webhookOf = (endpoint: Endpoint): Webhook => ({
   id: endpoint._id,
   url: endpoint.url,

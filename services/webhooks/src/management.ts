@@ -12,7 +12,6 @@ import {
   requestHeaders,
   RotateSecret,
   subjects,
-  type EventKind,
 } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -20,7 +19,7 @@ import type { Announcer } from './announcer.ts';
 import type { AttemptLog } from './attemptlog.ts';
 import { bodyReader, invalidRequest } from './body.ts';
 import type { Directory } from './directory.ts';
-import { earlierEventsMax, registeredWebhookOf, webhookOf, type Endpoint } from './endpoint.ts';
+import { earlierEventsMax, newEndpoint, registeredWebhookOf, webhookOf, type Endpoint } from './endpoint.ts';
 import { disabling, type Endpoints } from './endpoints.ts';
 import { TargetRefused, type Guard } from './guard.ts';
 import type { Held } from './held.ts';
@@ -116,35 +115,6 @@ async function checkUrl(guard: Guard, url: string): Promise<void> {
     throw invalidRequest([{ pointer: '/url', detail: `url: ${error.message}` }]);
   }
 }
-
-interface NewEndpoint {
-  id: string;
-  integration: string;
-  url: string;
-  events: readonly EventKind[];
-  secret: string;
-  eventsAfter: number;
-}
-
-const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => ({
-  ...given,
-  _id: id,
-  events: [...new Set(events)],
-  createdAt: new Date(),
-  version: 1,
-  previousSecret: null,
-  active: true,
-  disabledAt: null,
-  disabledReason: null,
-  epoch: 0,
-  disablings: [],
-  earlierEvents: [],
-  failures: 0,
-  open: false,
-  mark: 0,
-  trial: null,
-  unannounced: [],
-});
 
 const listing =
   ({ endpoints }: ManagementOptions): BusHandler =>

@@ -1,29 +1,18 @@
 import { expect, it } from 'vitest';
-import type { Endpoint } from '../../../services/webhooks/src/endpoint.ts';
+import { newEndpoint, type Endpoint } from '../../../services/webhooks/src/endpoint.ts';
 import { openLedger, type FailedAttempt } from '../../../services/webhooks/src/ledger.ts';
 import { openTurns } from '../../../services/webhooks/src/turns.ts';
 
 const endpointOf = (id: string): Endpoint => ({
-  _id: id,
-  integration: 'acme',
-  url: 'https://acme.example/hook',
-  events: ['supplier.created'],
-  createdAt: new Date(0),
-  version: 1,
-  secret: 'sealed',
-  previousSecret: null,
-  active: true,
-  disabledAt: null,
-  disabledReason: null,
-  epoch: 0,
-  disablings: [],
-  eventsAfter: 0,
-  earlierEvents: [],
-  failures: 0,
+  ...newEndpoint({
+    id,
+    integration: 'acme',
+    url: 'https://acme.example/hook',
+    events: ['supplier.created'],
+    secret: 'sealed',
+    eventsAfter: 0,
+  }),
   open: true,
-  mark: 0,
-  trial: null,
-  unannounced: [],
 });
 
 function setUp() {
