@@ -106,8 +106,10 @@ describe('a ledger', () => {
 
 describe('a process that was killed', () => {
   it('does not run any more while its parent has not reaped it', async () => {
-    // The shell starts a child, puts itself in its place, and so never waits for it.
-    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
+    // A shell would reap its child. `tail` took its place by the time that the line comes, and never waits.
+    await using folder = await temporaryFolder();
+    const script = 'sleep 60 & echo $! > "$0"; exec tail -f "$0"';
+    const parent = spawn('sh', ['-c', script, join(folder.path, 'child')], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     try {
