@@ -3,6 +3,7 @@
 // addresses are cut from the finished line, and of an error only its own words are printed.
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import { stdout } from './stdout.ts';
 
 export type Log = pino.Logger;
 
@@ -16,6 +17,7 @@ export interface LogOptions {
 }
 
 export function openLog({ service, level, pretty = process.stdout.isTTY, destination }: LogOptions): Log {
+  const lines: pino.DestinationStream & { flush?(): void } = destination ?? stdout();
   const inWords = prettyFactory({
     ignore: 'service',
     singleLine: true,
@@ -29,12 +31,20 @@ export function openLog({ service, level, pretty = process.stdout.isTTY, destina
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error) => describeError(error) },
-      hooks: { streamWrite: (line) => (pretty ? inWords(redactLine(line)) : redactLine(line)) },
+      hooks: {
+        streamWrite: (line) => (pretty ? inWords(redactLine(line)) : redactLine(line)),
+        logMethod(words, method, weight) {
+          method.apply(this, words);
+          if (weight >= urgent) lines.flush?.();
+        },
+      },
     },
-    // Written at once, so that the last words of a dying process are not lost.
-    destination ?? pino.destination({ dest: 1, sync: true }),
+    lines,
   );
 }
+
+/** From a warning on, a line is written at once: it may be the last that a dying process says. */
+const urgent = pino.levels.values.warn ?? 0;
 
 /**
  * Blanks the text, or list of texts, that stands under a secret's name at any depth of a finished line. Inside

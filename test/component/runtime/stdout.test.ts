@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
+import { expect, it, onTestFinished } from 'vitest';
+
+const script = fileURLToPath(new URL('processes/speech.ts', import.meta.url));
+
+/** Starts a process that makes one of the speeches in `processes/speech.ts`. */
+function listen(speech: string) {
+  const child = spawn(process.execPath, [script, speech], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child.stdout;
+}
+
+const heard = async (speech: string): Promise<{ msg: string; count?: number }[]> =>
+  (await text(listen(speech)))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+it('has a line soon, though nothing follows and the process goes on', async () => {
+  const [line] = await once(createInterface({ input: listen('says one thing and goes on') }), 'line');
+  expect(JSON.parse(line)).toMatchObject({ msg: 'quiet' });
+});
+
+it('has the last line of a process that ends right after it', async () => {
+  await expect(heard('says one thing and ends')).resolves.toMatchObject([{ msg: 'quiet' }]);
+});
+
+it('has a warning, and what was said before it, though the process was killed right after it', async () => {
+  await expect(heard('warns and is killed')).resolves.toMatchObject([{ msg: 'quiet' }, { msg: 'urgent' }]);
+});
+
+it('has every line whole and in order, however many and long', async () => {
+  const lines = await heard('says much and ends');
+  expect(lines.map(({ count }) => count)).toStrictEqual([...Array(5_000).keys()]);
+  expect(lines.every(({ msg }, count) => msg === '…'.repeat(count % 700))).toBe(true);
+});
