@@ -48,6 +48,9 @@ export async function inLanes(
   );
 }
 
+/** On a clock that all processes of a machine share, finer than a millisecond. */
+export const uptimeMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
 /** One line of a report: the ratio first, then what it is made of, then what is asked of it. */
 export function reportLine(
   what: string,

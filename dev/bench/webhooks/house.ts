@@ -7,6 +7,7 @@ import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { startEngines } from '../../engines/index.ts';
 import { startChild, startService, type Child } from '../children.ts';
+import { uptimeMs } from '../measure.ts';
 
 export interface Seen {
   path: string;
@@ -21,7 +22,9 @@ export interface House extends AsyncDisposable {
   readonly receiver: string;
   /** Stops with the house unless it is stopped before. */
   startReplica(settings?: Record<string, string>): Promise<Child>;
+  /** Resolves with its id. */
   register(url: string): Promise<string>;
+  remove(id: string): Promise<void>;
   announce(count: number, batch?: number): Promise<void>;
   seen(): Promise<Seen[]>;
   forget(): Promise<void>;
@@ -69,6 +72,12 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
       });
       return JSON.parse(Buffer.from(reply.body).toString()).id;
     },
+    async remove(id) {
+      await bus.request('svc.webhooks.endpoints.remove', {
+        headers: { integration, 'request-id': 'bench', id },
+        timeoutMs: 10_000,
+      });
+    },
     async announce(count, batch = 500) {
       for (let from = 0; from < count; from += batch) {
         await bus.publishBatch(eventsOf(Math.min(batch, count - from)));
@@ -99,7 +108,11 @@ const eventsOf = (count: number) =>
       event: 'supplier.created',
       timestamp: new Date().toISOString(),
       integrationId: integration,
-      data: { externalId: `SUP-${n}`, internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413' },
+      data: {
+        externalId: `SUP-${n}`,
+        internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413',
+        announcedAtMs: uptimeMs(),
+      },
     }),
   }));
 

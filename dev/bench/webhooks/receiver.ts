@@ -1,11 +1,13 @@
 // The receiver that every contender delivers to: a process of its own that reads a delivery, remembers its
-// webhook-id and answers 204: below /lag after 50 ms, below /slow never. GET /seen tells what came.
+// webhook-id and answers 204: below /lag after 50 ms, below /slow never. GET /seen tells what came, and below
+// /watched how long each was on its way.
 import { createServer } from 'node:http';
+import { uptimeMs } from '../measure.ts';
 
 interface Tally {
   hits: number;
   ids: Set<string>;
-  /** Milliseconds from the event's timestamp to its arrival. */
+  /** Milliseconds from the event's announcement to its arrival. */
   lagsMs: number[];
 }
 
@@ -34,12 +36,15 @@ const server = createServer((request, response) => {
     response.end();
     return;
   }
-  request.on('data', () => undefined);
+  const arrivedAtMs = uptimeMs();
+  const isWatched = path.startsWith('/watched');
+  let body = '';
+  request.on('data', (chunk) => (body += isWatched ? chunk : ''));
   request.on('end', () => {
     const tally = tallyOf(path);
     tally.hits += 1;
     tally.ids.add(String(request.headers['webhook-id']));
-    tally.lagsMs.push(Date.now() - Date.parse(String(request.headers['x-webhook-timestamp'])));
+    if (isWatched) tally.lagsMs.push(arrivedAtMs - Number(JSON.parse(body).data.announcedAtMs));
     if (path.startsWith('/slow')) return;
     if (path.startsWith('/lag')) setTimeout(() => response.writeHead(204).end(), 50);
     else response.writeHead(204).end();
