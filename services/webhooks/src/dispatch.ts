@@ -66,7 +66,7 @@ const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };
 const waitingPerInFlight = 2;
 const waitingMax = 1_000;
 /** What is done about failing endpoints, before it is due: healthy ones must not feel it. */
-const failureTurns = { max: 4, patienceMs: 200 };
+const failureTurns = { max: 4, patienceMs: 500 };
 const sweepMs = 500;
 
 export function startDispatch(options: DispatchOptions): Dispatch {

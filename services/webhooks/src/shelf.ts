@@ -1,5 +1,6 @@
 // Setting deliveries aside: from the stream's consumer, whose places are shared by all endpoints, into what is
 // held for one endpoint. Many at a time, because the disk is synced once per batch.
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Delivery } from './envelope.ts';
 import type { InHand } from './hands.ts';
@@ -25,6 +26,7 @@ interface Item {
   delivery: Delivery;
 }
 
+const headStartMs = 10;
 const batchMax = 1_000;
 const retryMs = 1_000;
 
@@ -33,8 +35,8 @@ export function openShelf({ held, keepers, numbers, log }: ShelfOptions): Shelf 
   let writing: Promise<void> | undefined;
 
   const write = async (): Promise<void> => {
-    // What arrives in one go is set aside in one go.
-    await new Promise((resolve) => setImmediate(resolve));
+    // What arrives in one go is set aside in one go, once what came with it and can be sent is on its way.
+    await wait(headStartMs);
     while (waiting.length > 0) {
       const batch = waiting.slice(0, batchMax);
       waiting = waiting.slice(batch.length);
