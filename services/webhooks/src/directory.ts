@@ -3,7 +3,7 @@
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
-import { askInRounds } from './rounds.ts';
+import { openFinding } from './finding.ts';
 import { signingKeyOf, type SigningKey } from './signature.ts';
 import type { Vault } from './vault.ts';
 
@@ -36,7 +36,6 @@ export interface Directory {
 const endpointsMax = 20_000;
 /** The last resort, should a broadcast get lost. */
 const keptMs = 30_000;
-const loadMax = 500;
 
 interface Entry {
   known: Known | null;
@@ -68,16 +67,13 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
     };
   };
 
-  const findOne = askInRounds<string, Endpoint | null>(async (ids) => {
-    const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
-    return ids.map((id) => found.get(id) ?? null);
-  }, loadMax);
+  const find = openFinding(endpoints);
 
   const load = async (id: string): Promise<Known | null> => {
     const started: Load = { outdated: false, answer: Promise.resolve(null) };
     started.answer = (async () => {
       try {
-        const found = await findOne(id);
+        const found = await find(id);
         const known = found === null ? null : prepare(found);
         if (!started.outdated) {
           if (entries.size >= endpointsMax) entries.clear();

@@ -14,6 +14,7 @@ import type { Deliver } from './courier.ts';
 import type { Directory, Known } from './directory.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
+import { openFinding } from './finding.ts';
 import type { Held, HeldEntry } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import type { Roll } from './roll.ts';
@@ -33,7 +34,7 @@ export interface Keepers {
 }
 
 export interface KeepersOptions {
-  endpoints: Pick<Endpoints, 'find' | 'claim' | 'takeOver' | 'letGo' | 'orphans'>;
+  endpoints: Pick<Endpoints, 'findAll' | 'claim' | 'takeOver' | 'letGo' | 'orphans'>;
   held: Held;
   directory: Pick<Directory, 'prepare'>;
   lanes: Pick<Lanes, 'run'>;
@@ -63,7 +64,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
   const { held, directory, lanes, deliver, roll, inTurn, log } = options;
   const endpoints = {
     ...options.endpoints,
-    find: (id: string) => inTurn(() => options.endpoints.find(id)),
+    find: openFinding(options.endpoints, inTurn),
     claim: (id: string, replica: string) => inTurn(() => options.endpoints.claim(id, replica)),
   };
   const keepers = new Map<string, Keeper>();

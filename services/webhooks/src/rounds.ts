@@ -1,10 +1,17 @@
-// Many small questions of one moment as one large one: whatever is asked before the event loop turns goes
-// together, because the database, or the disk, takes hardly longer for many than for one.
+// Many small questions as one large one: whatever is asked before it is its turn goes together, because the
+// database, or the disk, takes hardly longer for many than for one.
+import type { Turns } from './turns.ts';
+
+const whenTheLoopTurns: Turns = async (work) => {
+  await new Promise((resolve) => setImmediate(resolve));
+  return work();
+};
 
 /** `askAll` answers in the order in which it was asked. No answer is undefined, so that a missing one is noticed. */
 export function askInRounds<One, Answer extends object | number | null>(
   askAll: (all: readonly One[]) => Promise<readonly Answer[]>,
   countMax: number,
+  inTurn: Turns = whenTheLoopTurns,
 ): (one: One) => Promise<Answer> {
   interface Round {
     all: One[];
@@ -12,14 +19,16 @@ export function askInRounds<One, Answer extends object | number | null>(
   }
   let open: Round | undefined;
 
+  /** What is asked from here on may know of something that these answers miss, and goes into the next round. */
+  const close = (round: Round): Promise<readonly Answer[]> => {
+    if (open === round) open = undefined;
+    return askAll(round.all);
+  };
+
   const begin = (): Round => {
     const all: One[] = [];
-    const answers = (async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      if (open?.all === all) open = undefined;
-      return askAll(all);
-    })();
-    return { all, answers };
+    const round: Round = { all, answers: inTurn(() => close(round)) };
+    return round;
   };
 
   return async (one) => {

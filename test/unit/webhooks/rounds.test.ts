@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { askInRounds } from '../../../services/webhooks/src/rounds.ts';
+import { openTurns } from '../../../services/webhooks/src/turns.ts';
 
 it('asks once for what is asked in one moment, and gives each its own answer', async () => {
   const asked: number[][] = [];
@@ -25,6 +26,24 @@ it('takes what comes while it asks into the next round', async () => {
   expect(await ask(2)).toBe(2);
   answers.resolve([7]);
   expect(await first).toBe(7);
+});
+
+it('asks when it is its turn, for all that came until then', async () => {
+  const asked: number[][] = [];
+  const ask = askInRounds<number, number>(
+    async (all) => {
+      asked.push([...all]);
+      return [...all];
+    },
+    10,
+    openTurns({ max: 1 }),
+  );
+  expect(await Promise.all([ask(1), ask(2)])).toEqual([1, 2]);
+  const third = ask(3);
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(await Promise.all([third, ...[4, 5, 6].map(ask)])).toEqual([3, 4, 5, 6]);
+  expect(asked).toEqual([[1, 2], [3], [4, 5, 6]]);
 });
 
 it('fails all of a round that fails, and nobody after it', async () => {
