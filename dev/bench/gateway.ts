@@ -1,8 +1,9 @@
 // What a push of 500 costs the gateway. Its share is too small to be seen beside what the database does, so
-// catalog makes way for something that gives its answer at once, and thousands of pushes are counted.
+// catalog makes way for something that gives its answer at once, and thousands of pushes are counted. A bare proxy
+// takes turns with it, to tell a slow machine from a slow gateway.
 import type { Stack } from '../stack/index.ts';
 import { startChild } from './children.ts';
-import type { Client } from './client.ts';
+import { openClient, type Client } from './client.ts';
 import { cpuMs } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { figuresOf, inLanes, reportLine, type Figures } from './measure.ts';
@@ -15,36 +16,51 @@ const wantedMs = 0.5;
 
 export async function benchGateway(stack: Stack, client: Client, say: (line: string) => void): Promise<void> {
   const body = pushBody(makeItems('gateway'));
-  const push = () => client.post(suppliersPath, body);
-  const answer = await push();
+  const answer = await client.post(suppliersPath, body);
   stack.hold('catalog');
   await stack.kill('catalog');
   {
     await using standIn = await startChild('stand-in.ts', [stack.nats]);
     await standIn.ask({ body: answer.body });
-    await inLanes(4, warmUpPushes / 4, push);
-    for (const lanes of [1, 4]) say(lineOf(lanes, await costOf(stack, lanes, push)));
+    await using proxy = await startChild('bare-proxy.ts', [stack.nats]);
+    using bareClient = openClient(String(proxy.greeting), '');
+    const { gateway = [] } = stack.pids();
+    const ways: readonly Way[] = [
+      { pids: gateway, push: () => client.post(suppliersPath, body) },
+      { pids: [proxy.pid], push: () => bareClient.post(suppliersPath, body) },
+    ];
+    for (const { push } of ways) await inLanes(4, warmUpPushes / 4, push);
+    for (const lanes of [1, 4]) {
+      const [ours, bare] = await costsOf(lanes, ways);
+      if (ours !== undefined && bare !== undefined) say(lineOf(lanes, ours, bare));
+    }
   }
   await stack.resume('catalog');
 }
 
-/** Milliseconds of a push, by turn. */
-async function costOf(stack: Stack, lanes: number, push: () => Promise<unknown>): Promise<Figures> {
-  const { gateway = [] } = stack.pids();
-  const ms: number[] = [];
-  for (let turn = 0; turn < turns; turn += 1) {
-    const before = cpuMs(gateway);
-    await inLanes(lanes, pushesPerTurn / lanes, push);
-    ms.push((cpuMs(gateway) - before) / pushesPerTurn);
-  }
-  return figuresOf(ms);
+interface Way {
+  pids: readonly number[];
+  push: () => Promise<unknown>;
 }
 
-const lineOf = (lanes: number, { ms, medianMs }: Figures): string =>
+/** Milliseconds of a push, by turn, each way in each turn. */
+async function costsOf(lanes: number, ways: readonly Way[]): Promise<Figures[]> {
+  const ms = ways.map((): number[] => []);
+  for (let turn = 0; turn < turns; turn += 1) {
+    for (const [index, { pids, push }] of ways.entries()) {
+      const before = cpuMs(pids);
+      await inLanes(lanes, pushesPerTurn / lanes, push);
+      ms[index]?.push((cpuMs(pids) - before) / pushesPerTurn);
+    }
+  }
+  return ms.map(figuresOf);
+}
+
+const lineOf = (lanes: number, { ms, medianMs }: Figures, bare: Figures): string =>
   reportLine(
     `ms of processor time of the gateway per push of ${itemsPerPush}, ${lanes} in flight`,
     medianMs,
-    `median of ${turns} times ${pushesPerTurn} pushes, ${ms[0]?.toFixed(2)} to ${ms.at(-1)?.toFixed(2)}`,
+    `median of ${turns} times ${pushesPerTurn} pushes, ${ms[0]?.toFixed(2)} to ${ms.at(-1)?.toFixed(2)}; a bare proxy ${bare.medianMs.toFixed(2)}`,
     `≤ ${wantedMs}`,
     medianMs <= wantedMs,
   );

@@ -1,6 +1,6 @@
-// Lines on their way to stdout. A write for each would cost a busy service a tenth of its processor time, so
-// they are written together: as soon as one of them is urgent, when 8 KiB wait, when the process ends, and
-// after 20 ms at the latest. That much of what is not urgent is lost when a process is killed with -9.
+// Lines on their way to stdout. A write for each would wake whoever reads them for each, so they are written
+// together: as soon as one of them is urgent, when 8 KiB wait, when the process ends, and after 20 ms at the
+// latest. That much of what is not urgent is lost when a process is killed with -9.
 import { pino } from 'pino';
 
 const patienceMs = 20;
