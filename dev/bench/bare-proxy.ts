@@ -1,4 +1,4 @@
-// What a gateway costs at the least: a push goes in by HTTP and out by NATS, and its answer back. No token, no
+// The plainest gateway there could be: a push goes in by HTTP and out by NATS, and its answer back. No token, no
 // checks, no log. Says its address.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';

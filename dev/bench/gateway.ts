@@ -25,14 +25,17 @@ export async function benchGateway(stack: Stack, client: Client, say: (line: str
     await using proxy = await startChild('bare-proxy.ts', [stack.nats]);
     using bareClient = openClient(String(proxy.greeting), '');
     const { gateway = [] } = stack.pids();
-    const ways: readonly Way[] = [
-      { pids: gateway, push: () => client.post(suppliersPath, body) },
-      { pids: [proxy.pid], push: () => bareClient.post(suppliersPath, body) },
-    ];
-    for (const { push } of ways) await inLanes(4, warmUpPushes / 4, push);
+    const ours: Way = { pids: gateway, push: () => client.post(suppliersPath, body) };
+    const bare: Way = { pids: [proxy.pid], push: () => bareClient.post(suppliersPath, body) };
+    for (const { push } of [ours, bare]) await inLanes(4, warmUpPushes / 4, push);
     for (const lanes of [1, 4]) {
-      const [ours, bare] = await costsOf(lanes, ways);
-      if (ours !== undefined && bare !== undefined) say(lineOf(lanes, ours, bare));
+      const oursMs: number[] = [];
+      const bareMs: number[] = [];
+      for (let turn = 0; turn < turns; turn += 1) {
+        oursMs.push(await costOf(lanes, ours));
+        bareMs.push(await costOf(lanes, bare));
+      }
+      say(lineOf(lanes, figuresOf(oursMs), figuresOf(bareMs)));
     }
   }
   await stack.resume('catalog');
@@ -43,17 +46,11 @@ interface Way {
   push: () => Promise<unknown>;
 }
 
-/** Milliseconds of a push, by turn, each way in each turn. */
-async function costsOf(lanes: number, ways: readonly Way[]): Promise<Figures[]> {
-  const ms = ways.map((): number[] => []);
-  for (let turn = 0; turn < turns; turn += 1) {
-    for (const [index, { pids, push }] of ways.entries()) {
-      const before = cpuMs(pids);
-      await inLanes(lanes, pushesPerTurn / lanes, push);
-      ms[index]?.push((cpuMs(pids) - before) / pushesPerTurn);
-    }
-  }
-  return ms.map(figuresOf);
+/** Milliseconds of a push, in one turn. */
+async function costOf(lanes: number, { pids, push }: Way): Promise<number> {
+  const before = cpuMs(pids);
+  await inLanes(lanes, pushesPerTurn / lanes, push);
+  return (cpuMs(pids) - before) / pushesPerTurn;
 }
 
 const lineOf = (lanes: number, { ms, medianMs }: Figures, bare: Figures): string =>

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { healthSubject, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { startEngines } from '../../engines/index.ts';
@@ -65,7 +66,7 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
       return replica;
     },
     async register(url) {
-      const reply = await bus.request('svc.webhooks.endpoints.register', {
+      const reply = await bus.request(subjects.endpointsRegister, {
         headers: { integration, 'request-id': 'bench' },
         body: JSON.stringify({ url, events: ['supplier.created'] }),
         timeoutMs: 10_000,
@@ -73,7 +74,7 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
       return JSON.parse(Buffer.from(reply.body).toString()).id;
     },
     async remove(id) {
-      await bus.request('svc.webhooks.endpoints.remove', {
+      await bus.request(subjects.endpointsRemove, {
         headers: { integration, 'request-id': 'bench', id },
         timeoutMs: 10_000,
       });
@@ -119,7 +120,7 @@ const eventsOf = (count: number) =>
 async function ready(bus: Bus): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     try {
-      await bus.request('svc.webhooks.health.check', { timeoutMs: 1_000 });
+      await bus.request(healthSubject('webhooks'), { timeoutMs: 1_000 });
       return;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 100));

@@ -42,12 +42,9 @@ export async function benchHanging(house: House, say: (line: string) => void): P
     const beside = await lagsOf(house);
     for (const id of neighbours) await house.remove(id);
     await new Promise((resolve) => setTimeout(resolve, lastOnesMs));
-    const [p99, median] = [0.99, 0.5].map((q) => [quantile(alone, q), quantile(beside, q)] as const);
-    if (p99 === undefined || median === undefined) continue;
-    ratios.push(p99[1] / p99[0]);
-    say(
-      `  p99 ${inMs(p99)}, ${(p99[1] / p99[0]).toFixed(2)} times; median ${inMs(median)}, ${(median[1] / median[0]).toFixed(2)} times`,
-    );
+    const p99 = compareAt(0.99, alone, beside);
+    ratios.push(p99.ratio);
+    say(`  p99 ${p99.words}; median ${compareAt(0.5, alone, beside).words}`);
   }
   const { medianMs: ratio } = figuresOf(ratios);
   say(
@@ -61,8 +58,12 @@ export async function benchHanging(house: House, say: (line: string) => void): P
   );
 }
 
-const inMs = ([alone, beside]: readonly [number, number]): string =>
-  `${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside`;
+function compareAt(q: number, alone: readonly number[], beside: readonly number[]) {
+  const [before, after] = [quantile(alone, q), quantile(beside, q)];
+  const ratio = after / before;
+  const words = `${before.toFixed(1)} ms alone, ${after.toFixed(1)} ms beside, ${ratio.toFixed(2)} times`;
+  return { ratio, words };
+}
 
 export async function benchFanout(house: House, say: (line: string) => void): Promise<void> {
   await using replica = await house.startReplica();

@@ -26,8 +26,7 @@ export function askInRounds<One, Answer extends object | number | null>(
   };
 
   const begin = (): Round => {
-    const all: One[] = [];
-    const round: Round = { all, answers: inTurn(() => close(round)) };
+    const round: Round = { all: [], answers: inTurn(() => close(round)) };
     return round;
   };
 
