@@ -4,6 +4,7 @@ import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestBus, text } from '../../support/bus.ts';
 import { startNats } from '../../support/nats.ts';
+import { startStrictNats } from '../../support/strict-nats.ts';
 
 let nats: Engine;
 let asking: Bus;
@@ -105,6 +106,18 @@ it('tells nobody there from nobody in time', async () => {
   const late = await failureOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 200 }));
   expect(late.code).toBe('timeout');
   gate.resolve();
+});
+
+it('tells at once that the server does not let it ask, and asks on for other subjects', async () => {
+  await using strict = await startStrictNats('svc.catalog.forbidden.ask');
+  await using bus = await openTestBus(strict.url);
+  const beganAt = Date.now();
+  const allowed = bus.request('svc.catalog.allowed.ask', { timeoutMs: 10_000 });
+  const refused = await failureOf(bus.request('svc.catalog.forbidden.ask', { timeoutMs: 10_000 }));
+  expect(refused.code).toBe('unavailable');
+  expect(text((await allowed).body)).toBe('ok');
+  expect(text((await bus.request('svc.catalog.allowed.ask', { timeoutMs: 10_000 })).body)).toBe('ok');
+  expect(Date.now() - beganAt).toBeLessThan(2_000);
 });
 
 const askGated = () => asking.request('svc.catalog.gated.ask', { timeoutMs: 5_000 });

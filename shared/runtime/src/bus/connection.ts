@@ -2,8 +2,10 @@
 // whatever is waiting for an answer when the line drops is told so at once instead of timing out.
 import { Failure } from '@integration-sync/contracts';
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
+import { PermissionViolationError } from '@nats-io/nats-core';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { Log } from '../log.ts';
+import { openInbox, type Inbox } from './inbox.ts';
 
 const retryMs = 250;
 /** A server that stands still is noticed after three of these, so that whoever waits is told within 3 s. */
@@ -15,6 +17,7 @@ export interface Connection extends AsyncDisposable {
   readonly nats: NatsConnection;
   readonly stream: JetStreamClient;
   readonly manager: JetStreamManager;
+  readonly inbox: Inbox;
   readonly log: Log;
   readonly connected: boolean;
   /** Settles as `work` does, or fails as unavailable the moment the line drops. */
@@ -24,6 +27,7 @@ export interface Connection extends AsyncDisposable {
 export async function openConnection(options: { url: string; name: string; log: Log }): Promise<Connection> {
   const nats = await connectPatiently(options);
   const manager = await jetstreamManager(nats, { checkAPI: false });
+  const inbox = openInbox(nats);
   const interrupts = new Set<() => void>();
   let connected = true;
 
@@ -33,11 +37,14 @@ export async function openConnection(options: { url: string; name: string; log: 
         connected = false;
         options.log.warn({ server: status.server }, 'nats connection lost');
         for (const interrupt of interrupts) interrupt();
+        inbox.fail(disconnected());
       } else if (status.type === 'reconnect') {
         connected = true;
         options.log.info({ server: status.server }, 'nats connection is back');
       } else if (status.type === 'error') {
         options.log.warn({ err: status.error }, 'nats server reported an error');
+        // Among others, that this process may not ask for a subject.
+        if (status.error instanceof PermissionViolationError) inbox.fail(status.error, status.error.subject);
       }
     }
   };
@@ -49,6 +56,7 @@ export async function openConnection(options: { url: string; name: string; log: 
     nats,
     stream: jetstream(nats),
     manager,
+    inbox,
     log: options.log,
     get connected() {
       return isConnected();
@@ -69,6 +77,7 @@ export async function openConnection(options: { url: string; name: string; log: 
       // Draining needs the server; without one there is nobody left to tell.
       if (connected) await nats.drain();
       else await nats.close();
+      inbox.fail(disconnected());
     },
   };
 }

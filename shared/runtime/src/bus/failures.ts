@@ -1,7 +1,7 @@
 // Failures as data: how an error is written into a reply, read out of one, and what the NATS client's own
 // errors mean to a caller.
 import { Failure, isErrorCode, replyHeaders, type FailureEntry } from '@integration-sync/contracts';
-import { RequestError, TimeoutError } from '@nats-io/nats-core';
+import { NoRespondersError, TimeoutError } from '@nats-io/nats-core';
 import type { Headers } from './message.ts';
 
 interface WrittenFailure {
@@ -35,17 +35,14 @@ export function readFailure(headers: Headers, body: Uint8Array): Failure | undef
 /** What a failed request means: nobody there, nobody in time, or something nobody foresaw. */
 export function failureOfRequest(error: unknown, subject: string): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof RequestError && error.isNoResponders()) {
+  if (error instanceof NoRespondersError) {
     const service = subject.split('.')[1] ?? subject;
     return new Failure('unavailable', `The ${service} service is away; try again shortly.`, {
       retryAfterSeconds: 1,
       cause: error,
     });
   }
-  if (
-    error instanceof TimeoutError ||
-    (error instanceof RequestError && error.cause instanceof TimeoutError)
-  ) {
+  if (error instanceof TimeoutError) {
     return new Failure('timeout', 'The service did not answer in time; the request may still take effect.', {
       cause: error,
     });

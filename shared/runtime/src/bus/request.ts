@@ -1,6 +1,6 @@
 // Asking another service: one request, one reply, one deadline.
 import { requestHeaders } from '@integration-sync/contracts';
-import type { Connection } from './connection.ts';
+import { disconnected, type Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
@@ -27,9 +27,12 @@ export async function sendRequest(
   });
   let message;
   try {
-    message = await connection.whileConnected(() =>
-      connection.nats.request(subject, options.body, { timeout: options.timeoutMs, headers }),
-    );
+    if (!connection.connected) throw disconnected();
+    message = await connection.inbox.ask(subject, {
+      headers,
+      body: options.body,
+      timeoutMs: options.timeoutMs,
+    });
   } catch (error) {
     throw failureOfRequest(error, subject);
   }
