@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { basePath, eventKinds } from '@integration-sync/contracts';
 import { Webhook } from 'standardwebhooks';
 import { issueAccessToken } from './access-token.ts';
+import { explainMisuse, messageOf, readCount } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
@@ -51,16 +52,17 @@ async function receive(): Promise<void> {
   }
   const call = openCalls(values.integration);
   const behaviour: Behaviour = {
-    status: Number(values.status),
-    slowMs: Number(values.slow),
+    status: readCount('--status', values.status, [200, 599]),
+    slowMs: readCount('--slow', values.slow, [0, 60_000]),
     hang: values.hang,
-    failures: Number(values.fail),
+    failures: readCount('--fail', values.fail, [0, 1_000]),
   };
+  const port = readCount('--port', values.port, [0, 65_535]);
 
   let registration: Registration | undefined;
   const server = createServer((request, response) => {
     void takeDelivery(request, response, behaviour, registration?.secret ?? '');
-  }).listen(Number(values.port), '127.0.0.1');
+  }).listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
@@ -73,7 +75,9 @@ async function receive(): Promise<void> {
     const { id } = registered;
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
-    await call('DELETE', `/webhook-events/${id}`);
+    await call('DELETE', `/webhook-events/${id}`).catch((cause: unknown) => {
+      throw new Error(`${id} stays registered: ${messageOf(cause)}`, { cause });
+    });
   } finally {
     server.close();
     server.closeAllConnections();
@@ -135,6 +139,8 @@ function openCalls(integration: string): Call {
       method,
       headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }).catch((cause: unknown) => {
+      throw new Error(`${gateway} does not answer`, { cause });
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
@@ -145,6 +151,6 @@ function openCalls(integration: string): Call {
 try {
   await receive();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  process.stderr.write(explainMisuse(error, usage));
   process.exitCode = 1;
 }

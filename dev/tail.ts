@@ -4,8 +4,16 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { eventsStream, integrationPattern } from '@integration-sync/contracts';
-import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  jetstream,
+  JetStreamApiError,
+  jetstreamManager,
+  type JetStreamManager,
+} from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { explainMisuse } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
@@ -13,6 +21,8 @@ const usage = `Usage: npm run tail -- [--integration acme] [--durable my-service
 Events of every integration unless one is named. With --durable, it goes on where it stopped the last time, and
 several readers of one name share the work. With --all, it begins with the oldest event that the stream still has.
 `;
+
+const consumerNotFound = 10_014;
 
 async function tail(): Promise<void> {
   const { values } = parseArgs({
@@ -28,7 +38,7 @@ async function tail(): Promise<void> {
     return;
   }
   if (values.integration !== undefined && !new RegExp(integrationPattern).test(values.integration)) {
-    throw new Error(`--integration: expected ${integrationPattern}, got ${values.integration}`);
+    throw new RangeError(`--integration: expected ${integrationPattern}, got ${values.integration}`);
   }
   const servers = process.env['NATS_URL'] ?? readFacts(join(repositoryFolder, '.local'))?.nats;
   if (servers === undefined)
@@ -36,15 +46,24 @@ async function tail(): Promise<void> {
 
   const nats = await connect({ servers, name: 'tail', maxReconnectAttempts: -1 });
   const manager = await jetstreamManager(nats);
-  // Making a consumer that is there already, with the same settings, leaves it as it is, and its place too.
-  const { name } = await manager.consumers.add(eventsStream, {
-    ...(values.durable === undefined
-      ? { inactive_threshold: 60_000_000_000 }
-      : { durable_name: values.durable }),
-    filter_subject: `events.${values.integration ?? '*'}.>`,
-    ack_policy: AckPolicy.Explicit,
-    deliver_policy: values.all ? DeliverPolicy.All : DeliverPolicy.New,
-  });
+  const filter = `events.${values.integration ?? '*'}.>`;
+  // One that is there already keeps its place, wherever it once began.
+  const { name, config } =
+    (await findConsumer(manager, values.durable)) ??
+    (await manager.consumers.add(eventsStream, {
+      ...(values.durable === undefined
+        ? { inactive_threshold: 60_000_000_000 }
+        : { durable_name: values.durable }),
+      filter_subject: filter,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: values.all ? DeliverPolicy.All : DeliverPolicy.New,
+    }));
+  if (values.integration !== undefined && config.filter_subject !== filter) {
+    await nats.close();
+    throw new Error(
+      `${name} is there already and reads ${config.filter_subject}: take another name, or leave out --integration.`,
+    );
+  }
   const consumer = await jetstream(nats).consumers.get(eventsStream, name);
   const messages = await consumer.consume();
   process.once('SIGINT', () => messages.stop());
@@ -60,9 +79,19 @@ async function tail(): Promise<void> {
   await nats.drain();
 }
 
+async function findConsumer(manager: JetStreamManager, name: string | undefined) {
+  if (name === undefined) return undefined;
+  try {
+    return await manager.consumers.info(eventsStream, name);
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === consumerNotFound) return undefined;
+    throw error;
+  }
+}
+
 try {
   await tail();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  process.stderr.write(explainMisuse(error, usage));
   process.exitCode = 1;
 }

@@ -2,11 +2,13 @@
 // Prints an access token for the local stack and nothing else, so that a shell can take it into a variable.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { allScopes } from '@integration-sync/contracts';
 import { issueAccessToken, parseTtl } from './access-token.ts';
+import { explainMisuse } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 
 const usage = `Usage: npm run --silent token -- [--integration acme] [--scope "integration:suppliers:write …"] [--ttl 15m]
-All scopes unless --scope is given, one hour unless --ttl is.
+All scopes unless --scope is given, one hour unless --ttl is; a ttl without a unit is in seconds.
 `;
 
 interface Signing {
@@ -32,6 +34,14 @@ function readSigning(): Signing {
   return { secret: facts.authSecret, issuer: facts.authIssuer, audience: facts.authAudience };
 }
 
+/** A token with a scope that there is not would be good for nothing, and nobody would say so. */
+function checkScopes(scope = ''): void {
+  const known: readonly string[] = allScopes;
+  const unknown = scope.split(' ').filter((word) => word !== '' && !known.includes(word));
+  if (unknown.length > 0)
+    throw new RangeError(`--scope: there is no ${unknown.join(', ')}; there are ${known.join(', ')}`);
+}
+
 function printToken(): void {
   const { values } = parseArgs({
     options: {
@@ -45,6 +55,7 @@ function printToken(): void {
     process.stdout.write(usage);
     return;
   }
+  checkScopes(values.scope);
   const { secret, issuer, audience } = readSigning();
   const token = issueAccessToken({
     secret,
@@ -60,6 +71,6 @@ function printToken(): void {
 try {
   printToken();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  process.stderr.write(explainMisuse(error, usage));
   process.exitCode = 1;
 }

@@ -3,7 +3,7 @@
 //   ENGINES=…        that one alone, even where an address is set
 //   an address set   that one alone: whoever names a database does not want another
 //   else             what made this folder's data, what served last, then docker, path, download, build
-import { sources, type EngineName, type Source } from './engine.ts';
+import { NoEngine, sources, type EngineName, type Source } from './engine.ts';
 
 export type Forced = Exclude<Source, 'environment'>;
 
@@ -44,7 +44,7 @@ export function parseForced(text: string | undefined): Forced | undefined {
   if (text === undefined || text === '') return undefined;
   const forced = forcible.find((source) => source === text);
   if (forced === undefined)
-    throw new TypeError(`ENGINES: expected one of ${forcible.join(', ')}, got "${text}"`);
+    throw new NoEngine(`ENGINES: expected one of ${forcible.join(', ')}, got "${text}"`);
   return forced;
 }
 

@@ -1,2 +1,19 @@
+// What the commands of this folder tell the person who runs them.
+
 /** What an error says, whatever was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A whole number that an option takes. */
+export function readCount(option: string, text: string, [least, most]: readonly [number, number]): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= least && count <= most) return count;
+  throw new RangeError(`${option} takes a number from ${least} to ${most}, not "${text}"`);
+}
+
+/** Followed by how the command is called, where that is what was wrong. */
+export function explainMisuse(error: unknown, usage: string): string {
+  const isMisuse =
+    error instanceof RangeError ||
+    (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'));
+  return isMisuse ? `${messageOf(error)}\n${usage}` : `${messageOf(error)}\n`;
+}

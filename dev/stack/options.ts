@@ -1,5 +1,6 @@
 // What `npm start` can be told after its `--`.
 import { parseArgs } from 'node:util';
+import { messageOf, readCount } from '../process/words.ts';
 import { StartFailure } from './failure.ts';
 import { replicatedServices, type Replicas } from './services.ts';
 
@@ -53,7 +54,9 @@ function parse(args: readonly string[]) {
 }
 
 function parseCount(service: string, text: string): number {
-  const count = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (count >= 1 && count <= replicasMax) return count;
-  throw new StartFailure(`--${service} takes a number from 1 to ${replicasMax}, not "${text}".\n\n${usage}`);
+  try {
+    return readCount(`--${service}`, text, [1, replicasMax]);
+  } catch (error) {
+    throw new StartFailure(`${messageOf(error)}.\n\n${usage}`);
+  }
 }

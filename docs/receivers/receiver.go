@@ -38,8 +38,13 @@ func isGenuine(key []byte, id, timestamp, signatures string, body []byte) bool {
 
 func main() {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("WEBHOOK_SECRET"), "whsec_"))
-	if err != nil {
-		log.Fatal(err)
+	// With an empty key anybody could sign.
+	if err != nil || len(key) < 24 {
+		log.Fatal("WEBHOOK_SECRET: expected whsec_… as the registration returned it")
+	}
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = "9000"
 	}
 	var seen sync.Map
 	http.HandleFunc("/", func(answer http.ResponseWriter, request *http.Request) {
@@ -57,5 +62,6 @@ func main() {
 			fmt.Println(string(body))
 		}
 	})
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	fmt.Println("listening on http://127.0.0.1:" + port + "/")
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+port, nil))
 }

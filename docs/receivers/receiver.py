@@ -7,7 +7,11 @@ import os
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
+KEY = base64.b64decode(os.environ.get("WEBHOOK_SECRET", "").removeprefix("whsec_"))
+# With an empty key anybody could sign.
+if len(KEY) < 24:
+    raise SystemExit("WEBHOOK_SECRET: expected whsec_… as the registration returned it")
+PORT = int(os.environ.get("PORT", 9000))
 
 
 def is_genuine(event_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
@@ -15,9 +19,9 @@ def is_genuine(event_id: str, timestamp: str, signatures: str, body: bytes) -> b
     if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
         return False
     signed = f"{event_id}.{timestamp}.".encode() + body
-    expected = base64.b64encode(hmac.new(KEY, signed, hashlib.sha256).digest()).decode()
+    expected = b"v1," + base64.b64encode(hmac.new(KEY, signed, hashlib.sha256).digest())
     # There are two while a secret is being rotated; one that fits is enough.
-    return any(hmac.compare_digest(one, f"v1,{expected}") for one in signatures.split(" "))
+    return any(hmac.compare_digest(one.encode(), expected) for one in signatures.split(" "))
 
 
 seen = set()
@@ -41,4 +45,6 @@ class Receiver(BaseHTTPRequestHandler):
         pass
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 9000))), Receiver).serve_forever()
+server = ThreadingHTTPServer(("127.0.0.1", PORT), Receiver)
+print(f"listening on http://127.0.0.1:{PORT}/", flush=True)
+server.serve_forever()

@@ -1,9 +1,12 @@
-// WEBHOOK_SECRET=whsec_… PORT=9000 node receiver.ts
+// WEBHOOK_SECRET=whsec_… PORT=9000 node receiver.ts (Node 22.18 or newer)
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 
 const secret = process.env['WEBHOOK_SECRET'] ?? '';
 const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+// With an empty key anybody could sign.
+if (key.length < 24) throw new Error('WEBHOOK_SECRET: expected whsec_… as the registration returned it');
+const port = Number(process.env['PORT'] ?? 9000);
 
 /** Over the bytes as they came: JSON that was parsed and written again has another signature. */
 function isGenuine(id: string, timestamp: string, signatures: string, body: Buffer): boolean {
@@ -39,4 +42,4 @@ createServer((request, response) => {
     seen.add(id);
     process.stdout.write(`${body.toString()}\n`);
   });
-}).listen(Number(process.env['PORT'] ?? 9000), '127.0.0.1');
+}).listen(port, '127.0.0.1', () => process.stdout.write(`listening on http://127.0.0.1:${port}/\n`));

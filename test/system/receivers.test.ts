@@ -105,9 +105,19 @@ for (const { language, needs, prepare } of languages) {
       await acme.post('/suppliers', { suppliers: [{ externalId: 'S-2', name: 'Two' }] });
       const [latest] = await eventually(outcomes, (all) => all.length >= 2);
       expect(latest).toBe('failed 400');
-      expect(stranger.printed()).toBe('');
+      expect(stranger.printed()).not.toContain('S-2');
     },
   );
+
+  it.runIf(isThere(needs))(`does not start in ${language} with a secret that anybody could guess`, () => {
+    const [program = '', ...options] = prepare();
+    for (const secret of ['', 'whsec_', 'whsec_dG9vIHNob3J0']) {
+      const environment = { ...process.env, PORT: '0', WEBHOOK_SECRET: secret };
+      const { status, stderr } = spawnSync(program, options, { env: environment, timeout: 20_000 });
+      expect(status).toBe(1);
+      expect(stderr.toString()).toContain('WEBHOOK_SECRET: expected whsec_');
+    }
+  });
 }
 
 it('is received by npm run receive, verified by the official library and retried', async () => {

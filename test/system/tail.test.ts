@@ -46,11 +46,27 @@ it('prints the events of one integration as they happen, and goes on where a dur
   expect(await first.stop()).toBe(0);
 
   await push('two');
-  const second = await startTail(...options);
+  // Where it began and what it reads is remembered by its name.
+  const second = await startTail('--durable', `reader-${acme.integration}`);
   await expect.poll(() => second.lines.length, { timeout: 5_000 }).toBe(2);
   expect(second.lines.map((line) => line.split(' ')[0])).toEqual([
     `events.${acme.integration}.supplier.updated`,
     `events.${acme.integration}.sync.completed`,
   ]);
   expect(await second.stop()).toBe(0);
+});
+
+it('says so when a durable reader of that name reads something else', async () => {
+  const { integration } = openClient(stack);
+  const durable = ['--durable', `taken-${integration}`];
+  const first = await startTail('--integration', integration, ...durable);
+  expect(await first.stop()).toBe(0);
+  const child = spawn(process.execPath, [resolve('dev/tail.ts'), '--integration', 'another', ...durable], {
+    env: { ...process.env, NATS_URL: stack.nats },
+  });
+  const [said] = (await once(child.stderr, 'data')) as [Buffer];
+  expect(said.toString()).toBe(
+    `taken-${integration} is there already and reads events.${integration}.>: take another name, or leave out --integration.\n`,
+  );
+  expect((await once(child, 'exit'))[0]).toBe(1);
 });

@@ -7,6 +7,7 @@
 //   special-purpose blocks           taken, with https on port 443
 //   anything else                    refused
 import { isIP } from 'node:net';
+import { ConfigError } from '@integration-sync/runtime/config';
 import ipaddr from 'ipaddr.js';
 
 export type AddressVerdict = { kind: 'public' } | { kind: 'allowed' } | { kind: 'refused'; reason: string };
@@ -59,15 +60,20 @@ function judgeIPv6(address: ipaddr.IPv6): AddressVerdict {
   return { kind: 'public' };
 }
 
-/** CIDRs separated by commas; a bare address stands for itself. Throws where one is neither. */
+/** CIDRs separated by commas; a bare address stands for itself. */
 export function parseAllowList(text: string): AllowList {
   return text
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
-    .map((entry) =>
-      ipaddr.parseCIDR(entry.includes('/') ? entry : `${entry}/${entry.includes(':') ? 128 : 32}`),
-    );
+    .map((entry) => {
+      const [address = '', bits = address.includes(':') ? 128 : 32] = entry.split('/', 2);
+      const cidr = `${address}/${bits}`;
+      if (isIP(address) !== 0 && ipaddr.isValidCIDR(cidr)) return ipaddr.parseCIDR(cidr);
+      throw new ConfigError([
+        `WEBHOOK_EGRESS_ALLOW: expected CIDRs separated by commas, such as 10.0.0.0/8,127.0.0.1/32, got ${JSON.stringify(entry)}`,
+      ]);
+    });
 }
 
 const isIn = (address: Address, list: AllowList): boolean =>

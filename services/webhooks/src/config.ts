@@ -24,7 +24,7 @@ export const WebhooksConfig = Type.Object({
   WEBHOOK_EGRESS_PROXY: Type.Optional(
     Type.String({
       description: 'HTTP proxy through which deliveries leave (by CONNECT, to the checked address).',
-      pattern: '^https?://\\S+$',
+      pattern: '^http://\\S+$',
       expected: 'an address such as http://proxy.internal:3128',
     }),
   ),

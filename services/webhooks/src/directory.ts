@@ -58,7 +58,7 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
       open: endpoint.open,
       key: signingKeyOf(vault.open(secret, _id)),
       previousKey:
-        previousSecret === null
+        previousSecret === null || previousSecret.expiresAt.getTime() <= Date.now()
           ? undefined
           : {
               key: signingKeyOf(vault.open(previousSecret.sealed, _id)),

@@ -14,6 +14,10 @@ export interface Endpoints {
   /** Of this integration only. */
   findOf(integration: string, id: string): Promise<Endpoint | null>;
   findAll(ids: readonly string[]): Promise<Endpoint[]>;
+  /** One whose secret is sealed with this key. */
+  findSealedWith(keyId: string): Promise<Endpoint | null>;
+  /** One whose secret is sealed with none of these keys. */
+  findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
   subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
   /** Applies the change if the endpoint is still as it was read; null if it is not. */
   change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
@@ -47,6 +51,9 @@ export async function openEndpoints(store: Store): Promise<Endpoints> {
   return { ...managing(collection), ...recording(collection), ...keeping(collection) };
 }
 
+/** Ids of keys are made of letters, digits, `_` and `-`. */
+const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
+
 const managing = (collection: Collection<Endpoint>) => ({
   async insert(endpoint: Endpoint) {
     await collection.insertOne(endpoint);
@@ -62,6 +69,9 @@ const managing = (collection: Collection<Endpoint>) => ({
   find: (id: string) => collection.findOne({ _id: id }),
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
   findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
+  findSealedWith: (keyId: string) => collection.findOne({ secret: sealedWith([keyId]) }),
+  findSealedWithout: (keyIds: readonly string[]) =>
+    collection.findOne({ secret: { $not: sealedWith(keyIds) } }),
   async subscribersOf(integrations: readonly string[]) {
     const found = collection
       .find({ integration: { $in: [...integrations] } })

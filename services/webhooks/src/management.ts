@@ -84,9 +84,7 @@ function registering({
   return async ({ body, integration }) => {
     const { url, events } = read(body);
     await checkUrl(guard, url);
-    if ((await endpoints.count(integration)) >= endpointsMax) {
-      throw new Failure('conflict', `An integration may have ${endpointsMax} webhooks; delete one first.`);
-    }
+    if ((await endpoints.count(integration)) >= endpointsMax) throw tooMany(endpointsMax);
     const id = `wh_${randomBytes(16).toString('hex')}`;
     const secret = makeSecret();
     const { lastSequence } = await bus.streamFacts(eventsStream);
@@ -99,6 +97,11 @@ function registering({
       eventsAfter: lastSequence,
     });
     await endpoints.insert(endpoint);
+    // Others may have registered at the same moment; then none of the last ones may stay, but never one too many.
+    if ((await endpoints.count(integration)) > endpointsMax) {
+      await endpoints.remove(integration, id);
+      throw tooMany(endpointsMax);
+    }
     await subscribers.changed(integration);
     return {
       ...json(registeredWebhookOf(endpoint, secret), 201),
@@ -106,6 +109,9 @@ function registering({
     };
   };
 }
+
+const tooMany = (max: number): Failure =>
+  new Failure('conflict', `An integration may have ${max} webhooks; delete one first.`);
 
 async function checkUrl(guard: Guard, url: string): Promise<void> {
   try {

@@ -41,13 +41,15 @@ export function describeBreak(error: unknown): string {
   if (!(error instanceof Error)) return 'the connection failed';
   if (error.name === 'TargetRefused') return `refused: ${error.message}`;
   const code = codeOf(error);
+  // The HTTP client's own words for it.
+  if (error.message === 'bad response') return 'the answer began with 100 Continue, which nobody asked for';
   const words = breaks.get(code);
   if (words !== undefined) return words;
   if (code.startsWith('ERR_TLS') || code.startsWith('CERT_') || code.includes('CERT')) {
     return `TLS: the certificate is not valid (${code})`;
   }
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') return `TLS: no secure connection (${code})`;
-  if (error.name === 'HTTPParserError') return 'the answer is not HTTP';
+  if (error.name === 'HTTPParserError' || code === 'ERR_ASSERTION') return 'the answer is not HTTP';
   return code === '' ? 'the connection failed' : `the connection failed (${code})`;
 }
 

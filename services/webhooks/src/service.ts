@@ -14,6 +14,7 @@ import { openConnections } from './connections.ts';
 import { deliveriesHandlers } from './deliveries.ts';
 import { startDispatch, type Dispatch } from './dispatch.ts';
 import { openEndpoints, type Endpoints } from './endpoints.ts';
+import { checkKeys } from './keycheck.ts';
 import { openGuard, type Guard } from './guard.ts';
 import { managementHandlers } from './management.ts';
 import { replayHandlers } from './replay.ts';
@@ -53,6 +54,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const ensure = () => ensureStreams(bus, config.STREAM_REPLICAS);
   await ensure();
   const endpoints = await openEndpoints(store);
+  await checkKeys(vault, endpoints);
   const subscribers = openSubscribers(store, endpoints);
 
   const { connector, ca } = deps;

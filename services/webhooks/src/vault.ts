@@ -5,6 +5,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ConfigError } from '@integration-sync/runtime/config';
 
 export interface Vault {
+  readonly keyIds: readonly string[];
   seal(secret: string, endpointId: string): string;
   open(sealed: string, endpointId: string): string;
 }
@@ -22,6 +23,7 @@ export function openVault(keys: string): Vault {
   const [currentId, currentKey] = first;
 
   return {
+    keyIds: [...byId.keys()],
     seal(secret, endpointId) {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv(algorithm, currentKey, iv).setAAD(Buffer.from(endpointId));

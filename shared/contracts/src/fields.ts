@@ -90,13 +90,17 @@ export const optionalDate = (description: string) =>
     'x-expected': 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset',
   });
 
+/** Records are read by the hundred, so none may be huge. */
+const textsMax = 100;
+
 export const optionalTexts = (description: string) =>
   Type.Optional(
     Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
+      maxItems: textsMax,
       items: { type: 'string', maxLength: 500, pattern: without(nul) },
       description,
-      'x-expected': 'an array of strings of at most 500 characters each, without NUL or lone surrogates',
+      'x-expected': `an array of at most ${textsMax} strings of at most 500 characters each, without NUL or lone surrogates`,
     }),
   );
 

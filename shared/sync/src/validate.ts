@@ -78,8 +78,9 @@ const isBlank = (value: unknown): boolean =>
 /** The one code that people take for a country's and that is not. */
 const isUk = (value: unknown): boolean => typeof value === 'string' && value.toUpperCase() === 'UK';
 
-/** Of an array, the element that is wrong. */
+/** Of an array, the element that is wrong, or how many there are. */
 function came(value: unknown, error: ErrorObject | undefined): string {
+  if (error?.keyword === 'maxItems' && Array.isArray(value)) return `an array of ${value.length}`;
   const index = Number(error?.instancePath.split('/')[1] ?? Number.NaN);
   return Array.isArray(value) && index < value.length
     ? `${describe(value[index])} at index ${index}`

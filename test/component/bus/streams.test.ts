@@ -54,6 +54,12 @@ it('makes a stream, leaves it be, and changes what the code changed', async () =
   expect(await bus.streamFacts('MADE')).toEqual({ messages: 2, firstSequence: 1, lastSequence: 2 });
 });
 
+it('names the setting where a single server is asked for copies', async () => {
+  await expect(bus.ensureStream({ ...spec('COPIES'), replicas: 3 })).rejects.toThrow(
+    'STREAM_REPLICAS: expected 1, as this NATS is a single server (stream COPIES)',
+  );
+});
+
 it('says so when a stream cannot become what the code says', async () => {
   await bus.ensureStream(spec('FIXED'));
   await expect(bus.ensureStream({ ...spec('FIXED'), retention: 'workqueue' })).rejects.toThrow(

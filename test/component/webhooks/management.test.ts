@@ -126,6 +126,27 @@ describe('registering', () => {
   });
 });
 
+describe('registering at the same moment', () => {
+  it('takes no more than are allowed', async () => {
+    const another = house.newClient();
+    for (let n = 0; n < 110; n += 1) await another.register(url);
+    const codes = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        another.ask('register', { body: registration }).then(
+          () => 'taken',
+          (error: unknown) => (error instanceof Failure ? error.code : String(error)),
+        ),
+      ),
+    );
+    const taken = codes.filter((code) => code === 'taken').length;
+    expect(taken).toBeLessThanOrEqual(10);
+    expect(codes.filter((code) => code === 'conflict')).toHaveLength(30 - taken);
+    expect((await another.ask('list')).body.total).toBe(110 + taken);
+    for (let n = taken; n < 10; n += 1) await another.register(url);
+    expect((await refusal(another.ask('register', { body: registration }))).code).toBe('conflict');
+  });
+});
+
 describe('reading', () => {
   it('shows everything but the secret', async () => {
     const { secret: _secret, ...registered } = await client.register(url);

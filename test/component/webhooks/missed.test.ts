@@ -163,6 +163,25 @@ describe.concurrent('a replay', { timeout: 60_000 }, () => {
     expect(await replay({ since: at(9), events: ['product.created'] })).toEqual([]);
   });
 
+  it.each(['0000-01-01', '0001-01-01', '1601-01-01', '1969-12-31T23:59:59Z'])(
+    'sends everything since %s, though the stream knows no such time',
+    async (since) => {
+      await using receiver = await openReceiver();
+      const client = house.newClient();
+      const { id } = await client.register(receiver.url);
+      await client.announce(2);
+      await receiver.received(2);
+      expect((await client.ask('replay', { id, body: { since } })).body.queued).toBe(2);
+    },
+  );
+
+  it.each(['2262-04-12', '9999-12-31T23:59:59-23:59'])('sends nothing since %s', async (since) => {
+    const client = house.newClient();
+    const { id } = await client.register('http://127.0.0.1:9/');
+    await client.announce(2);
+    expect((await client.ask('replay', { id, body: { since } })).body.queued).toBe(0);
+  });
+
   it.each([
     [{}, /since is required/],
     [{ since: 'yesterday' }, /since: expected a day/],

@@ -181,7 +181,8 @@ describe('a wrong value', () => {
   const hsCode = '2 to 12 digits, which dots, spaces and hyphens may separate';
   const date = 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset';
   const amount = 'a finite number of 0 or more';
-  const texts = 'an array of strings of at most 500 characters each, without NUL or lone surrogates';
+  const texts =
+    'an array of at most 100 strings of at most 500 characters each, without NUL or lone surrogates';
 
   it.each([
     ['supplier', 'country', 'UK', `${country}, got "UK" (use "GB")`],
@@ -211,6 +212,7 @@ describe('a wrong value', () => {
     ['supplier', 'certifications', '', `${texts}, got ""`],
     ['supplier', 'certifications', ['FSC', 5, 6], `${texts}, got 5 at index 1`],
     ['supplier', 'certifications', [null], `${texts}, got null at index 0`],
+    ['supplier', 'certifications', Array.from({ length: 101 }, () => 'FSC'), `${texts}, got an array of 101`],
     ['supplier', 'certifications', { 0: 'FSC' }, `${texts}, got an object`],
     ['supplier', 'isEuOrigin', 'true', 'true or false, got "true"'],
     ['supplier', 'isEuOrigin', '', 'true or false, got ""'],

@@ -118,6 +118,16 @@ test('there are at least sixty of them', () => {
   expect(new Set(refused).size).toBeGreaterThanOrEqual(60);
 });
 
+it.each(['10.0.0.0/99', '10.0.0', 'fe80::/129', '::1,'.repeat(2) + 'here'])(
+  'the allow-list names what is wrong in %j',
+  (text) => {
+    const wrong = text.split(',').at(-1);
+    expect(() => parseAllowList(text)).toThrow(
+      `WEBHOOK_EGRESS_ALLOW: expected CIDRs separated by commas, such as 10.0.0.0/8,127.0.0.1/32, got "${wrong}"`,
+    );
+  },
+);
+
 describe('a delivery is connected', () => {
   it.each([
     ['https://public.example/hook', '93.184.216.34:443'],

@@ -32,6 +32,7 @@ describe('no answer', () => {
   it.each([
     [new DeadlinePassed(), 'timeout: no complete answer within 10 s'],
     [withCode('ECONNREFUSED'), 'connection refused'],
+    [withCode('ERR_ASSERTION'), 'the answer is not HTTP'],
     [withCode('ECONNRESET'), 'the connection was closed before the answer was complete'],
     [withCode('CERT_HAS_EXPIRED'), 'TLS: the certificate is not valid (CERT_HAS_EXPIRED)'],
     [

@@ -40,7 +40,9 @@ export async function* readStream(
   options: ReadOptions,
 ): AsyncGenerator<StoredMessage> {
   let from: DirectBatchOptions =
-    'time' in options.from ? { start_time: options.from.time } : { seq: Math.max(options.from.sequence, 1) };
+    'time' in options.from
+      ? { start_time: storable(options.from.time) }
+      : { seq: Math.max(options.from.sequence, 1) };
   for (let left = options.max ?? Infinity; left > 0;) {
     const batch = Math.min(chunkMessages, left);
     const chunk = await readChunk(connection, stream, { ...from, batch, next_by_subj: options.subject });
@@ -51,6 +53,10 @@ export async function* readStream(
     from = { seq: last.sequence + 1 };
   }
 }
+
+/** Times further away overflow in the server; nothing was stored that early, and nothing will be that late. */
+const storable = (time: Date): Date => new Date(Math.min(Math.max(time.getTime(), 0), latestMs));
+const latestMs = Date.UTC(2200);
 
 async function readChunk(
   connection: Connection,

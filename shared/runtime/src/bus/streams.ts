@@ -12,6 +12,7 @@ import {
   type ConsumerConfig,
   type StreamConfig,
 } from '@nats-io/jetstream';
+import { ConfigError } from '../config/index.ts';
 import type { Connection } from './connection.ts';
 
 export interface StreamSpec {
@@ -40,7 +41,12 @@ export interface ConsumerSpec {
 const patienceMs = 500;
 const linesEveryTries = 10;
 const nanos = (ms: number): number => ms * 1_000_000;
-const codes = { streamNotFound: 10_059, consumerNotFound: 10_014, streamNameInUse: 10_058 };
+const codes = {
+  streamNotFound: 10_059,
+  consumerNotFound: 10_014,
+  streamNameInUse: 10_058,
+  replicasUnsupported: 10_074,
+};
 
 export async function ensureStream(connection: Connection, spec: StreamSpec): Promise<void> {
   const wanted = streamConfig(spec);
@@ -141,6 +147,9 @@ async function patiently(connection: Connection, what: string, work: () => Promi
       return;
     } catch (error) {
       // 503 passes; what is refused with anything else is refused for good.
+      if (error instanceof JetStreamApiError && error.code === codes.replicasUnsupported) {
+        throw new ConfigError([`STREAM_REPLICAS: expected 1, as this NATS is a single server (${what})`]);
+      }
       if (error instanceof JetStreamApiError && error.status !== 503) {
         throw new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error });
       }

@@ -1,0 +1,63 @@
+// The keys that signing secrets are stored under: what a replica does whose configuration has others than the
+// database, at its start rather than at every delivery.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openReceiver, type Receiver } from '../../support/receiver.ts';
+import { openHouse, secretKey, type House } from '../../support/webhooks.ts';
+
+let house: House;
+let receiver: Receiver;
+beforeEach(async () => {
+  house = await openHouse();
+  receiver = await openReceiver();
+});
+afterEach(async () => {
+  await receiver[Symbol.asyncDispose]();
+  await house[Symbol.asyncDispose]();
+});
+
+const keyOf = (id: string, fill: number): string => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
+const startWith = (...keys: string[]) => house.start({}, { WEBHOOK_SECRET_KEY: keys.join(',') });
+
+test('a key of the right name and with other bytes stops the start', async () => {
+  await using _ = await house.start();
+  await house.newClient().register(receiver.url);
+  await expect(startWith(keyOf('first', 8))).rejects.toThrow(
+    'WEBHOOK_SECRET_KEY: expected the key "first" that the stored secrets are sealed with, got another',
+  );
+});
+
+test('a key that is missing stops the start, and is named', async () => {
+  await using _ = await house.start();
+  await house.newClient().register(receiver.url);
+  await expect(startWith(keyOf('second', 8), keyOf('third', 9))).rejects.toThrow(
+    'WEBHOOK_SECRET_KEY: expected the key "first" as well, with which stored secrets are sealed, got second, third',
+  );
+});
+
+test('a new key before the old one starts, and what the old one sealed is delivered', async () => {
+  const client = house.newClient();
+  {
+    await using _ = await house.start();
+    await client.register(receiver.url);
+  }
+  await using _ = await startWith(keyOf('second', 8), secretKey);
+  await client.announce();
+  expect(await receiver.received(1)).toHaveLength(1);
+});
+
+test('the old key may go once every secret was rotated and the grace period is over', async () => {
+  const client = house.newClient();
+  let id = '';
+  {
+    await using _ = await house.start();
+    ({ id } = await client.register(receiver.url));
+  }
+  {
+    await using _ = await startWith(keyOf('second', 8), secretKey);
+    await client.ask('rotate', { id, body: { gracePeriodSeconds: 1 } });
+  }
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await using _ = await startWith(keyOf('second', 8));
+  await client.announce();
+  expect(await receiver.received(1)).toHaveLength(1);
+});
