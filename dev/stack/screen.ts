@@ -1,5 +1,6 @@
 // The few lines that stay on the terminal while the stack runs. What they say can be pasted.
 import { relative } from 'node:path';
+import { basePath } from '@integration-sync/contracts';
 import type { Stack } from './index.ts';
 
 export function welcome(stack: Stack): string {
@@ -21,7 +22,8 @@ A token for the integration "acme" with every scope, good for an hour
 (another one: npm run --silent token -- --integration acme), and a first push:
 
 TOKEN=${token}
-curl -s ${gateway}/api/v1/integration/suppliers -H "Authorization: Bearer $TOKEN" \\
+API=${gateway}${basePath}
+curl -s $API/suppliers -H "Authorization: Bearer $TOKEN" \\
   -H 'Content-Type: application/json' \\
   -d '{"suppliers":[{"externalId":"SUP-001","name":"Nordic Timber AB","country":"SE"}]}'
 `;

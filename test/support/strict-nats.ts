@@ -1,12 +1,19 @@
-// A NATS that lets nobody publish to one subject and answers "ok" on every other. The engines of this project have
-// no permissions to refuse by, so that it says the few words of the protocol itself.
+// A NATS that lets nobody publish to one subject, answers "ok" on every other, and turns away whom it is told to. The
+// engines of this project have no accounts to refuse by, so that it says the few words of the protocol itself.
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
 const info = { server_id: 'strict', version: '2.12.0', proto: 1, headers: true, max_payload: 1_048_576 };
 
-export async function startStrictNats(refused: string): Promise<AsyncDisposable & { url: string }> {
+export interface StrictNats extends AsyncDisposable {
+  readonly url: string;
+  /** Drops every connection, and refuses so many of those that come next. */
+  turnAway(times: number): void;
+}
+
+export async function startStrictNats(refused = ''): Promise<StrictNats> {
   const sockets = new Set<Socket>();
+  let turningAway = 0;
   const server = createServer((socket) => {
     sockets.add(socket);
     let inbox = '';
@@ -14,6 +21,11 @@ export async function startStrictNats(refused: string): Promise<AsyncDisposable 
     socket.on('data', (chunk) => {
       for (const line of chunk.toString().split('\r\n')) {
         const [verb, subject = '', argument] = line.split(' ');
+        if (verb === 'CONNECT' && turningAway > 0) {
+          turningAway -= 1;
+          socket.end("-ERR 'Authorization Violation'\r\n");
+          return;
+        }
         if (verb === 'PING') socket.write('PONG\r\n');
         if (verb === 'SUB') inbox = argument ?? '';
         if (verb !== 'HPUB') continue;
@@ -28,6 +40,10 @@ export async function startStrictNats(refused: string): Promise<AsyncDisposable 
   if (address === null || typeof address === 'string') throw new TypeError('a port was asked for');
   return {
     url: `nats://127.0.0.1:${address.port}`,
+    turnAway(times) {
+      turningAway = times;
+      for (const socket of sockets) socket.destroy();
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -41,10 +41,13 @@ async function findFault(service: ServiceName, upstream: Upstream): Promise<Fail
     return undefined;
   } catch (error) {
     // A service that is there itself names what it misses; nothing else of an error is shown.
-    const detail = error instanceof Failure ? error.detail : 'It cannot be asked.';
+    const detail = error instanceof Failure ? faultOf(error) : 'It cannot be asked.';
     return { pointer: service, detail };
   }
 }
+
+const faultOf = ({ code, detail }: Failure): string =>
+  code === 'timeout' ? `It does not answer within ${answerWithinMs / 1_000} s.` : detail;
 
 function notReady(errors: FailureEntry[]): Failure {
   const away = errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join(' ');

@@ -2,7 +2,7 @@
 // else: what a token says about keys (`jku`, `jwk`, `x5u`) is never looked at, only its `kid` and `alg`.
 //
 // A set is kept for five minutes. An unknown `kid` fetches it again, for keys are rotated, but at most twice
-// a second, so that nobody can make us flood the issuer with invented ones: who comes in between waits.
+// a second, whether that succeeds or not, so that nobody can make us flood the issuer: who comes in between waits.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -37,12 +37,15 @@ export function openKeySet(url: string): FindKey {
     cooldownDuration: Infinity,
   });
   const pems = new WeakMap<CryptoKey, string>();
-  let fetchedAtMs = -Infinity;
+  let triedAtMs = -Infinity;
+  let fetching: Promise<void> | undefined;
 
-  const fetchKeys = async (): Promise<void> => {
+  const fetchOnce = async (): Promise<void> => {
+    const waitMs = triedAtMs + refetchEveryMs - performance.now();
+    if (waitMs > 0) await wait(waitMs);
+    triedAtMs = performance.now();
     try {
       await keySet.reload();
-      fetchedAtMs = performance.now();
     } catch (cause) {
       throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
         retryAfterSeconds: 5,
@@ -50,6 +53,11 @@ export function openKeySet(url: string): FindKey {
       });
     }
   };
+  /** Whoever needs the keys at the same time waits for the same answer. */
+  const fetchKeys = (): Promise<void> =>
+    (fetching ??= fetchOnce().finally(() => {
+      fetching = undefined;
+    }));
 
   const select = async (alg: string, kid: string | undefined): Promise<string> => {
     const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
@@ -69,11 +77,7 @@ export function openKeySet(url: string): FindKey {
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw unusable(error);
     }
-    const seenAtMs = fetchedAtMs;
-    const waitMs = seenAtMs + refetchEveryMs - performance.now();
-    if (waitMs > 0) await wait(waitMs);
-    // Unless somebody else has fetched while this one waited.
-    if (fetchedAtMs === seenAtMs) await fetchKeys();
+    await fetchKeys();
     return select(alg, kid).catch((error: unknown) => {
       throw unusable(error);
     });

@@ -75,6 +75,8 @@ const managing = (collection: Collection<Endpoint>) => ({
   async subscribersOf(integrations: readonly string[]) {
     const found = collection
       .find({ integration: { $in: [...integrations] } })
+      // In the same order each time, so that what is fanned out again makes the same parcels.
+      .sort({ _id: 1 })
       .project<VersionedSubscriber & { integration: string }>({
         integration: 1,
         events: 1,
@@ -135,7 +137,7 @@ const recording = (collection: Collection<Endpoint>) => ({
   countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
 });
 
-/** Three fields tell whether anything has happened to an endpoint since it was read. */
+/** These tell whether anything has happened to an endpoint since it was read. */
 const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
   _id,
   version,

@@ -3,8 +3,8 @@
 //
 //   stream      subject                    a message                              its id
 //   ──────────  ─────────────────────────  ─────────────────────────────────────  ─────────────────────────────────
-//   DELIVERIES  deliveries.<integration>   a parcel: some events, each for each   made of its events, endpoints and
-//                                          of some endpoints, 64 deliveries       sending
+//   DELIVERIES  deliveries.<integration>   a parcel: some events, each for each   a hash of its events, endpoints
+//                                          of some endpoints, 64 deliveries       and sending
 //   HELD        held.<endpoint>.<epoch>    one event for one endpoint             <event>.<endpoint>.<sending>
 //                                                                                 .<attempts>.<due>
 //   ATTEMPTS    attempts.<endpoint>        up to 16 entries of the log            any
@@ -13,6 +13,7 @@
 // goes to an endpoint, and a replay's own id after that. No part holds a dot: ids of events and endpoints do not.
 // Parcels are what makes a burst cheap, be it of events or of endpoints: storing a message, taking it and removing
 // it costs more than a delivery does.
+import { hash } from 'node:crypto';
 
 export interface Delivery {
   endpointId: string;
@@ -93,13 +94,19 @@ function packParcel({ integration, sending, to, events }: Consignment): Message 
     to.map(({ endpointId, epoch, version }) => [endpointId, epoch, version]),
     events.map(({ eventId, body }) => [eventId, body.length]),
   ];
-  const ends = [events[0]?.eventId, events.at(-1)?.eventId, to[0]?.endpointId, to.at(-1)?.endpointId];
   return {
     subject: deliveriesSubject(integration),
-    id: [...ends, events.length, to.length, sending].join('.'),
+    id: idOf(sending, to, events),
     body: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...events.map(({ body }) => body)]),
   };
 }
+
+/** The endpoints as they are otherwise, changed since or not, make no other parcel. */
+const idOf = (sending: string, to: readonly Addressee[], events: readonly Occurrence[]): string =>
+  hash(
+    'sha256',
+    JSON.stringify([sending, to.map(({ endpointId }) => endpointId), events.map(({ eventId }) => eventId)]),
+  );
 
 /** What a message of DELIVERIES brings, those of one endpoint together; nothing, if it is none of ours. */
 export function unpackParcel({ body }: Pick<Message, 'body'>): Delivery[] {

@@ -78,12 +78,14 @@ export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOpti
         for (const inHand of batch) inHand.giveBack(retryMs);
       }
     }
+    // In the same breath as the last look, or what comes in between would wait for the next.
+    working = undefined;
   };
 
   return {
     take(message) {
       waiting.push(hands.take(message));
-      working ??= work().finally(() => (working = undefined));
+      working ??= work();
     },
     async settled() {
       // What is under way takes along what came meanwhile.

@@ -92,7 +92,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
       // Whoever held something for it up to here found a keeper and left it to him.
       if (isDone && !keeper.changed && !keeper.more) break;
     }
-    keepers.delete(id);
+    if (keepers.get(id) === keeper) keepers.delete(id);
   };
 
   /** True when it is no longer this replica's to look after. */
@@ -217,7 +217,8 @@ export function openKeepers(options: KeepersOptions): Keepers {
       for (const { _id, keeper } of await endpoints.orphans(alive)) {
         if (!isClosed() && (await endpoints.takeOver(_id, keeper, roll.replica))) {
           log.info({ endpoint: _id, from: keeper }, 'an endpoint is kept here now, its keeper died');
-          begin(_id);
+          // Whoever held something for it meanwhile may have found it claimed by us, and begun.
+          if (!keepers.has(_id)) begin(_id);
         }
       }
     },

@@ -12,7 +12,7 @@ export interface Gauges {
 
 export interface Numbers {
   attempt(verdict: Verdict, durationMs: number): void;
-  /** From the event's being stored to the first attempt of a delivery. */
+  /** From a parcel's being stored to its being taken. */
   deliveryLag(seconds: number): void;
   /** From the event's being stored to its deliveries' being stored. */
   fanoutLag(seconds: number): void;
@@ -39,7 +39,7 @@ export function openNumbers(registry: Registry, gauges: Gauges): Numbers {
   });
   const deliveryLag = new Histogram({
     name: 'webhook_delivery_lag_seconds',
-    help: 'Time from a delivery being queued to its first attempt.',
+    help: 'Time from a parcel of deliveries being stored to its being taken by a replica.',
     buckets: lagBuckets,
     registers,
   });

@@ -51,12 +51,14 @@ export function openShelf({ held, keepers, numbers, log }: ShelfOptions): Shelf 
         for (const { inHand } of batch) inHand.giveBack(retryMs);
       }
     }
+    // In the same breath as the last look, or what comes in between would wait for the next.
+    writing = undefined;
   };
 
   return {
     put(inHand, delivery) {
       waiting.push({ inHand, delivery });
-      writing ??= write().finally(() => (writing = undefined));
+      writing ??= write();
     },
     async settled() {
       // What is under way takes along what came meanwhile.

@@ -4,6 +4,7 @@
 // The engines, which deliveries to healthy endpoints need as well, are hardly troubled then by what becomes of
 // fifty endpoints that die together, and a thousand that do are dealt with all the same.
 
+/** Begins with the work when its turn comes, and never before it has returned. */
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface TurnLimits {

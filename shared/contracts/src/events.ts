@@ -16,7 +16,10 @@ const SyncCompleted = Type.Object({
   syncId: Type.String(),
   entityType: Type.Unsafe<(typeof entityTypes)[number]>({ type: 'string', enum: [...entityTypes] }),
   created: Type.Integer({ minimum: 0 }),
-  updated: Type.Integer({ minimum: 0 }),
+  updated: Type.Integer({
+    minimum: 0,
+    description: 'Items of records that were there already, also where nothing changed',
+  }),
   failed: Type.Integer({ minimum: 0 }),
   startedAt: Type.String({ format: 'date-time' }),
   completedAt: Type.String({ format: 'date-time' }),

@@ -29,7 +29,10 @@ export type PushError = Static<typeof PushError>;
 const answer = {
   success: Type.Boolean({ description: 'True when no item failed' }),
   created: Type.Integer({ minimum: 0 }),
-  updated: Type.Integer({ minimum: 0 }),
+  updated: Type.Integer({
+    minimum: 0,
+    description: 'Items of records that were there already, also where nothing changed',
+  }),
   errors: Type.Array(PushError),
   records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
 };

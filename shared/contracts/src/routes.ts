@@ -272,7 +272,14 @@ const ddsExample = {
   unit: 'kg',
   referenceNumber: null,
   verificationNumber: null,
-  missing: ['referenceNumber', 'verificationNumber', 'geolocation', 'operator'],
+  missing: [
+    'referenceNumber',
+    'verificationNumber',
+    'geolocation',
+    'operator',
+    'productionPeriod',
+    'riskAssessment',
+  ],
 };
 
 const otherRoutes: readonly Route[] = [

@@ -1,12 +1,12 @@
 // The names of the headers that requests and replies carry between the services.
 
-/** Of a request: who asks, under which request, until when, and what stood in the URL. */
+/** Of a request: who asks, under which request, for how long, and what stood in the URL. */
 export const requestHeaders = {
   integration: 'integration',
   requestId: 'request-id',
   traceparent: 'traceparent',
-  /** Epoch milliseconds after which nobody waits for the reply any more. */
-  deadline: 'deadline',
+  /** How long the reply is waited for. */
+  timeoutMs: 'timeout-ms',
   /** The raw query string, without its question mark. */
   query: 'query',
   /** The value of `{id}` in the path. */

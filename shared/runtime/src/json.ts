@@ -7,8 +7,15 @@ export function parseJson(bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   try {
     return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
-  } catch {
-    // The parser's own words quote the body, and differ between its releases.
-    throw new Failure('invalid_json', 'The body is not valid JSON.');
+  } catch (error) {
+    throw new Failure('invalid_json', `The body is not valid JSON${whereIn(error)}.`);
   }
+}
+
+/** Of the parser's own words only the place is passed on: the rest quotes the body. */
+function whereIn(error: unknown): string {
+  const words = error instanceof Error ? error.message : '';
+  const { line, column } = /\(line (?<line>\d+) column (?<column>\d+)\)$/.exec(words)?.groups ?? {};
+  if (line !== undefined) return ` (line ${line}, column ${column})`;
+  return /end of JSON input/.test(words) ? ': it ends too early' : '';
 }

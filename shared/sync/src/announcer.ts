@@ -1,5 +1,5 @@
-// Publishes the events of pushes that were answered, in the background and in the order of their completion. It
-// may fail, or be left behind: the journal entry stays due, and the sweeper does it again under the same ids.
+// Publishes the events of pushes that were answered, in the background: begun in the order of their completion, some
+// at a time. It may fail, or be left behind: the journal entry stays due, and the sweeper does it again under the same ids.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';

@@ -14,6 +14,10 @@ const atOnce = 4;
 export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngine>): AsyncDisposable {
   const stop = new AbortController();
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
+  const makeAgain = (): Promise<void> =>
+    engine.ensureEvents().catch((error: unknown) => {
+      engine.log.error({ err: error }, 'the event stream cannot be made again, trying again later');
+    });
   const sweepOn = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const well = await sweep(engine, kinds, stop.signal).catch((error: unknown) => {
@@ -21,7 +25,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
         return true;
       });
       // Whoever has lost the stream, as with all data of the bus, would otherwise never tell anything again.
-      if (!well) await Promise.race([engine.ensureEvents(), stopped]);
+      if (!well) await Promise.race([makeAgain(), stopped]);
       await wait(everyMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
     }
   };

@@ -5,6 +5,7 @@ import { openTestBus, text } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
 import { startNats } from '../../support/nats.ts';
+import { startStrictNats } from '../../support/strict-nats.ts';
 
 let nats: Engine;
 
@@ -100,6 +101,27 @@ it('tells everybody at once that the server is gone, and goes on by itself when 
   );
   await eventually(() => got.includes('after'), Boolean);
   expect(new Set(got)).toEqual(new Set(['before', 'after']));
+});
+
+it('goes on by itself where the server does not know it for a while', async () => {
+  await using strict = await startStrictNats();
+  await using bus = await openTestBus(strict.url);
+  strict.turnAway(4);
+  await eventually(
+    () => bus.connected,
+    (connected) => !connected,
+  );
+  await eventually(() => bus.connected, Boolean, 10_000);
+  expect(await codeOf(bus.request('svc.catalog.some.ask', { timeoutMs: 1_000 }))).toBe('ok');
+});
+
+it('is closed without a word where the server goes at the same moment', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    await using server = await startNats();
+    const bus = await openTestBus(server.url);
+    server.hold();
+    await Promise.all([bus[Symbol.asyncDispose](), server.kill()]);
+  }
 });
 
 it('waits for a server that is not there yet', async () => {

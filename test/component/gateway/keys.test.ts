@@ -187,6 +187,19 @@ describe('keys that cannot be had', () => {
     },
   );
 
+  it('are asked for twice a second at most', async () => {
+    issuer.mode = 'fails';
+    const startedAt = Date.now();
+    const statuses = new Set<number>();
+    for (let round = 0; round < 4; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => list(byRsa())));
+      for (const { status } of answers) statuses.add(status);
+    }
+    const seconds = (Date.now() - startedAt) / 1_000;
+    expect([...statuses]).toEqual([503]);
+    expect(issuer.fetches).toBeLessThanOrEqual(1 + seconds * 2);
+  });
+
   it('what was known before goes on being good', async () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.mode = 'fails';

@@ -186,6 +186,16 @@ describe.concurrent('fails', () => {
     });
   });
 
+  it('when it answers 100 Continue, which the HTTP client takes for no answer at all', async () => {
+    await using server = await openSocketServer((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n')),
+    );
+    expect(await attemptAt(server.url)).toMatchObject({
+      responseStatus: null,
+      error: 'the answer began with 100 Continue, which nobody asked for',
+    });
+  });
+
   it('when its body breaks off', async () => {
     await using server = await openSocketServer((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),

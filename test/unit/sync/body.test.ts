@@ -93,7 +93,15 @@ describe('a body that is not JSON', () => {
   });
 
   it('is refused without a word of it in the answer', () => {
-    expect(refusalOf(suppliers, bytes('{"secret":"hunter2"')).detail).toBe('The body is not valid JSON.');
+    expect(refusalOf(suppliers, bytes('{"secret":"hunter2"')).detail).toBe(
+      'The body is not valid JSON (line 1, column 20).',
+    );
+    expect(refusalOf(suppliers, bytes('{"suppliers":[]}\n\nhunter2')).detail).toBe(
+      'The body is not valid JSON (line 3, column 1).',
+    );
+    expect(refusalOf(suppliers, bytes('{"suppliers":')).detail).toBe(
+      'The body is not valid JSON: it ends too early.',
+    );
   });
 });
 

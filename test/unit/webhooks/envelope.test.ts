@@ -59,9 +59,13 @@ describe('a parcel', () => {
       pack(eventsOf(3), addressees(2)),
       pack(eventsOf(2)),
       pack(eventsOf(3).slice(1)),
+      pack(eventsOf(4).toSpliced(1, 1)),
+      pack(eventsOf(4).toSpliced(2, 1)),
+      pack(eventsOf(3), addressees(4).toSpliced(1, 1)),
+      pack(eventsOf(3), addressees(4).toSpliced(2, 1)),
     ].map(([message]) => message?.id);
     expect(ids[1]).toBe(ids[0]);
-    expect(new Set(ids).size).toBe(6);
+    expect(new Set(ids).size).toBe(10);
   });
 
   it.each(['', '\n', '["0"]', '["0"]\n', '["0",1,2]\n', '{}\n', 'x\n'])('is not seen in %j', (body) => {

@@ -30,9 +30,9 @@ const refusals = {
     status: 400,
     description: 'The body is not JSON, or not what this operation takes. Nothing was changed.',
     examples: [
-      example('invalid_json', 'The body is not valid JSON.'),
-      example('invalid_request', 'The body lacks what is required.', [
-        { pointer: '/suppliers', detail: 'suppliers: expected an array' },
+      example('invalid_json', 'The body is not valid JSON (line 1, column 42).'),
+      example('invalid_request', 'The body must hold an array "suppliers".', [
+        { pointer: '/suppliers', detail: 'The body must hold an array "suppliers".' },
       ]),
     ],
   },
@@ -70,7 +70,7 @@ const refusals = {
     description: 'The body is over the byte limit, or holds too many items. Nothing was written.',
     examples: [
       example('body_too_large', 'The body is larger than 5242880 bytes. Split the push into smaller ones.'),
-      example('too_many_items', 'A push takes at most 500 items, not 501.'),
+      example('too_many_items', 'A push takes at most 500 items; this one has 501.'),
     ],
   },
   BodyTooLarge: {

@@ -76,18 +76,6 @@ async function readChunk(
   });
 }
 
-/** The newest message of the subject, which holds no wildcard. */
-export async function lastMessage(
-  connection: Connection,
-  stream: string,
-  subject: string,
-): Promise<StoredMessage | undefined> {
-  const found = await connection.whileConnected(() =>
-    connection.manager.direct.getMessage(stream, { last_by_subj: subject }),
-  );
-  return found === null ? undefined : wrap(found);
-}
-
 export async function streamFacts(connection: Connection, stream: string): Promise<StreamFacts> {
   const { state } = await connection.whileConnected(() => connection.manager.streams.info(stream));
   return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };

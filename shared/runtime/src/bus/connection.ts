@@ -73,10 +73,9 @@ export async function openConnection(options: { url: string; name: string; log: 
       }
     },
     async [Symbol.asyncDispose]() {
-      if (nats.isClosed()) return;
-      // Draining needs the server; without one there is nobody left to tell.
-      if (connected) await nats.drain();
-      else await nats.close();
+      // Draining needs the server; without one, or where it goes meanwhile, there is nobody left to tell.
+      if (isConnected()) await nats.drain().catch(() => undefined);
+      await nats.close();
       inbox.fail(disconnected());
     },
   };
@@ -91,6 +90,8 @@ async function connectPatiently(options: { url: string; name: string; log: Log }
       name: options.name,
       waitOnFirstConnect: true,
       maxReconnectAttempts: -1,
+      // A server may refuse for a while those whom it knows again later.
+      ignoreAuthErrorAbort: true,
       reconnectTimeWait: retryMs,
       reconnectJitter: retryMs,
       timeout: connectMs,

@@ -1,5 +1,5 @@
 // Reading a durable consumer: messages come in bounded numbers, and whoever takes one settles it.
-import { JetStreamApiError, type Consumer, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
+import { JetStreamApiError, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { readHeaders, type Headers } from './message.ts';
 
@@ -15,8 +15,6 @@ export interface StreamMessage {
   /** How many more the consumer has waiting. */
   readonly pending: number;
   ack(): void;
-  /** Resolves once the server has noted it. */
-  ackAndWait(): Promise<boolean>;
   nak(delayMs?: number): void;
   working(): void;
   term(reason: string): void;
@@ -54,11 +52,19 @@ export function consume(
         max_messages: options.ahead,
         expires: expiresMs,
         idle_heartbeat: heartbeatMs,
+        // Or the client asks for the consumer's state after a reconnect, and waits for long if nobody answers.
+        bind: true,
       });
       if (stop.signal.aborted) messages.stop();
       for await (const message of messages) await options.onMessage(wrap(message));
     }
   };
+
+  /** Refused for now, as by a cluster that is short of servers, is tried again as well. */
+  const makeAgain = (): Promise<void> =>
+    options.ensure().catch((error: unknown) => {
+      connection.log.error({ err: error, stream, consumer }, 'a stream cannot be made again, trying again');
+    });
 
   const readForEver = async (): Promise<void> => {
     while (!stop.signal.aborted) {
@@ -67,7 +73,7 @@ export function consume(
       } catch (error) {
         if (stop.signal.aborted) return;
         connection.log.warn({ err: error, stream, consumer }, 'reading a consumer failed, trying again');
-        if (isMissing(error)) await options.ensure();
+        if (isMissing(error)) await makeAgain();
       }
       if (!stop.signal.aborted) await new Promise((resolve) => setTimeout(resolve, openRetryMs));
     }
@@ -83,46 +89,6 @@ export function consume(
       await reading;
     },
   };
-}
-
-export interface FetchOptions {
-  max: number;
-  /** How long to wait for the first message. */
-  expiresMs: number;
-}
-
-/** One pull: what is there, up to `max`; nothing when nothing came in time. */
-export async function fetchMessages(
-  connection: Connection,
-  stream: string,
-  consumer: string,
-  options: FetchOptions,
-): Promise<StreamMessage[]> {
-  return connection.whileConnected(async () => {
-    const source = await consumerOf(connection, stream, consumer);
-    const fetched = await source.fetch({
-      max_messages: options.max,
-      expires: Math.max(options.expiresMs, 1_000),
-    });
-    const taken: StreamMessage[] = [];
-    for await (const message of fetched) {
-      taken.push(wrap(message));
-      // Asking further would wait for messages that are not there yet.
-      if (message.info.pending === 0) break;
-    }
-    return taken;
-  });
-}
-
-const consumers = new WeakMap<Connection, Map<string, Consumer>>();
-
-async function consumerOf(connection: Connection, stream: string, consumer: string): Promise<Consumer> {
-  const known = consumers.get(connection) ?? new Map<string, Consumer>();
-  consumers.set(connection, known);
-  const key = `${stream} ${consumer}`;
-  const found = known.get(key) ?? (await connection.stream.consumers.get(stream, consumer));
-  known.set(key, found);
-  return found;
 }
 
 const isMissing = (error: unknown): boolean =>
@@ -165,9 +131,6 @@ class TakenMessage implements StreamMessage {
   }
   ack() {
     this.#message.ack();
-  }
-  ackAndWait() {
-    return this.#message.ackAck();
   }
   nak(delayMs?: number) {
     this.#message.nak(delayMs);

@@ -62,9 +62,9 @@ export function openInbox(nats: NatsConnection): Inbox {
       const { promise, resolve, reject } = Promise.withResolvers<Msg>();
       const reply = address + String(asked);
       asked += 1;
-      const timer = setTimeout(() => reject(new TimeoutError()), timeoutMs);
       listening ??= listen();
       waiting.set(reply, { subject, resolve, reject });
+      const timer = setTimeout(() => reject(new TimeoutError()), timeoutMs);
       try {
         nats.publish(subject, body, { headers, reply });
         return await promise;

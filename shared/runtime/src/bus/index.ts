@@ -3,7 +3,6 @@
 import type { Log } from '../log.ts';
 import {
   countMessages,
-  lastMessage,
   purge,
   readStream,
   remove,
@@ -13,13 +12,7 @@ import {
   type StreamFacts,
 } from './archive.ts';
 import { openConnection } from './connection.ts';
-import {
-  consume,
-  fetchMessages,
-  type ConsumeOptions,
-  type FetchOptions,
-  type StreamMessage,
-} from './consume.ts';
+import { consume, type ConsumeOptions } from './consume.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 import { openBatchPublisher, publish, type OutgoingMessage, type Published } from './publish.ts';
 import { sendRequest, type Reply, type RequestOptions } from './request.ts';
@@ -27,7 +20,7 @@ import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
 import { ensureConsumer, ensureStream, type ConsumerSpec, type StreamSpec } from './streams.ts';
 
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
-export type { ConsumeOptions, FetchOptions, StreamMessage } from './consume.ts';
+export type { ConsumeOptions, StreamMessage } from './consume.ts';
 export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
@@ -53,7 +46,6 @@ export interface Bus extends AsyncDisposable {
   readonly connected: boolean;
   /** What the server takes in one message, headers included. */
   readonly maxPayloadBytes: number;
-  readonly serverVersion: string;
 
   request(subject: string, options: RequestOptions): Promise<Reply>;
   serve(options: ServiceOptions): Promise<AsyncDisposable>;
@@ -68,10 +60,8 @@ export interface Bus extends AsyncDisposable {
   /** Resolves with where each of them stands in its stream. */
   publishBatch(messages: readonly OutgoingMessage[]): Promise<number[]>;
   consume(stream: string, consumer: string, options: ConsumeOptions): AsyncDisposable;
-  fetch(stream: string, consumer: string, options: FetchOptions): Promise<StreamMessage[]>;
 
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
-  lastMessage(stream: string, subject: string): Promise<StoredMessage | undefined>;
   streamFacts(stream: string): Promise<StreamFacts>;
   countMessages(stream: string, subject: string): Promise<number>;
   purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
@@ -93,9 +83,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     get maxPayloadBytes() {
       return connection.nats.info?.max_payload ?? defaultPayloadBytes;
     },
-    get serverVersion() {
-      return connection.nats.info?.version ?? 'unknown';
-    },
     request: (subject, request) => sendRequest(connection, subject, request),
     serve: (service) => serve(connection, service, observe),
     broadcast(subject, body, headers = {}) {
@@ -115,9 +102,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     publish: (message) => publish(connection, message),
     publishBatch: (messages) => publisher.publishBatch(messages),
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
-    fetch: (stream, consumer, fetching) => fetchMessages(connection, stream, consumer, fetching),
     readStream: (stream, reading) => readStream(connection, stream, reading),
-    lastMessage: (stream, subject) => lastMessage(connection, stream, subject),
     streamFacts: (stream) => streamFacts(connection, stream),
     countMessages: (stream, subject) => countMessages(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),

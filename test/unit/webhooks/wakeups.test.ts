@@ -1,0 +1,83 @@
+// What comes in the very moment in which a worker finds that there is nothing left to do.
+import { openLog } from '@integration-sync/runtime/log';
+import type { StreamMessage } from '@integration-sync/runtime/bus';
+import { expect, it } from 'vitest';
+import type { Delivery } from '../../../services/webhooks/src/envelope.ts';
+import { openFanout } from '../../../services/webhooks/src/fanout.ts';
+import type { InHand } from '../../../services/webhooks/src/hands.ts';
+import { openShelf } from '../../../services/webhooks/src/shelf.ts';
+
+const log = openLog({ service: 'test', level: 'silent' });
+const moments = Array.from({ length: 12 }, (_, microtasks) => microtasks);
+
+const message: StreamMessage = {
+  subject: 'events.acme.supplier.created',
+  id: 'one',
+  headers: new Map(),
+  body: new Uint8Array(),
+  sequence: 1,
+  deliveries: 1,
+  storedAt: new Date(),
+  pending: 0,
+  ack: () => undefined,
+  nak: () => undefined,
+  working: () => undefined,
+  term: () => undefined,
+};
+
+const delivery: Delivery = {
+  endpointId: 'wh_1',
+  epoch: 0,
+  version: 1,
+  eventId: 'one',
+  sending: '0',
+  attempts: 0,
+  dueAtMs: 0,
+  body: new Uint8Array(),
+};
+
+/** Settles things, and calls `onFirst` so many microtasks after the first of them. */
+function counting(microtasks: number, onFirst: () => void): { take: () => InHand; count: () => number } {
+  let count = 0;
+  const later = (left: number): void => {
+    if (left === 0) onFirst();
+    else queueMicrotask(() => later(left - 1));
+  };
+  const ack = (): void => {
+    count += 1;
+    if (count === 1) later(microtasks);
+  };
+  return { take: () => ({ message, ack, giveBack: () => undefined }), count: () => count };
+}
+
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+it.each(moments)('an event that comes %i microtasks after the last one is fanned out', async (microtasks) => {
+  const hands = counting(microtasks, () => fanout.take(message));
+  const fanout = openFanout({
+    subscribers: { of: async () => new Map() },
+    bus: { publishBatch: async () => [] },
+    hands,
+    numbers: { fanoutLag: () => undefined, fannedOut: () => undefined },
+    log,
+  });
+  fanout.take(message);
+  await aWhile();
+  expect(hands.count()).toBe(2);
+});
+
+it.each(moments)(
+  'a delivery that comes %i microtasks after the last one is set aside',
+  async (microtasks) => {
+    const hands = counting(microtasks, () => shelf.put(hands.take(), delivery));
+    const shelf = openShelf({
+      held: { putAll: async () => undefined },
+      keepers: { ensure: async () => undefined },
+      numbers: { setAside: () => undefined },
+      log,
+    });
+    shelf.put(hands.take(), delivery);
+    await aWhile();
+    expect(hands.count()).toBe(2);
+  },
+);
