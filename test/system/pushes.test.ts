@@ -52,7 +52,8 @@ describe('the fields of an item', () => {
   const alpha2 = 'an assigned ISO 3166-1 alpha-2 country code, such as "DE"';
   const either = 'an assigned ISO 3166-1 country code of two or three letters, such as "DE" or "DEU"';
   const digits = '2 to 12 digits, which dots, spaces and hyphens may separate';
-  const texts = 'an array of strings of at most 500 characters each, without NUL or lone surrogates';
+  const texts =
+    'an array of at most 100 strings of at most 500 characters each, without NUL or lone surrogates';
   const amount = 'a finite number of 0 or more';
   const date = 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset';
   const address = 'an e-mail address of at most 500 characters, such as "anna@example.com"';
