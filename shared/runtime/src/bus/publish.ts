@@ -79,19 +79,18 @@ async function publishAtomically(
   messages: readonly OutgoingMessage[],
 ): Promise<number[]> {
   const headers = new BatchHeaders(nuid.next(), messages.length);
-  const { nats } = connection;
+  const { nats, inbox } = connection;
   return acknowledged(connection, async () => {
-    let last = 0;
-    for (const [index, message] of messages.entries()) {
+    for (const [index, message] of messages.slice(0, -1).entries()) {
       headers.describe(message, index + 1);
-      const body = typeof message.body === 'string' ? Buffer.from(message.body) : message.body;
-      // The server answers the first message, as it opens the batch, and the last, as it closes it.
-      if (index === 0 || index === messages.length - 1) {
-        last = readAck(await nats.request(message.subject, body, { headers, timeout: ackTimeoutMs }));
-      } else {
-        nats.publish(message.subject, body, { headers });
-      }
+      nats.publish(message.subject, bytesOf(message), { headers });
     }
+    // The server answers the message that closes the batch: all are stored, or why none is.
+    const [closing] = messages.slice(-1);
+    if (closing === undefined) return [];
+    headers.describe(closing, messages.length);
+    const asked = { headers, body: bytesOf(closing), timeoutMs: ackTimeoutMs };
+    const last = readAck(await inbox.ask(closing.subject, asked));
     // They stand in the stream one after another, with nobody else's between them.
     return messages.map((_, index) => last - messages.length + 1 + index);
   });
@@ -123,9 +122,11 @@ class BatchHeaders extends MsgHdrsImpl {
   }
 }
 
-/** Where the message stands that closed the batch; of the one that opens it nothing is said. */
+const bytesOf = ({ body }: OutgoingMessage): Uint8Array =>
+  typeof body === 'string' ? Buffer.from(body) : body;
+
+/** Where the message stands that closed the batch. */
 function readAck(answer: Msg): number {
-  if (answer.data.length === 0) return 0;
   const { error, seq = 0 }: { error?: { description: string }; seq?: number } = answer.json();
   if (error !== undefined) throw new Error(`batch refused: ${error.description}`);
   return seq;
