@@ -5,6 +5,7 @@ import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { consign } from './consign.ts';
 import { firstSending, packParcels, type Message } from './envelope.ts';
+import { openGathering } from './gathering.ts';
 import type { Hands, InHand } from './hands.ts';
 import type { Numbers } from './numbers.ts';
 import { readOccurred, type Occurred } from './occurrence.ts';
@@ -31,9 +32,6 @@ const publishBytesMax = 4 * 1024 * 1024;
 const retryMs = 1_000;
 
 export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOptions): Fanout {
-  let waiting: InHand[] = [];
-  let working: Promise<void> | undefined;
-
   /** Says how many deliveries it made. */
   const fanOut = async (batch: readonly InHand[]): Promise<number> => {
     const byIntegration = groupMessages(batch);
@@ -61,36 +59,28 @@ export function openFanout({ subscribers, bus, hands, numbers, log }: FanoutOpti
     return count;
   };
 
-  const work = async (): Promise<void> => {
-    // What arrives in one go is fanned out in one go.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchEvents);
-      waiting = waiting.slice(batch.length);
-      try {
-        const deliveries = await fanOut(batch);
-        for (const inHand of batch) inHand.ack();
-        numbers.fannedOut(batch.length, deliveries);
-        const [oldest] = batch;
-        if (oldest !== undefined) numbers.fanoutLag((Date.now() - oldest.message.storedAt.getTime()) / 1000);
-      } catch (error) {
-        log.warn({ err: error, events: batch.length }, 'events could not be fanned out, trying again');
-        for (const inHand of batch) inHand.giveBack(retryMs);
-      }
+  const work = async (batch: readonly InHand[]): Promise<void> => {
+    try {
+      const deliveries = await fanOut(batch);
+      for (const inHand of batch) inHand.ack();
+      numbers.fannedOut(batch.length, deliveries);
+      const [oldest] = batch;
+      if (oldest !== undefined) numbers.fanoutLag((Date.now() - oldest.message.storedAt.getTime()) / 1000);
+    } catch (error) {
+      log.warn({ err: error, events: batch.length }, 'events could not be fanned out, trying again');
+      for (const inHand of batch) inHand.giveBack(retryMs);
     }
-    // In the same breath as the last look, or what comes in between would wait for the next.
-    working = undefined;
   };
+  const gathering = openGathering<InHand>({
+    max: batchEvents,
+    // What arrives in one go is fanned out in one go.
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
+    work,
+  });
 
   return {
-    take(message) {
-      waiting.push(hands.take(message));
-      working ??= work();
-    },
-    async settled() {
-      // What is under way takes along what came meanwhile.
-      await working;
-    },
+    take: (message) => gathering.add(hands.take(message)),
+    settled: () => gathering.settled(),
   };
 }
 

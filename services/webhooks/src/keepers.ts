@@ -71,7 +71,9 @@ export function openKeepers(options: KeepersOptions): Keepers {
   const closing = new AbortController();
   const isClosed = (): boolean => closing.signal.aborted;
 
+  /** Several may find at the same moment that the endpoint is this replica's; it has one keeper all the same. */
   const begin = (id: string): void => {
+    if (keepers.has(id) || isClosed()) return;
     const keeper: Keeper = { changed: false, more: false, nap: undefined, done: Promise.resolve() };
     keepers.set(id, keeper);
     keeper.done = keep(id, keeper);
@@ -92,7 +94,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
       // Whoever held something for it up to here found a keeper and left it to him.
       if (isDone && !keeper.changed && !keeper.more) break;
     }
-    if (keepers.get(id) === keeper) keepers.delete(id);
+    keepers.delete(id);
   };
 
   /** True when it is no longer this replica's to look after. */
@@ -203,7 +205,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
       }
       const claimed = await endpoints.claim(id, roll.replica);
       // While the process stops, the claim stands for the others to take over.
-      if (claimed !== null && !keepers.has(id) && !isClosed()) begin(id);
+      if (claimed !== null) begin(id);
     },
     wake(id) {
       const keeper = keepers.get(id);
@@ -217,8 +219,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
       for (const { _id, keeper } of await endpoints.orphans(alive)) {
         if (!isClosed() && (await endpoints.takeOver(_id, keeper, roll.replica))) {
           log.info({ endpoint: _id, from: keeper }, 'an endpoint is kept here now, its keeper died');
-          // Whoever held something for it meanwhile may have found it claimed by us, and begun.
-          if (!keepers.has(_id)) begin(_id);
+          begin(_id);
         }
       }
     },

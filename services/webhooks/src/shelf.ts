@@ -3,6 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Delivery } from './envelope.ts';
+import { openGathering } from './gathering.ts';
 import type { InHand } from './hands.ts';
 import type { Held } from './held.ts';
 import type { Keepers } from './keepers.ts';
@@ -31,38 +32,27 @@ const batchMax = 1_000;
 const retryMs = 1_000;
 
 export function openShelf({ held, keepers, numbers, log }: ShelfOptions): Shelf {
-  let waiting: Item[] = [];
-  let writing: Promise<void> | undefined;
-
-  const write = async (): Promise<void> => {
-    // What arrives in one go is set aside in one go, once what came with it and can be sent is on its way.
-    await wait(headStartMs);
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchMax);
-      waiting = waiting.slice(batch.length);
-      try {
-        await held.putAll(batch.map(({ delivery }) => delivery));
-        const ids = new Set(batch.map(({ delivery }) => delivery.endpointId));
-        await Promise.all([...ids].map((id) => keepers.ensure(id)));
-        for (const { inHand } of batch) inHand.ack();
-        numbers.setAside(batch.length);
-      } catch (error) {
-        log.warn({ err: error, count: batch.length }, 'deliveries could not be set aside, trying again');
-        for (const { inHand } of batch) inHand.giveBack(retryMs);
-      }
+  const write = async (batch: readonly Item[]): Promise<void> => {
+    try {
+      await held.putAll(batch.map(({ delivery }) => delivery));
+      const ids = new Set(batch.map(({ delivery }) => delivery.endpointId));
+      await Promise.all([...ids].map((id) => keepers.ensure(id)));
+      for (const { inHand } of batch) inHand.ack();
+      numbers.setAside(batch.length);
+    } catch (error) {
+      log.warn({ err: error, count: batch.length }, 'deliveries could not be set aside, trying again');
+      for (const { inHand } of batch) inHand.giveBack(retryMs);
     }
-    // In the same breath as the last look, or what comes in between would wait for the next.
-    writing = undefined;
   };
+  const gathering = openGathering<Item>({
+    max: batchMax,
+    // What arrives in one go is set aside in one go, once what came with it and can be sent is on its way.
+    pause: () => wait(headStartMs),
+    work: write,
+  });
 
   return {
-    put(inHand, delivery) {
-      waiting.push({ inHand, delivery });
-      writing ??= write();
-    },
-    async settled() {
-      // What is under way takes along what came meanwhile.
-      await writing;
-    },
+    put: (inHand, delivery) => gathering.add({ inHand, delivery }),
+    settled: () => gathering.settled(),
   };
 }

@@ -1,7 +1,7 @@
 // What is announced: the kinds of events, and the body that webhooks deliver and internal services read.
 import { Type, type Static, type TSchema } from 'typebox';
 import { DdsEntry } from './batches.ts';
-import { entityTypes } from './pushes.ts';
+import { entityTypes, updatedCount } from './pushes.ts';
 
 const Created = Type.Object({ externalId: Type.String(), internalId: Type.String() });
 const Updated = Type.Object({
@@ -16,10 +16,7 @@ const SyncCompleted = Type.Object({
   syncId: Type.String(),
   entityType: Type.Unsafe<(typeof entityTypes)[number]>({ type: 'string', enum: [...entityTypes] }),
   created: Type.Integer({ minimum: 0 }),
-  updated: Type.Integer({
-    minimum: 0,
-    description: 'Items of records that were there already, also where nothing changed',
-  }),
+  updated: updatedCount,
   failed: Type.Integer({ minimum: 0 }),
   startedAt: Type.String({ format: 'date-time' }),
   completedAt: Type.String({ format: 'date-time' }),

@@ -26,13 +26,15 @@ export const PushError = Type.Object(
 );
 export type PushError = Static<typeof PushError>;
 
+export const updatedCount = Type.Integer({
+  minimum: 0,
+  description: 'Items of records that were there already, also where nothing changed',
+});
+
 const answer = {
   success: Type.Boolean({ description: 'True when no item failed' }),
   created: Type.Integer({ minimum: 0 }),
-  updated: Type.Integer({
-    minimum: 0,
-    description: 'Items of records that were there already, also where nothing changed',
-  }),
+  updated: updatedCount,
   errors: Type.Array(PushError),
   records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
 };

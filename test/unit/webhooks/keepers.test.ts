@@ -1,40 +1,18 @@
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import { newEndpoint, type Endpoint } from '../../../services/webhooks/src/endpoint.ts';
+import type { Endpoint } from '../../../services/webhooks/src/endpoint.ts';
 import type { HeldEntry } from '../../../services/webhooks/src/held.ts';
 import { openKeepers } from '../../../services/webhooks/src/keepers.ts';
 import { openLanes } from '../../../services/webhooks/src/lanes.ts';
 import { openTurns } from '../../../services/webhooks/src/turns.ts';
+import { deliveryFor, openEndpoint } from '../../support/webhook-parts.ts';
 
 // Setup: a keeper has died. While this replica takes its endpoint over, something is held for that endpoint here,
 // which finds it taken over already.
 // What this proves: it has one keeper here and not two, and what is held is delivered once.
 it('keeps an endpoint once, however it came to be kept here', async () => {
-  const endpoint: Endpoint = {
-    ...newEndpoint({
-      id: 'wh_1',
-      integration: 'acme',
-      url: 'https://acme.example/hook',
-      events: ['supplier.created'],
-      secret: 'sealed',
-      eventsAfter: 0,
-    }),
-    open: true,
-    keeper: 'here',
-  };
-  const entry: HeldEntry = {
-    sequence: 7,
-    delivery: {
-      endpointId: endpoint._id,
-      epoch: 0,
-      version: 1,
-      eventId: 'one',
-      sending: '0',
-      attempts: 0,
-      dueAtMs: 0,
-      body: new Uint8Array(),
-    },
-  };
+  const endpoint: Endpoint = { ...openEndpoint('wh_1'), keeper: 'here' };
+  const entry: HeldEntry = { sequence: 7, delivery: deliveryFor(endpoint._id) };
   const kept = new Map([[entry.sequence, entry]]);
   const takenOver = Promise.withResolvers<boolean>();
   let deliveries = 0;

@@ -1,22 +1,10 @@
 import { expect, it } from 'vitest';
-import { newEndpoint, type Endpoint } from '../../../services/webhooks/src/endpoint.ts';
 import { openLedger, type FailedAttempt } from '../../../services/webhooks/src/ledger.ts';
 import { openTurns } from '../../../services/webhooks/src/turns.ts';
-
-const endpointOf = (id: string): Endpoint => ({
-  ...newEndpoint({
-    id,
-    integration: 'acme',
-    url: 'https://acme.example/hook',
-    events: ['supplier.created'],
-    secret: 'sealed',
-    eventsAfter: 0,
-  }),
-  open: true,
-});
+import { openEndpoint } from '../../support/webhook-parts.ts';
 
 function setUp() {
-  const stored = new Map(['one', 'other'].map((id) => [id, endpointOf(id)]));
+  const stored = new Map(['one', 'other'].map((id) => [id, openEndpoint(id)]));
   const asked: string[] = [];
   let broken = false;
   const ask = async (what: string): Promise<void> => {
@@ -66,7 +54,7 @@ function setUp() {
   });
   const fail = (id: string, sequence: number, meant: Partial<FailedAttempt> = {}) =>
     ledger.failed({
-      endpoint: endpointOf(id),
+      endpoint: openEndpoint(id),
       epoch: 0,
       number: 1,
       verdict: 'failed',
@@ -92,14 +80,14 @@ it('counts one of the failures that end together, and asks the database once for
 it('counts a failure that began after the one before it was counted', async () => {
   const { stored, fail } = setUp();
   const first = fail('one', 1);
-  const second = fail('one', 1, { endpoint: { ...endpointOf('one'), mark: 1, failures: 1 }, number: 2 });
+  const second = fail('one', 1, { endpoint: { ...openEndpoint('one'), mark: 1, failures: 1 }, number: 2 });
   expect([(await first)?.failures, (await second)?.failures]).toEqual([1, 2]);
   expect(stored.get('one')?.failures).toBe(2);
 });
 
 it('misses what stands in line behind the failure that disables', async () => {
   const { stored, asked, fail } = setUp();
-  const endpoint = { ...endpointOf('one'), failures: 9 };
+  const endpoint = { ...openEndpoint('one'), failures: 9 };
   stored.set('one', endpoint);
   const next = await Promise.all([1, 2, 3].map((sequence) => fail('one', sequence, { endpoint })));
   expect(asked).toEqual(['disable one']);
@@ -122,7 +110,7 @@ it('keeps the failures of one endpoint apart from those of another', async () =>
 it('finds out what happened elsewhere, and forgets what it knew once nobody stands in line', async () => {
   const { stored, asked, fail } = setUp();
   await fail('one', 1);
-  stored.set('one', { ...endpointOf('one'), mark: 2, failures: 2 });
+  stored.set('one', { ...openEndpoint('one'), mark: 2, failures: 2 });
   expect((await fail('one', 3))?.gate).toBe('unchanged');
   expect(asked).toEqual(['record one', 'record one', 'find one']);
 });

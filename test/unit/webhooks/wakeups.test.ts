@@ -2,10 +2,10 @@
 import { openLog } from '@integration-sync/runtime/log';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
-import type { Delivery } from '../../../services/webhooks/src/envelope.ts';
 import { openFanout } from '../../../services/webhooks/src/fanout.ts';
 import type { InHand } from '../../../services/webhooks/src/hands.ts';
 import { openShelf } from '../../../services/webhooks/src/shelf.ts';
+import { deliveryFor } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const moments = Array.from({ length: 12 }, (_, microtasks) => microtasks);
@@ -18,22 +18,10 @@ const message: StreamMessage = {
   sequence: 1,
   deliveries: 1,
   storedAt: new Date(),
-  pending: 0,
   ack: () => undefined,
   nak: () => undefined,
   working: () => undefined,
   term: () => undefined,
-};
-
-const delivery: Delivery = {
-  endpointId: 'wh_1',
-  epoch: 0,
-  version: 1,
-  eventId: 'one',
-  sending: '0',
-  attempts: 0,
-  dueAtMs: 0,
-  body: new Uint8Array(),
 };
 
 /** Settles things, and calls `onFirst` so many microtasks after the first of them. */
@@ -69,14 +57,14 @@ it.each(moments)('an event that comes %i microtasks after the last one is fanned
 it.each(moments)(
   'a delivery that comes %i microtasks after the last one is set aside',
   async (microtasks) => {
-    const hands = counting(microtasks, () => shelf.put(hands.take(), delivery));
+    const hands = counting(microtasks, () => shelf.put(hands.take(), deliveryFor('wh_1')));
     const shelf = openShelf({
       held: { putAll: async () => undefined },
       keepers: { ensure: async () => undefined },
       numbers: { setAside: () => undefined },
       log,
     });
-    shelf.put(hands.take(), delivery);
+    shelf.put(hands.take(), deliveryFor('wh_1'));
     await aWhile();
     expect(hands.count()).toBe(2);
   },

@@ -12,8 +12,6 @@ export interface StreamMessage {
   /** How often it has been handed out, this time included. */
   readonly deliveries: number;
   readonly storedAt: Date;
-  /** How many more the consumer has waiting. */
-  readonly pending: number;
   ack(): void;
   nak(delayMs?: number): void;
   working(): void;
@@ -125,9 +123,6 @@ class TakenMessage implements StreamMessage {
   }
   get storedAt() {
     return this.#message.time;
-  }
-  get pending() {
-    return this.#message.info.pending;
   }
   ack() {
     this.#message.ack();

@@ -147,14 +147,14 @@ async function patiently(connection: Connection, what: string, work: () => Promi
       return;
     } catch (error) {
       // 503 passes; what is refused with anything else is refused for good.
-      if (error instanceof JetStreamApiError && error.code === codes.replicasUnsupported) {
-        throw new ConfigError([`STREAM_REPLICAS: expected 1, as this NATS is a single server (${what})`]);
-      }
-      if (error instanceof JetStreamApiError && error.status !== 503) {
-        throw new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error });
-      }
+      if (error instanceof JetStreamApiError && error.status !== 503) throw refused(what, error);
       if (tries % linesEveryTries === 0) connection.log.warn({ err: error, what }, 'waiting for jetstream');
     }
     await new Promise((resolve) => setTimeout(resolve, patienceMs));
   }
 }
+
+const refused = (what: string, error: JetStreamApiError): Error =>
+  error.code === codes.replicasUnsupported
+    ? new ConfigError([`STREAM_REPLICAS: expected 1, as this NATS is a single server (${what})`])
+    : new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error });

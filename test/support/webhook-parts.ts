@@ -1,0 +1,28 @@
+// What webhooks work with, as plain as it can be, for tests of one part.
+import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoint.ts';
+import type { Delivery } from '../../services/webhooks/src/envelope.ts';
+
+/** Has succeeded before. */
+export const openEndpoint = (id: string): Endpoint => ({
+  ...newEndpoint({
+    id,
+    integration: 'acme',
+    url: 'https://acme.example/hook',
+    events: ['supplier.created'],
+    secret: 'sealed',
+    eventsAfter: 0,
+  }),
+  open: true,
+});
+
+/** Tried by nobody yet. */
+export const deliveryFor = (endpointId: string): Delivery => ({
+  endpointId,
+  epoch: 0,
+  version: 1,
+  eventId: 'one',
+  sending: '0',
+  attempts: 0,
+  dueAtMs: 0,
+  body: new Uint8Array(),
+});
