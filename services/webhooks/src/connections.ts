@@ -5,6 +5,7 @@
 // behind another endpoint's hanging one. What was not used for a minute is closed.
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import type { CheckedTarget } from './guard.ts';
+import { ProxyAway } from './outcome.ts';
 
 export interface Connections extends AsyncDisposable {
   to(target: CheckedTarget): { dispatcher: Dispatcher; origin: string };
@@ -50,8 +51,15 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
     if (proxyUrl !== undefined) {
       const origin = `${url.protocol}//${address.includes(':') ? `[${address}]` : address}:${port}`;
       const requestTls = secure ? { ...tls, ...servername } : {};
+      const uri = proxyUrl;
       return {
-        dispatcher: new ProxyAgent({ ...options, uri: proxyUrl, proxyTunnel: true, requestTls }),
+        dispatcher: new ProxyAgent({
+          ...options,
+          uri,
+          proxyTunnel: true,
+          requestTls,
+          clientFactory: toProxy,
+        }),
         origin,
         usedAt,
       };
@@ -96,3 +104,16 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
     },
   };
 }
+
+/** Tells apart that the proxy is away and that a receiver is. */
+const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
+  const connect = buildConnector({ timeout: connectTimeoutMs });
+  return new Pool(origin, {
+    connect(asked, callback) {
+      connect(asked, (...[error, socket]) => {
+        if (error === null) callback(null, socket);
+        else callback(new ProxyAway(error.message, { cause: error }), null);
+      });
+    },
+  });
+};

@@ -26,7 +26,7 @@ export interface Place {
 /** `settled`: nothing is owed any more. `held`: kept under a new sequence, or, on trial, where it was. */
 export type Result = 'settled' | 'held';
 
-/** Rejects when the process stops before the attempt was recorded. */
+/** Rejects when nothing could leave, and when the process stops before the attempt was recorded. */
 export type Deliver = (known: Known, delivery: Delivery, place: Place | undefined) => Promise<Result>;
 
 export interface CourierOptions {

@@ -80,16 +80,19 @@ export function openKeepers(options: KeepersOptions): Keepers {
   };
 
   const keep = async (id: string, keeper: Keeper): Promise<void> => {
+    let troubles = 0;
     while (!isClosed()) {
       keeper.changed = false;
       keeper.more = false;
       let isDone = false;
       try {
         isDone = await keepOn(id, keeper);
+        troubles = 0;
       } catch (error) {
         if (isClosed()) break;
         log.warn({ err: error, endpoint: id }, 'keeping an endpoint failed, trying again');
-        await nap(keeper, troubleMs, { forMore: false });
+        await nap(keeper, troubleMs * 2 ** troubles, { forMore: false });
+        troubles += 1;
       }
       // Whoever held something for it up to here found a keeper and left it to him.
       if (isDone && !keeper.changed && !keeper.more) break;
@@ -156,10 +159,11 @@ export function openKeepers(options: KeepersOptions): Keepers {
       const later = chunk.filter(({ delivery }) => delivery.dueAtMs > Date.now());
       const due = chunk.filter((entry) => !later.includes(entry));
       for (const { delivery } of later) wakeAtMs = Math.min(wakeAtMs, delivery.dueAtMs);
-      const settled = await deliverAll(known, due, keeper);
+      const { settled, trouble } = await deliverAll(known, due, keeper);
       const wholeSoFar = settled.length === chunk.length && wakeAtMs === Infinity;
       if (wholeSoFar) await held.removeThrough(_id, epoch, last.sequence);
       else await Promise.all(settled.map(({ sequence }) => held.remove(sequence)));
+      if (trouble !== undefined) throw trouble;
       if (settled.length < due.length || isClosed() || keeper.changed) return false;
       from = last.sequence + 1;
     }
@@ -173,15 +177,24 @@ export function openKeepers(options: KeepersOptions): Keepers {
     known: Known,
     entries: readonly HeldEntry[],
     keeper: Keeper,
-  ): Promise<HeldEntry[]> => {
+  ): Promise<{ settled: HeldEntry[]; trouble: Error | undefined }> => {
+    const settled: HeldEntry[] = [];
+    let trouble: Error | undefined;
     const tried = entries.map(async (entry) => {
       const place = { sequence: entry.sequence, onTrial: false };
-      const result = await lanes.run(known.endpoint._id, async () =>
-        known.open && !keeper.changed && !isClosed() ? deliver(known, entry.delivery, place) : 'held',
-      );
-      return result === 'settled' ? [entry] : [];
+      try {
+        const result = await lanes.run(known.endpoint._id, async () =>
+          known.open && trouble === undefined && !keeper.changed && !isClosed()
+            ? deliver(known, entry.delivery, place)
+            : 'held',
+        );
+        if (result === 'settled') settled.push(entry);
+      } catch (error) {
+        trouble ??= error instanceof Error ? error : new Error(String(error));
+      }
     });
-    return (await Promise.all(tried)).flat();
+    await Promise.all(tried);
+    return { settled, trouble };
   };
 
   const nap = async (keeper: Keeper, ms: number, { forMore }: { forMore: boolean }): Promise<void> => {

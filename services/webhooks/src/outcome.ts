@@ -1,5 +1,6 @@
 // How an attempt ended, in the words of the attempt log. What the receiver's operator can act on is said; what
 // only we could act on is not.
+import { Failure } from '@integration-sync/contracts';
 import type { Verdict } from './schedule.ts';
 
 export interface Outcome {
@@ -36,10 +37,48 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
+/** Not even the egress proxy was reached. */
+export class ProxyAway extends Error {
+  override readonly name = 'ProxyAway';
+}
+
+/** What keeps attempts from leaving and is no receiver's fault. Such an attempt counts for nothing. */
+export function faultOfOurs(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const why =
+    error instanceof ProxyAway
+      ? 'the egress proxy cannot be reached'
+      : proxyAnswerOf(error) === proxyWantsCredentials
+        ? 'the egress proxy does not let us through'
+        : shortages.get(codeOf(error));
+  if (why === undefined) return undefined;
+  return new Failure('unavailable', `Nothing can be delivered at the moment: ${why}.`, {
+    retryAfterSeconds: 5,
+    cause: error,
+  });
+}
+
+const proxyWantsCredentials = 407;
+const shortages: ReadonlyMap<string, string> = new Map([
+  ['EMFILE', 'too many files are open'],
+  ['ENFILE', 'too many files are open'],
+  ['EADDRNOTAVAIL', 'no local port is free'],
+  ['ENOBUFS', 'there is no room for another connection'],
+  ['ENOMEM', 'there is no room for another connection'],
+]);
+
+/** With what a proxy refused to connect; the HTTP client says it in words only. */
+const proxyAnswerOf = ({ message }: Error): number | undefined => {
+  const [, status] = /^Proxy response \((\d{3})\)/.exec(message) ?? [];
+  return status === undefined ? undefined : Number(status);
+};
+
 export function describeBreak(error: unknown): string {
   if (error instanceof DeadlinePassed) return timedOut;
   if (!(error instanceof Error)) return 'the connection failed';
   if (error.name === 'TargetRefused') return `refused: ${error.message}`;
+  const proxyAnswer = proxyAnswerOf(error);
+  if (proxyAnswer !== undefined) return `no connection (the egress proxy answered ${proxyAnswer})`;
   const code = codeOf(error);
   // The HTTP client's own words for it.
   if (error.message === 'bad response') return 'the answer began with 100 Continue, which nobody asked for';

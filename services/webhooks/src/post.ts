@@ -1,7 +1,7 @@
 // One POST: sent, answered, and read to its end or to a bound, all within one deadline. The HTTP client's own
 // time-outs start afresh with every byte of a slow answer; this one does not.
 import type { Dispatcher } from 'undici';
-import { DeadlinePassed, outcomeOfAnswer, outcomeOfSilence, type Outcome } from './outcome.ts';
+import { DeadlinePassed, faultOfOurs, outcomeOfAnswer, outcomeOfSilence, type Outcome } from './outcome.ts';
 
 export interface Post {
   dispatcher: Dispatcher;
@@ -17,7 +17,7 @@ export interface Post {
 /** Nothing in an answer's body matters, so no more of it is read than shows that it comes. */
 const answerBytesMax = 64 * 1024;
 
-/** Always resolves: whatever goes wrong is an outcome. Unless the signal ends it, which is none. */
+/** Whatever goes wrong is an outcome, unless it is our own fault or the signal ends it: then it rejects. */
 export function post({
   dispatcher,
   origin,
@@ -74,7 +74,11 @@ export function post({
           reading.abort(new Error('enough of the answer was read'));
         },
         onResponseEnd: () => end(undefined),
-        onResponseError: (_controller, error) => end(error),
+        onResponseError(_controller, error) {
+          const fault = faultOfOurs(error);
+          if (fault !== undefined) reject(fault);
+          end(error);
+        },
         onRequestUpgrade(_controller, answered, _headers, socket) {
           status = answered;
           end(undefined);

@@ -19,7 +19,7 @@ export interface Attempted extends Outcome {
   durationMs: number;
 }
 
-/** Rejects only when the process stops meanwhile, and then nothing is known of the attempt. */
+/** Rejects when it could not leave through a fault of ours, or the process stops: then there was no attempt. */
 export type Send = (known: Known, sending: Sending) => Promise<Attempted>;
 
 export interface SenderOptions {

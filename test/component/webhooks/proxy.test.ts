@@ -29,10 +29,16 @@ afterAll(async () => {
 
 async function openProxy() {
   const asked: string[] = [];
+  let isAway = false;
+  let refusal: number | undefined;
   const server = createServer((_request, response) => void response.writeHead(405).end());
   server.on('connect', (request, socket) => {
     const [host, port] = String(request.url).split(':');
     asked.push(String(request.url));
+    if (refusal !== undefined) {
+      socket.end(`HTTP/1.1 ${refusal} No\r\n\r\n`);
+      return;
+    }
     const upstream = connect(Number(port), host, () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       upstream.pipe(socket).pipe(upstream);
@@ -40,17 +46,35 @@ async function openProxy() {
     upstream.on('error', () => socket.destroy());
     socket.on('error', () => upstream.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const listen = async (on: number): Promise<number> => {
+    server.listen(on, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    return address !== null && typeof address === 'object' ? address.port : 0;
+  };
+  const close = async (): Promise<void> => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  const port = await listen(0);
   return {
     url: `http://127.0.0.1:${port}`,
     asked,
+    /** What it answers instead of connecting. */
+    refuseWith: (status: number | undefined) => {
+      refusal = status;
+    },
+    async goAway() {
+      isAway = true;
+      await close();
+    },
+    async comeBack() {
+      await listen(port);
+      isAway = false;
+    },
     async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      if (!isAway) await close();
     },
   };
 }
@@ -75,10 +99,58 @@ it('ask the proxy for nothing where an address is refused', async () => {
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'moving.test'));
   const before = proxy.asked.length;
   addresses = ['10.0.0.1'];
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
-  expect((await client.ask('test', { id })).body).toMatchObject({
-    delivered: false,
-    error: expect.stringContaining('refused'),
-  });
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect((await client.ask('test', { id })).body).toMatchObject({
+      delivered: false,
+      error: expect.stringContaining('refused'),
+    });
+  } finally {
+    addresses = ['127.0.0.1'];
+  }
   expect(proxy.asked).toHaveLength(before);
+});
+
+it('blame the receiver where the proxy cannot connect to it', async () => {
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+  proxy.refuseWith(502);
+  try {
+    expect((await client.ask('test', { id })).body).toMatchObject({
+      delivered: false,
+      responseStatus: null,
+      error: 'no connection (the egress proxy answered 502)',
+    });
+  } finally {
+    proxy.refuseWith(undefined);
+  }
+});
+
+it.each([
+  ['is away', { start: () => proxy.goAway(), end: () => proxy.comeBack() }],
+  [
+    'wants credentials',
+    { start: async () => proxy.refuseWith(407), end: async () => proxy.refuseWith(undefined) },
+  ],
+])('blame nobody while the proxy %s, and deliver all afterwards', async (_what, { start, end }) => {
+  await using receiver = await openReceiver(answer(204));
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+  await start();
+  try {
+    await expect(client.ask('test', { id })).rejects.toMatchObject({
+      code: 'unavailable',
+      detail: expect.stringContaining('the egress proxy'),
+    });
+    await client.announce(30);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+  } finally {
+    await end();
+  }
+  await receiver.received(30);
+  const { body: webhook } = await client.ask('get', { id });
+  expect(webhook).toMatchObject({ active: true, consecutiveFailures: 0 });
+  const { body: log } = await client.ask('deliveries', { id, query: 'outcome=failed' });
+  expect(log.entities).toEqual([]);
 });
