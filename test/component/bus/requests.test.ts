@@ -1,7 +1,8 @@
 import { Failure } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestBus, text } from '../../support/bus.ts';
 import { startNats } from '../../support/nats.ts';
 import { startStrictNats } from '../../support/strict-nats.ts';
@@ -106,6 +107,48 @@ it('tells nobody there from nobody in time', async () => {
   const late = await failureOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 200 }));
   expect(late.code).toBe('timeout');
   gate.resolve();
+});
+
+async function connectRaw() {
+  const connection = await connect({ servers: nats.url });
+  return { nats: connection, [Symbol.asyncDispose]: () => connection.close() };
+}
+
+// They take seconds, so they go side by side.
+describe.concurrent('a request whose answer takes long', () => {
+  it('is waited for while whoever has it in hand lives', async () => {
+    await using _ = await serve(answering, {
+      'svc.catalog.long.ask': async () => {
+        await new Promise((resolve) => setTimeout(resolve, 8_000));
+        return { body: 'done' };
+      },
+    });
+    const reply = await asking.request('svc.catalog.long.ask', { timeoutMs: 20_000 });
+    expect(text(reply.body)).toBe('done');
+  });
+
+  it('is given up within seconds when whoever had it in hand is gone', async () => {
+    await using replica = await connectRaw();
+    replica.nats.subscribe('svc.catalog.dying.ask', { callback: () => undefined });
+    await replica.nats.flush();
+    const beganAt = Date.now();
+    const failure = await failureOf(asking.request('svc.catalog.dying.ask', { timeoutMs: 30_000 }));
+    expect(failure).toMatchObject({ code: 'timeout', detail: expect.stringContaining('gone') });
+    expect(Date.now() - beganAt).toBeGreaterThan(4_000);
+    expect(Date.now() - beganAt).toBeLessThan(8_000);
+  });
+
+  it('is answered but once for whoever knows nothing of signs', async () => {
+    await using _ = await serve(answering, {
+      'svc.catalog.plain.ask': async () => {
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        return { body: 'done' };
+      },
+    });
+    await using stranger = await connectRaw();
+    const answer = await stranger.nats.request('svc.catalog.plain.ask', undefined, { timeout: 10_000 });
+    expect(answer.string()).toBe('done');
+  });
 });
 
 it('tells at once that the server does not let it ask, and asks on for other subjects', async () => {

@@ -77,6 +77,7 @@ export async function openConnection(options: { url: string; name: string; log: 
       if (isConnected()) await nats.drain().catch(() => undefined);
       await nats.close();
       inbox.fail(disconnected());
+      inbox[Symbol.dispose]();
     },
   };
 }

@@ -2,6 +2,7 @@
 // errors mean to a caller.
 import { Failure, isErrorCode, replyHeaders, type FailureEntry } from '@integration-sync/contracts';
 import { NoRespondersError, TimeoutError } from '@nats-io/nats-core';
+import { GoneSilent } from './inbox.ts';
 import type { Headers } from './message.ts';
 
 interface WrittenFailure {
@@ -32,7 +33,7 @@ export function readFailure(headers: Headers, body: Uint8Array): Failure | undef
   });
 }
 
-/** What a failed request means: nobody there, nobody in time, or something nobody foresaw. */
+/** What a failed request means: nobody there, nobody in time, nobody any more, or something nobody foresaw. */
 export function failureOfRequest(error: unknown, subject: string): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof NoRespondersError) {
@@ -44,6 +45,11 @@ export function failureOfRequest(error: unknown, subject: string): Failure {
   }
   if (error instanceof TimeoutError) {
     return new Failure('timeout', 'The service did not answer in time; the request may still take effect.', {
+      cause: error,
+    });
+  }
+  if (error instanceof GoneSilent) {
+    return new Failure('timeout', 'The process that had the request is gone; it may have taken effect.', {
       cause: error,
     });
   }

@@ -1,11 +1,13 @@
 // Answering requests: every replica of a service joins its queue group, takes a bounded number at a time,
-// says "busy" beyond that, and never lets a request go without an answer.
+// says "busy" beyond that, and never lets a request go without an answer. Of what takes long it says every second
+// that it still has it in hand.
 import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
-import type { Msg, Subscription } from '@nats-io/nats-core';
+import { headers as natsHeaders, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Log } from '../log.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type EndpointTally } from './discovery.ts';
 import { writeFailure } from './failures.ts';
+import { inHandStatus, signEveryMs } from './inbox.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
 export interface BusRequest {
@@ -53,7 +55,7 @@ export async function serve(
   options: ServiceOptions,
   observe: ObserveRequest,
 ): Promise<AsyncDisposable> {
-  const inHand = new Set<Promise<void>>();
+  const inHand = new Map<Promise<void>, { message: Msg; isOld: boolean }>();
   const tallies: EndpointTally[] = [];
   const subscriptions: Subscription[] = [];
 
@@ -80,7 +82,7 @@ export async function serve(
           observe({ subject, outcome: outcome.code, seconds: outcome.seconds });
         },
       );
-      inHand.add(work);
+      inHand.set(work, { message, isOld: false });
     };
     subscriptions.push(
       connection.nats.subscribe(subject, {
@@ -92,6 +94,12 @@ export async function serve(
       }),
     );
   }
+  const signs = setInterval(() => {
+    for (const one of inHand.values()) {
+      if (one.isOld) showInHand(one.message);
+      one.isOld = true;
+    }
+  }, signEveryMs);
   const discovery = announceService(connection, options, tallies);
   // The server has seen the subscriptions once this returns, so whoever is told "ready" can be asked.
   await connection.nats.flush();
@@ -100,7 +108,8 @@ export async function serve(
     async [Symbol.asyncDispose]() {
       discovery[Symbol.dispose]();
       if (connection.connected) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
-      while (inHand.size > 0) await Promise.all(inHand);
+      while (inHand.size > 0) await Promise.all(inHand.keys());
+      clearInterval(signs);
       // A reply counts as sent only when the server has it.
       if (connection.connected) await connection.nats.flush();
     },
@@ -189,6 +198,13 @@ function asFailure(error: unknown, request: BusRequest): Failure {
   }
   request.log.error({ err: error, subject: request.subject }, 'request failed unexpectedly');
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');
+}
+
+/** Only to one of ours, who waits for more than the first message: it says for how long. */
+function showInHand(message: Msg): void {
+  if (message.headers?.has(requestHeaders.timeoutMs) === true) {
+    message.respond(undefined, { headers: natsHeaders(inHandStatus, 'In hand') });
+  }
 }
 
 function respond(
