@@ -3,7 +3,9 @@
 //
 //   a lane has room for     8 in flight, while the process has fewer than half of what it may have in all;
 //                           1 beyond that, so that a thousand hanging endpoints leave room for the others
-//   what came too much      waits, a bounded number over all lanes; then nothing more is taken from the stream
+//   what came too much      waits, a bounded number over all lanes; then nothing more is taken from the stream.
+//                           What a keeper waits for is not among them: it has a bound of its own, and must not
+//                           stop the stream for everybody
 //   what waited too long    for a slow endpoint is given back after 300 ms, to be set aside, and until its lane is
 //                           empty so is everything that finds no free place: it fills nobody else's memory
 //
@@ -24,6 +26,7 @@ export interface Lanes extends Disposable {
   /** Resolves when there is room for another job; undefined if there is now. */
   room(): Promise<void> | undefined;
   readonly inFlight: number;
+  /** Those from the stream. */
   readonly waiting: number;
   /** Endpoints that have something in flight or waiting. */
   readonly open: number;
@@ -89,7 +92,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     while (!closing.signal.aborted && lane.queue.length > 0 && hasRoom(lane)) {
       const job = lane.queue.shift();
       if (job === undefined) break;
-      left(1);
+      if (!mustWait(job)) left(1);
       start(id, lane, job);
     }
     if (lane.queue.length === 0) {
@@ -144,8 +147,9 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
   }, patienceMs / 3);
 
   const queue = (id: string, lane: Lane, job: Job): void => {
-    lane.queue.push({ ...job, since: now() });
-    waiting += 1;
+    const queued = { ...job, since: now() };
+    lane.queue.push(queued);
+    if (!mustWait(queued)) waiting += 1;
     hungry.add(id);
   };
 

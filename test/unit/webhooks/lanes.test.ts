@@ -55,6 +55,24 @@ describe('a lane', () => {
     expect(started).not.toContain('a7');
   });
 
+  test('that a keeper fills leaves the room of the stream as it is', async () => {
+    using lanes = openLanes({ inFlightMax: 100, waitingMax: 2 });
+    const { started, job, end } = work();
+    for (let n = 1; n <= 20; n += 1) void lanes.run('kept', job(`${n}`).run);
+    expect(started).toHaveLength(8);
+    expect(lanes.waiting).toBe(0);
+    expect(lanes.room()).toBeUndefined();
+    for (let n = 1; n <= 10; n += 1) lanes.offer('a', job(`a${n}`));
+    expect(lanes.waiting).toBe(2);
+    const room = lanes.room();
+    expect(room).toBeInstanceOf(Promise);
+    await end('1');
+    expect(lanes.waiting).toBe(2);
+    await end('a1');
+    await room;
+    expect(lanes.waiting).toBe(1);
+  });
+
   test('is forgotten when it is empty', async () => {
     using lanes = openLanes({ inFlightMax: 10 });
     const { job, end } = work();
