@@ -14,9 +14,9 @@ export interface Endpoints {
   /** Of this integration only. */
   findOf(integration: string, id: string): Promise<Endpoint | null>;
   findAll(ids: readonly string[]): Promise<Endpoint[]>;
-  /** One whose secret is sealed with this key. */
+  /** One with a secret in use that is sealed with this key. */
   findSealedWith(keyId: string): Promise<Endpoint | null>;
-  /** One whose secret is sealed with none of these keys. */
+  /** One with a secret in use that is sealed with none of these keys. */
   findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
   subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
   /** Applies the change if the endpoint is still as it was read; null if it is not. */
@@ -54,6 +54,14 @@ export async function openEndpoints(store: Store): Promise<Endpoints> {
 /** Ids of keys are made of letters, digits, `_` and `-`. */
 const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
 
+/** Of the secret, or of the one before it while it may still be used. */
+const ofSecrets = (sealed: RegExp | { $not: RegExp }): Filter<Endpoint> => ({
+  $or: [
+    { secret: sealed },
+    { 'previousSecret.sealed': sealed, 'previousSecret.expiresAt': { $gt: new Date() } },
+  ],
+});
+
 const managing = (collection: Collection<Endpoint>) => ({
   async insert(endpoint: Endpoint) {
     await collection.insertOne(endpoint);
@@ -69,9 +77,9 @@ const managing = (collection: Collection<Endpoint>) => ({
   find: (id: string) => collection.findOne({ _id: id }),
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
   findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
-  findSealedWith: (keyId: string) => collection.findOne({ secret: sealedWith([keyId]) }),
+  findSealedWith: (keyId: string) => collection.findOne(ofSecrets(sealedWith([keyId]))),
   findSealedWithout: (keyIds: readonly string[]) =>
-    collection.findOne({ secret: { $not: sealedWith(keyIds) } }),
+    collection.findOne(ofSecrets({ $not: sealedWith(keyIds) })),
   async subscribersOf(integrations: readonly string[]) {
     const found = collection
       .find({ integration: { $in: [...integrations] } })

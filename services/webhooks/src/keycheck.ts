@@ -1,7 +1,8 @@
 // Whether the configured keys open what is stored: found out at the start, and not by each delivery that fails.
 import { ConfigError } from '@integration-sync/runtime/config';
+import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
-import type { Vault } from './vault.ts';
+import { UnknownKey, type Vault } from './vault.ts';
 
 type Stored = Pick<Endpoints, 'findSealedWith' | 'findSealedWithout'>;
 
@@ -9,14 +10,15 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
   const problems: string[] = [];
   for (const keyId of vault.keyIds) {
     const sealed = await endpoints.findSealedWith(keyId);
-    if (sealed === null || canOpen(vault, sealed.secret, sealed._id)) continue;
+    if (sealed === null || secretsOf(sealed).every((secret) => opens(vault, secret, sealed._id))) continue;
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
     );
   }
   const foreign = await endpoints.findSealedWithout(vault.keyIds);
   if (foreign !== null) {
-    const [keyId = ''] = foreign.secret.split(':');
+    const keyIds = secretsOf(foreign).map((secret) => secret.split(':', 1)[0] ?? '');
+    const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,
     );
@@ -24,11 +26,18 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-function canOpen(vault: Vault, sealed: string, endpointId: string): boolean {
+/** All that it may be signed with at the moment. */
+const secretsOf = ({ secret, previousSecret }: Endpoint): string[] =>
+  previousSecret !== null && previousSecret.expiresAt.getTime() > Date.now()
+    ? [secret, previousSecret.sealed]
+    : [secret];
+
+/** What another key has sealed is another key's to open. */
+function opens(vault: Vault, sealed: string, endpointId: string): boolean {
   try {
     vault.open(sealed, endpointId);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return error instanceof UnknownKey;
   }
 }

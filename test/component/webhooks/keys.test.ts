@@ -45,6 +45,22 @@ test('a new key before the old one starts, and what the old one sealed is delive
   expect(await receiver.received(1)).toHaveLength(1);
 });
 
+test('the old key may not go while a secret that it sealed is in its grace period', async () => {
+  const client = house.newClient();
+  let id = '';
+  {
+    await using _ = await house.start();
+    ({ id } = await client.register(receiver.url));
+  }
+  {
+    await using _ = await startWith(keyOf('second', 8), secretKey);
+    await client.ask('rotate', { id, body: { gracePeriodSeconds: 3_600 } });
+  }
+  await expect(startWith(keyOf('second', 8))).rejects.toThrow(
+    'WEBHOOK_SECRET_KEY: expected the key "first" as well, with which stored secrets are sealed, got second',
+  );
+});
+
 test('the old key may go once every secret was rotated and the grace period is over', async () => {
   const client = house.newClient();
   let id = '';
