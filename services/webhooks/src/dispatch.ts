@@ -101,8 +101,20 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const persist = openPersistence(log, options.signal);
   const deliver = openCourier({ send, directory, ledger, held, report, persist });
   const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, inTurn, log });
-  const shelf = openShelf({ held, keepers, numbers, log });
-  const onMessage = openIntake({ directory, lanes, hands, shelf, keepers, deliver, numbers, log });
+  const stopping = new AbortController();
+  const persistUntilStop = openPersistence(log, stopping.signal);
+  const shelf = openShelf({ held, keepers, numbers, persist: persistUntilStop });
+  const onMessage = openIntake({
+    directory,
+    lanes,
+    hands,
+    shelf,
+    keepers,
+    deliver,
+    numbers,
+    persist: persistUntilStop,
+    log,
+  });
   const fanout = openFanout({ subscribers: options.subscribers, bus, hands, numbers, log });
 
   closing.use(
@@ -120,6 +132,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   closing.defer(async () => void (await Promise.all([keepers.close(), lanes.close()])));
   closing.defer(() => fanout.settled());
   closing.use(sweeping({ bus, directory, sweeps: [keepers.sweep, announcer.sweep], log }));
+  closing.defer(() => stopping.abort(new Error('the process stops')));
   const { ensure } = options;
   const { min, max, perInFlight } = parcelsAhead;
   const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));

@@ -16,27 +16,36 @@ import type { Hands, InHand } from './hands.ts';
 import type { Keepers } from './keepers.ts';
 import type { Lanes } from './lanes.ts';
 import type { Numbers } from './numbers.ts';
+import type { Persist } from './persistence.ts';
 import type { Shelf } from './shelf.ts';
+import { UnknownKey } from './vault.ts';
 
 export interface IntakeOptions {
   directory: Pick<Directory, 'peek' | 'get'>;
   lanes: Pick<Lanes, 'offer' | 'room'>;
   hands: Pick<Hands, 'take'>;
-  shelf: Pick<Shelf, 'put'>;
+  shelf: Pick<Shelf, 'put' | 'room'>;
   keepers: Pick<Keepers, 'ensure'>;
   deliver: Deliver;
   numbers: Pick<Numbers, 'deliveryLag'>;
+  /** Gives up when the process stops. */
+  persist: Persist;
   log: Log;
 }
-
 const retryMs = 1_000;
 /** Endpoints that are being looked up. */
 const lookupsMax = 500;
 
 /** For the consumer of the stream: while the promise that it returns is open, no further message is taken. */
 export function openIntake(options: IntakeOptions): (message: StreamMessage) => Promise<void> | undefined {
-  const { directory, lanes, hands, shelf, keepers, deliver, numbers, log } = options;
+  const { directory, lanes, hands, shelf, keepers, deliver, numbers, persist, log } = options;
   const lookups = new Set<Promise<void>>();
+
+  const find = (meant: Meant): Promise<Known | null | UnknownKey> =>
+    directory.get(meant).catch((error: unknown) => {
+      if (error instanceof UnknownKey) return error;
+      throw error;
+    });
 
   const send = async (inHand: InHand, delivery: Delivery): Promise<void> => {
     // Much may have happened while it waited for its turn.
@@ -74,9 +83,16 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
   const lookUp = async (inHand: InHand, meant: Meant, deliveries: readonly Delivery[]): Promise<void> => {
     let known;
     try {
-      known = await directory.get(meant);
-    } catch (error) {
-      log.warn({ err: error, endpoint: meant.endpointId }, 'an endpoint could not be looked up');
+      known = await persist('looking an endpoint up', () => find(meant));
+    } catch {
+      // The process stops. What it still has in hand goes back to the stream.
+      return;
+    }
+    if (known instanceof UnknownKey) {
+      log.error(
+        { err: known, endpoint: meant.endpointId },
+        'deliveries are left to a replica that has the key',
+      );
       for (const _ of deliveries) inHand.giveBack(retryMs);
       return;
     }
@@ -101,7 +117,7 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
       const looking = lookUp(inHand, meant, some).finally(() => lookups.delete(looking));
       lookups.add(looking);
     }
-    return lookups.size >= lookupsMax ? Promise.race(lookups) : lanes.room();
+    return lookups.size >= lookupsMax ? Promise.race(lookups) : (shelf.room() ?? lanes.room());
   };
 }
 

@@ -1,4 +1,5 @@
-// Trying again until it works: for what must be stored because it has already happened.
+// Trying again until it works: for what must be stored because it has already happened, and for what cannot go on
+// before something is known.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 
@@ -16,8 +17,7 @@ export const openPersistence =
       } catch (error) {
         signal.throwIfAborted();
         // An engine that is away is not worth a line per delivery and half second.
-        if (tries === 1 || tries % 20 === 0)
-          log.warn({ err: error, what, tries }, 'not stored, trying again');
+        if (tries === 1 || tries % 20 === 0) log.warn({ err: error, what, tries }, 'not done, trying again');
       }
       await wait(retryMs, undefined, { signal });
     }

@@ -1,16 +1,19 @@
 // Setting deliveries aside: from the stream's consumer, whose places are shared by all endpoints, into what is
-// held for one endpoint. Many at a time, because the disk is synced once per batch.
+// held for one endpoint. Many at a time, because the disk is synced once per batch. What cannot be set aside stays in
+// hand until it can: given back to the stream, it would take its neighbours in the message along, once a second.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Log } from '@integration-sync/runtime/log';
 import type { Delivery } from './envelope.ts';
 import { openGathering } from './gathering.ts';
 import type { InHand } from './hands.ts';
 import type { Held } from './held.ts';
 import type { Keepers } from './keepers.ts';
 import type { Numbers } from './numbers.ts';
+import type { Persist } from './persistence.ts';
 
 export interface Shelf {
   put(inHand: InHand, delivery: Delivery): void;
+  /** Resolves when there is room for more; undefined if there is now. */
+  room(): Promise<void> | undefined;
   /** Resolves when nothing is on its way. */
   settled(): Promise<void>;
 }
@@ -19,7 +22,8 @@ export interface ShelfOptions {
   held: Pick<Held, 'putAll'>;
   keepers: Pick<Keepers, 'ensure'>;
   numbers: Pick<Numbers, 'setAside'>;
-  log: Log;
+  /** Gives up when the process stops. */
+  persist: Persist;
 }
 
 interface Item {
@@ -29,30 +33,39 @@ interface Item {
 
 const headStartMs = 10;
 const batchMax = 1_000;
-const retryMs = 1_000;
+const waitingMax = 5_000;
 
-export function openShelf({ held, keepers, numbers, log }: ShelfOptions): Shelf {
-  const write = async (batch: readonly Item[]): Promise<void> => {
-    try {
-      await held.putAll(batch.map(({ delivery }) => delivery));
-      const ids = new Set(batch.map(({ delivery }) => delivery.endpointId));
-      await Promise.all([...ids].map((id) => keepers.ensure(id)));
-      for (const { inHand } of batch) inHand.ack();
-      numbers.setAside(batch.length);
-    } catch (error) {
-      log.warn({ err: error, count: batch.length }, 'deliveries could not be set aside, trying again');
-      for (const { inHand } of batch) inHand.giveBack(retryMs);
-    }
+export function openShelf({ held, keepers, numbers, persist }: ShelfOptions): Shelf {
+  let waiting = 0;
+  let less = Promise.withResolvers<void>();
+
+  const setAside = async (batch: readonly Item[]): Promise<void> => {
+    await persist('setting deliveries aside', () => held.putAll(batch.map(({ delivery }) => delivery)));
+    const ids = new Set(batch.map(({ delivery }) => delivery.endpointId));
+    await persist('finding a keeper', () => Promise.all([...ids].map((id) => keepers.ensure(id))));
+    for (const { inHand } of batch) inHand.ack();
+    numbers.setAside(batch.length);
   };
+
   const gathering = openGathering<Item>({
     max: batchMax,
     // What arrives in one go is set aside in one go, once what came with it and can be sent is on its way.
     pause: () => wait(headStartMs),
-    work: write,
+    async work(batch) {
+      // The process stops. What it still has in hand goes back to the stream.
+      await setAside(batch).catch(() => undefined);
+      waiting -= batch.length;
+      less.resolve();
+      less = Promise.withResolvers();
+    },
   });
 
   return {
-    put: (inHand, delivery) => gathering.add({ inHand, delivery }),
+    put(inHand, delivery) {
+      waiting += 1;
+      gathering.add({ inHand, delivery });
+    },
+    room: () => (waiting < waitingMax ? undefined : less.promise),
     settled: () => gathering.settled(),
   };
 }

@@ -4,6 +4,11 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ConfigError } from '@integration-sync/runtime/config';
 
+/** Another replica may have the key. */
+export class UnknownKey extends Error {
+  override readonly name = 'UnknownKey';
+}
+
 export interface Vault {
   readonly keyIds: readonly string[];
   seal(secret: string, endpointId: string): string;
@@ -34,7 +39,7 @@ export function openVault(keys: string): Vault {
       const [keyId = '', box = ''] = sealed.split(':');
       const key = byId.get(keyId);
       if (key === undefined)
-        throw new Error(`a secret was sealed with key "${keyId}", which is not configured`);
+        throw new UnknownKey(`a secret was sealed with key "${keyId}", which is not configured`);
       const bytes = Buffer.from(box, 'base64');
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes), {
         authTagLength: tagBytes,

@@ -1,8 +1,4 @@
-// Setup: two replicas as processes, NATS and MongoDB of this file's own, three healthy receivers, and 500
-// deliveries a second.
-// Timeline: events are announced all the time; a replica, NATS and MongoDB are killed with SIGKILL in turn, and come
-// back by themselves or are started again.
-// What this proves: every event that the stream took reaches every endpoint, under one webhook-id.
+// What happens to deliveries while an engine is away, or anything else dies.
 import type { Engine } from '@integration-sync/dev/engines';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
@@ -10,6 +6,7 @@ import { startMongodb } from '../../support/mongodb.ts';
 import { openReceiver } from '../../support/receiver.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
+import { packParcels } from '../../../services/webhooks/src/envelope.ts';
 
 const receiversCount = 3;
 const eventsPerTick = 17;
@@ -28,6 +25,43 @@ afterAll(async () => {
   await mongodb[Symbol.asyncDispose]();
 });
 
+// One message for two endpoints: the replica remembers the first one, and cannot ask for the second.
+it('what waits for the database has nothing sent twice to its neighbours', { timeout: 60_000 }, async () => {
+  await using _ = await house.start();
+  await using remembered = await openReceiver();
+  await using unknown = await openReceiver();
+  const client = house.newClient();
+  const first = await client.register(remembered.url);
+  await client.announce();
+  await remembered.received(1);
+  const second = await client.register(unknown.url);
+  mongodb.hold();
+  await mongodb.kill();
+  const event = 'supplier.created';
+  const timestamp = new Date().toISOString();
+  const body = JSON.stringify({ event, timestamp, integrationId: client.integration, data: {} });
+  await house.bus.publishBatch([
+    ...packParcels({
+      integration: client.integration,
+      sending: '0',
+      to: [first, second].map(({ id }) => ({ endpointId: id, epoch: 0, version: 1 })),
+      events: [{ eventId: 'shared', body: Buffer.from(body) }],
+    }),
+  ]);
+  await pause(4_000);
+  await mongodb.resume();
+  await unknown.received(1, { withinMs: 20_000 });
+  const hits = [remembered, unknown].map(({ hits: all }) =>
+    all.filter(({ headers }) => headers['webhook-id'] === 'shared'),
+  );
+  expect(hits.map(({ length }) => length)).toEqual([1, 1]);
+});
+
+// Setup: two replicas as processes, NATS and MongoDB of this file's own, three healthy receivers, and 500
+// deliveries a second.
+// Timeline: events are announced all the time; a replica, NATS and MongoDB are killed with SIGKILL in turn, and come
+// back by themselves or are started again.
+// What this proves: every event that the stream took reaches every endpoint, under one webhook-id.
 it(
   'every event reaches every healthy endpoint though everything dies once',
   { timeout: 180_000 },

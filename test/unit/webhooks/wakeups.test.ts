@@ -62,7 +62,7 @@ it.each(moments)(
       held: { putAll: async () => undefined },
       keepers: { ensure: async () => undefined },
       numbers: { setAside: () => undefined },
-      log,
+      persist: (_what, work) => work(),
     });
     shelf.put(hands.take(), deliveryFor('wh_1'));
     await aWhile();
