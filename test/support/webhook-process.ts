@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface WebhookProcess extends AsyncDisposable {
+  readonly pid: number;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
@@ -35,6 +36,7 @@ export async function startWebhookProcess(
     return child.exitCode;
   };
   return {
+    pid: child.pid ?? 0,
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
     [Symbol.asyncDispose]: async () => void (await end('SIGKILL')),

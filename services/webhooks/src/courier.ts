@@ -42,7 +42,7 @@ export function openCourier({ send, directory, ledger, held, report, persist }: 
   const succeed = async ({ endpoint, open }: Known): Promise<void> => {
     // Only the first success after a failure is news to the database.
     if (open && directory.remembered(endpoint._id)?.open === true) return;
-    await persist('a success', () => ledger.succeeded(endpoint._id, endpoint.epoch));
+    await persist('a success', () => ledger.succeeded(endpoint));
   };
 
   const hold = (delivery: Delivery, attempts: number, dueAt: Date): Promise<number> =>

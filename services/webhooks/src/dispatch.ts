@@ -100,7 +100,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const report = openReport(log, attemptLog, numbers);
   const persist = openPersistence(log, options.signal);
   const deliver = openCourier({ send, directory, ledger, held, report, persist });
-  const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, inTurn, log });
+  const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, tellChanged, inTurn, log });
   const stopping = new AbortController();
   const persistUntilStop = openPersistence(log, stopping.signal);
   const shelf = openShelf({ held, keepers, numbers, persist: persistUntilStop });

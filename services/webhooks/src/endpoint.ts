@@ -33,8 +33,11 @@ export interface Endpoint {
   open: boolean;
   /** Moves with every counted failure and every change of url: an attempt that began under another mark does not count. */
   mark: number;
-  /** The event that is tried while the gate is closed. Its place in HELD, and what HELD does not know about it. */
-  trial: Trial | null;
+  /**
+   * First the event that is tried while the gate is closed, then those that were before it and may not be settled:
+   * their places in HELD, and what HELD does not know about them.
+   */
+  trials?: Trial[];
   /** The replica that looks after what is held for it; absent while there is nothing to look after. */
   keeper?: string;
   /** What is still to be announced as `webhook.disabled`. */
@@ -60,6 +63,9 @@ export interface Trial {
   attempts: number;
   dueAt: Date;
 }
+
+/** As many as can be in flight when the gate closes; each of them may become the one on trial. */
+export const trialsMax = 8;
 
 /** Events are fanned out within moments, so few changes of kinds can lie between an event and its fan-out. */
 export const earlierEventsMax = 20;
@@ -93,7 +99,7 @@ export const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => 
   failures: 0,
   open: false,
   mark: 0,
-  trial: null,
+  trials: [],
   unannounced: [],
 });
 

@@ -19,14 +19,19 @@ export interface Endpoints {
   /** One with a secret in use that is sealed with none of these keys. */
   findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
   subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
+  /**
+   * The event stream was made anew and ends there: places beyond that were in another one. Resolves with the
+   * integrations whose endpoints have changed thereby.
+   */
+  forgetPlacesAfter(lastSequence: number): Promise<string[]>;
   /** Applies the change if the endpoint is still as it was read; null if it is not. */
   change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
   remove(integration: string, id: string): Promise<boolean>;
 
-  /** Any 2xx: the gate opens and the counter is zero. False if there was nothing to do. */
-  recordSuccess(id: string, epoch: number): Promise<boolean>;
+  /** Any 2xx of where it leads now: the gate opens and the counter is zero. False if there was nothing to do. */
+  recordSuccess(endpoint: Pick<Endpoint, '_id' | 'epoch' | 'url'>): Promise<boolean>;
   /** A counted failure that leaves the endpoint active; null if it has changed since it was read. */
-  recordFailure(read: Endpoint, failures: number, trial: Trial): Promise<Endpoint | null>;
+  recordFailure(read: Endpoint, failures: number, trials: readonly Trial[]): Promise<Endpoint | null>;
   disable(read: Endpoint, reason: DisabledReason, failures: number, at: Date): Promise<Endpoint | null>;
   unannounced(): Promise<Endpoint[]>;
   recordAnnounced(id: string, epoch: number): Promise<void>;
@@ -104,6 +109,17 @@ const managing = (collection: Collection<Endpoint>) => ({
     }
     return byIntegration;
   },
+  async forgetPlacesAfter(lastSequence: number) {
+    const beyond = { $gt: lastSequence };
+    const stale: Filter<Endpoint> = { $or: [{ eventsAfter: beyond }, { 'earlierEvents.through': beyond }] };
+    const integrations = await collection.distinct('integration', stale);
+    if (integrations.length > 0)
+      await collection.updateMany(stale, {
+        $set: { eventsAfter: 0, earlierEvents: [] },
+        $inc: { version: 1 },
+      });
+    return integrations;
+  },
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
   async remove(integration: string, id: string) {
@@ -117,17 +133,17 @@ const managing = (collection: Collection<Endpoint>) => ({
 });
 
 const recording = (collection: Collection<Endpoint>) => ({
-  async recordSuccess(id: string, epoch: number) {
+  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>) {
     const { modifiedCount } = await collection.updateOne(
-      { _id: id, epoch, active: true, open: false },
+      { _id, epoch, url, active: true, open: false },
       { $set: { open: true, failures: 0 } },
     );
     return modifiedCount === 1;
   },
-  recordFailure: (read: Endpoint, failures: number, trial: Trial) =>
+  recordFailure: (read: Endpoint, failures: number, trials: readonly Trial[]) =>
     collection.findOneAndUpdate(
       asRead(read),
-      { $set: { failures, trial, open: false }, $inc: { mark: 1 } },
+      { $set: { failures, trials: [...trials], open: false }, $inc: { mark: 1 } },
       { returnDocument: 'after' },
     ),
   disable: (read: Endpoint, reason: DisabledReason, failures: number, at: Date) =>
@@ -168,7 +184,7 @@ export const disabling = (
     disabledReason: reason,
     failures,
     open: false,
-    trial: null,
+    trials: [],
   },
   $inc: { epoch: 1, mark: 1 },
   $push: {

@@ -12,7 +12,7 @@
 import type { Log } from '@integration-sync/runtime/log';
 import type { Deliver } from './courier.ts';
 import type { Directory, Known } from './directory.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, Trial } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import { openFinding } from './finding.ts';
 import type { Held, HeldEntry } from './held.ts';
@@ -40,6 +40,8 @@ export interface KeepersOptions {
   lanes: Pick<Lanes, 'run'>;
   deliver: Deliver;
   roll: Pick<Roll, 'replica' | 'alive'>;
+  /** To this replica and all others. */
+  tellChanged: (endpointId: string) => void;
   /** For what the database is asked. */
   inTurn: Turns;
   log: Log;
@@ -61,13 +63,15 @@ interface Keeper {
 }
 
 export function openKeepers(options: KeepersOptions): Keepers {
-  const { held, directory, lanes, deliver, roll, inTurn, log } = options;
+  const { held, directory, lanes, deliver, roll, tellChanged, inTurn, log } = options;
   const endpoints = {
     ...options.endpoints,
     find: openFinding(options.endpoints, inTurn),
     claim: (id: string, replica: string) => inTurn(() => options.endpoints.claim(id, replica)),
   };
   const keepers = new Map<string, Keeper>();
+  /** Whether they were made this replica's to keep, nobody could say. */
+  const unsure = new Set<string>();
   const closing = new AbortController();
   const isClosed = (): boolean => closing.signal.aborted;
 
@@ -143,17 +147,18 @@ export function openKeepers(options: KeepersOptions): Keepers {
     return false;
   };
 
-  const nextOnTrial = async ({ _id, epoch, trial }: Endpoint): Promise<HeldEntry | undefined> => {
-    const onTrial = trial === null ? undefined : await held.at(_id, epoch, trial.sequence);
+  const nextOnTrial = async ({ _id, epoch, trials = [] }: Endpoint): Promise<HeldEntry | undefined> => {
+    const [trial] = trials;
+    const onTrial = trial === undefined ? undefined : await held.at(_id, epoch, trial.sequence);
     const entry = onTrial ?? (await held.first(_id, epoch));
-    return entry === undefined ? undefined : asOnTrial(entry, trial);
+    return entry === undefined ? undefined : asTried(entry, trials);
   };
 
   const drain = async (known: Known, keeper: Keeper): Promise<boolean> => {
-    const { _id, epoch, trial } = known.endpoint;
+    const { _id, epoch, trials = [] } = known.endpoint;
     let wakeAtMs = Infinity;
     for (let from = 1; ;) {
-      const chunk = (await held.read(_id, epoch, from, chunkEntries)).map((entry) => asOnTrial(entry, trial));
+      const chunk = (await held.read(_id, epoch, from, chunkEntries)).map((entry) => asTried(entry, trials));
       const last = chunk.at(-1);
       if (last === undefined) break;
       const later = chunk.filter(({ delivery }) => delivery.dueAtMs > Date.now());
@@ -207,6 +212,15 @@ export function openKeepers(options: KeepersOptions): Keepers {
     keeper.nap = undefined;
   };
 
+  const sureOf = async <T>(id: string, work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      unsure.add(id);
+      throw error;
+    }
+  };
+
   return {
     async ensure(id) {
       const mine = keepers.get(id);
@@ -216,7 +230,7 @@ export function openKeepers(options: KeepersOptions): Keepers {
         if (mine.nap?.forMore === true) mine.nap.end();
         return;
       }
-      const claimed = await endpoints.claim(id, roll.replica);
+      const claimed = await sureOf(id, endpoints.claim(id, roll.replica));
       // While the process stops, the claim stands for the others to take over.
       if (claimed !== null) begin(id);
     },
@@ -229,11 +243,16 @@ export function openKeepers(options: KeepersOptions): Keepers {
     async sweep() {
       const alive = roll.alive();
       if (alive === undefined || isClosed()) return;
+      for (const id of unsure) {
+        if ((await endpoints.claim(id, roll.replica)) !== null) begin(id);
+        unsure.delete(id);
+      }
       for (const { _id, keeper } of await endpoints.orphans(alive)) {
-        if (!isClosed() && (await endpoints.takeOver(_id, keeper, roll.replica))) {
-          log.info({ endpoint: _id, from: keeper }, 'an endpoint is kept here now, its keeper died');
-          begin(_id);
-        }
+        if (isClosed() || !(await sureOf(_id, endpoints.takeOver(_id, keeper, roll.replica)))) continue;
+        log.info({ endpoint: _id, from: keeper }, 'an endpoint is kept here now, its keeper fell silent');
+        // If it was only asleep, it stops at this word.
+        tellChanged(_id);
+        begin(_id);
       }
     },
     get count() {
@@ -247,9 +266,10 @@ export function openKeepers(options: KeepersOptions): Keepers {
   };
 }
 
-/** Of the event on trial, the endpoint knows better than the stream how often it was tried. */
-function asOnTrial(entry: HeldEntry, trial: Endpoint['trial']): HeldEntry {
-  if (trial === null || trial.sequence !== entry.sequence) return entry;
+/** Of an event that is or was on trial, the endpoint knows better than the stream how often it was tried. */
+function asTried(entry: HeldEntry, trials: readonly Trial[]): HeldEntry {
+  const trial = trials.find(({ sequence }) => sequence === entry.sequence);
+  if (trial === undefined) return entry;
   const { attempts, dueAt } = trial;
   return { ...entry, delivery: { ...entry.delivery, attempts, dueAtMs: dueAt.getTime() } };
 }

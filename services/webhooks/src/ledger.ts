@@ -1,7 +1,7 @@
 // What an attempt means, made to hold for every replica: decided by schedule.ts on what stands in the database,
 // stored on the condition that it still stands there, and told to all.
 import { attemptDelaysMs } from '@integration-sync/contracts';
-import type { Endpoint } from './endpoint.ts';
+import { trialsMax, type Endpoint, type Trial } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Numbers } from './numbers.ts';
 import { decideNext, type Next, type Verdict } from './schedule.ts';
@@ -21,7 +21,8 @@ export interface FailedAttempt {
 }
 
 export interface Ledger {
-  succeeded(endpointId: string, epoch: number): Promise<void>;
+  /** An attempt at the endpoint as it was then. */
+  succeeded(endpoint: Endpoint): Promise<void>;
   /** What comes next for the event; undefined if the endpoint is no more. */
   failed(attempt: FailedAttempt): Promise<Next | undefined>;
 }
@@ -58,7 +59,11 @@ export function openLedger({ endpoints, inTurn, tellChanged, announce, numbers }
       return disabled;
     }
     const { sequence, number, dueAt } = attempt;
-    return endpoints.recordFailure(read, next.failures, { sequence, attempts: number, dueAt });
+    return endpoints.recordFailure(
+      read,
+      next.failures,
+      withTrial(read.trials, { sequence, attempts: number, dueAt }),
+    );
   };
 
   const record = async (attempt: FailedAttempt, left: Endpoint | undefined): Promise<Recorded> => {
@@ -69,7 +74,8 @@ export function openLedger({ endpoints, inTurn, tellChanged, announce, numbers }
       if (!read.active || read.epoch !== attempt.epoch) return { next: missed(read), left: read };
       const next = decideNext({
         number: attempt.number,
-        verdict: attempt.verdict,
+        // Where it led before is not where it leads now.
+        verdict: read.url === attempt.endpoint.url ? attempt.verdict : 'failed',
         counts: read.mark === attempt.endpoint.mark,
         failures: read.failures,
       });
@@ -84,17 +90,31 @@ export function openLedger({ endpoints, inTurn, tellChanged, announce, numbers }
     return {};
   };
 
+  /** What was stored, and its answer lost, finds nothing to do when it is stored again; all are told all the same. */
+  const untold = new Set<string>();
+  const toldAfterTrouble = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      const result = await work();
+      if (untold.delete(id)) tellChanged(id);
+      return result;
+    } catch (error) {
+      untold.add(id);
+      throw error;
+    }
+  };
+
   return {
-    async succeeded(endpointId, epoch) {
-      if (await inTurnWithSuccesses(() => endpoints.recordSuccess(endpointId, epoch)))
-        tellChanged(endpointId);
+    async succeeded(endpoint) {
+      const id = endpoint._id;
+      const open = () => inTurnWithSuccesses(() => endpoints.recordSuccess(endpoint));
+      if (await toldAfterTrouble(id, open)) tellChanged(id);
     },
     async failed(attempt) {
       const id = attempt.endpoint._id;
       const before = lines.get(id);
       const recording = (async () => {
         const { left } = (await before?.catch(() => undefined)) ?? {};
-        return inTurn(() => record(attempt, left));
+        return toldAfterTrouble(id, () => inTurn(() => record(attempt, left)));
       })();
       lines.set(id, recording);
       try {
@@ -113,6 +133,10 @@ interface Recorded {
   /** The endpoint as it stands after that, as far as is known here. */
   left?: Endpoint;
 }
+
+/** The event of the attempt is the one on trial from here on; how often the others were tried is not forgotten. */
+const withTrial = (trials: readonly Trial[] = [], trial: Trial): Trial[] =>
+  [trial, ...trials.filter(({ sequence }) => sequence !== trial.sequence)].slice(0, trialsMax);
 
 /** It was in flight when its endpoint was disabled. */
 const missed = ({ failures }: Endpoint): Next => ({

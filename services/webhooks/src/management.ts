@@ -144,7 +144,12 @@ function changing(options: ManagementOptions): BusHandler {
       const endpoint = await endpointOf(endpoints, request);
       const { lastSequence } = await bus.streamFacts(eventsStream);
       const change = changeOf(endpoint, wanted, lastSequence, new Date());
-      if (change === undefined) return json(webhookOf(endpoint));
+      if (change === undefined) {
+        // It may have been made a moment ago, by one who could not tell anybody any more.
+        await subscribers.changed(endpoint.integration);
+        tellChanged(endpoint._id);
+        return json(webhookOf(endpoint));
+      }
       const changed = await endpoints.change(endpoint, change);
       // Somebody else changed it meanwhile, be it by a delivery that failed.
       if (changed === null) continue;
@@ -192,7 +197,7 @@ const enabled = {
   disabledReason: null,
   failures: 0,
   open: false,
-  trial: null,
+  trials: [],
 };
 
 function rotating({ endpoints, subscribers, vault, tellChanged }: ManagementOptions): BusHandler {
@@ -224,9 +229,11 @@ const removing =
   ({ endpoints, subscribers, held, attemptLog, tellChanged, log }: ManagementOptions): BusHandler =>
   async (request) => {
     const id = request.headers.get(requestHeaders.id) ?? '';
-    if (!(await endpoints.remove(request.integration, id))) throw absent();
+    const removed = await endpoints.remove(request.integration, id);
+    // Also where it is gone already: perhaps since a moment ago, by one who could not tell anybody any more.
     await subscribers.changed(request.integration);
     tellChanged(id);
+    if (!removed) throw absent();
     // From here on it is gone. What is left of it is only in the way, and expires by itself.
     const tidied = await Promise.allSettled([held.removeEndpoint(id), attemptLog.removeEndpoint(id)]);
     for (const part of tidied) {

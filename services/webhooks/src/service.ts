@@ -51,11 +51,16 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW);
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(await openFooting({ service, config, log, signal }));
-  const ensure = () => ensureStreams(bus, config.STREAM_REPLICAS);
-  await ensure();
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
   const subscribers = openSubscribers(store, endpoints);
+  const ensure = async (): Promise<void> => {
+    await ensureStreams(bus, config.STREAM_REPLICAS);
+    const { lastSequence } = await bus.streamFacts(eventsStream);
+    for (const integration of await endpoints.forgetPlacesAfter(lastSequence))
+      await subscribers.changed(integration);
+  };
+  await ensure();
 
   const { connector, ca } = deps;
   const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));

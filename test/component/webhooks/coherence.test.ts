@@ -3,7 +3,9 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openReceiver, type Hit } from '../../support/receiver.ts';
+import type { EventKind } from '@integration-sync/contracts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints.ts';
+import { hang, openReceiver, type Hit } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -155,6 +157,41 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     );
     for (const other of others) expect(other).toEqual(first);
     await Promise.all(receivers.map((receiver) => receiver[Symbol.asyncDispose]()));
+  });
+
+  it('a change that is asked for again holds, though its first maker died before telling anybody', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const { id } = await client.register(receiver.url, ['supplier.created']);
+    await client.announce();
+    await receiver.received(1);
+    const endpoints = await openEndpoints(house.store);
+    const read = await endpoints.find(id);
+    if (read === null) throw new Error('there is no endpoint');
+    const events = ['supplier.created', 'product.created'] satisfies EventKind[];
+    await endpoints.change(read, { $set: { events }, $inc: { version: 1 } });
+    expect((await client.ask('change', { id, body: { events } })).status).toBe(200);
+    await client.announce(3, 'product.created');
+    expect(await receiver.received(4)).toHaveLength(4);
+  });
+
+  it.each([410, 204])('a %i of the url before says nothing of the one that came after it', async (status) => {
+    await using before = await openReceiver(
+      (_hit, response) => void setTimeout(() => response.writeHead(status).end(), 1_000),
+    );
+    await using after = await openReceiver(hang);
+    const client = house.newClient();
+    const { id } = await client.register(before.url);
+    await client.announce();
+    await before.received(1);
+    await client.ask('change', { id, body: { url: after.url } });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await client.announce(20);
+    await after.received(1);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect((await client.ask('get', { id })).body).toMatchObject({ active: true, consecutiveFailures: 0 });
+    // A url that has never answered has one attempt in flight.
+    expect(after.hits).toHaveLength(1);
   });
 
   it('events of another integration do not come', async () => {

@@ -2,6 +2,7 @@
 // The replicas are processes of their own.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { freeze } from '../../support/freeze.ts';
 import { answer, hang, openReceiver, type Hit } from '../../support/receiver.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
@@ -96,6 +97,30 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
     const hits = await receiver.received(300, { withinMs: 15_000, where: delivered });
     expect(idsOf(hits)).toEqual(new Set(ids));
   });
+});
+
+it('a replica that was only asleep leaves what others have taken over', { timeout: 90_000 }, async () => {
+  await using first = await startWebhookProcess(house.environment);
+  await using receiver = await openReceiver(answer(500));
+  const client = house.newClient();
+  await client.register(receiver.url);
+  const ids = await client.announce(300);
+  await receiver.received(1);
+  receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 400));
+  await using _second = await startWebhookProcess(house.environment);
+  // It has to have listened for a while before it takes anybody for dead.
+  await new Promise((resolve) => setTimeout(resolve, 3_500));
+  {
+    using _asleep = freeze([first.pid]);
+    await new Promise((resolve) => setTimeout(resolve, 3_500));
+  }
+  await eventually(
+    () => idsOf(receiver.hits.slice(1)).size,
+    (count) => count === ids.length,
+    60_000,
+  );
+  // What it had delivered of its last chunk, and not noted yet, comes twice, and nothing else.
+  expect(receiver.hits.length).toBeLessThan(ids.length + 100);
 });
 
 describe('when a replica is stopped', { timeout: 60_000 }, () => {

@@ -1,5 +1,7 @@
 // What happens to deliveries while an engine is away, or anything else dies.
 import type { Engine } from '@integration-sync/dev/engines';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { startMongodb } from '../../support/mongodb.ts';
@@ -55,6 +57,31 @@ it('what waits for the database has nothing sent twice to its neighbours', { tim
     all.filter(({ headers }) => headers['webhook-id'] === 'shared'),
   );
   expect(hits.map(({ length }) => length)).toEqual([1, 1]);
+});
+
+it('goes on with the endpoints that there are when the event stream had to be made anew', async () => {
+  await using _ = await house.start();
+  await using receiver = await openReceiver();
+  await house.newClient().announce(100);
+  const client = house.newClient();
+  await client.register(receiver.url);
+  await client.announce();
+  await receiver.received(1);
+  const nats = await connect({ servers: house.nats.url });
+  const { streams } = await jetstreamManager(nats);
+  await streams.delete('EVENTS');
+  await eventually(
+    () =>
+      streams.info('EVENTS').then(
+        () => true,
+        () => false,
+      ),
+    (isThere) => isThere,
+    20_000,
+  );
+  await nats.close();
+  await client.announce(10);
+  expect(await receiver.received(11, { withinMs: 20_000 })).toHaveLength(11);
 });
 
 // Setup: two replicas as processes, NATS and MongoDB of this file's own, three healthy receivers, and 500

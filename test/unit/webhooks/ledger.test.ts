@@ -6,7 +6,9 @@ import { openEndpoint } from '../../support/webhook-parts.ts';
 function setUp() {
   const stored = new Map(['one', 'other'].map((id) => [id, openEndpoint(id)]));
   const asked: string[] = [];
+  const told: string[] = [];
   let broken = false;
+  let losesAnswer = false;
   const ask = async (what: string): Promise<void> => {
     asked.push(what);
     await new Promise((resolve) => setImmediate(resolve));
@@ -20,11 +22,11 @@ function setUp() {
         await ask(`find ${id}`);
         return stored.get(id) ?? null;
       },
-      async recordFailure(read, failures, trial) {
+      async recordFailure(read, failures, trials) {
         await ask(`record ${read._id}`);
         const now = stored.get(read._id);
         if (now?.mark !== read.mark) return null;
-        const after = { ...now, failures, trial, open: false, mark: now.mark + 1 };
+        const after = { ...now, failures, trials: [...trials], open: false, mark: now.mark + 1 };
         stored.set(read._id, after);
         return after;
       },
@@ -44,11 +46,15 @@ function setUp() {
           mark: mark + 1,
         };
         stored.set(read._id, after);
+        if (losesAnswer) {
+          losesAnswer = false;
+          throw new Error('the answer got lost');
+        }
         return after;
       },
     },
     inTurn: openTurns({ max: 4 }),
-    tellChanged: () => undefined,
+    tellChanged: (id) => void told.push(id),
     announce: () => undefined,
     numbers: { disabledBy: () => undefined },
   });
@@ -65,7 +71,10 @@ function setUp() {
   const breakNext = (): void => {
     broken = true;
   };
-  return { stored, asked, fail, breakNext };
+  const loseNextAnswer = (): void => {
+    losesAnswer = true;
+  };
+  return { stored, asked, told, fail, breakNext, loseNextAnswer };
 }
 
 it('counts one of the failures that end together, and asks the database once for all of them', async () => {
@@ -74,7 +83,7 @@ it('counts one of the failures that end together, and asks the database once for
   expect(asked).toEqual(['record one']);
   expect(next.map((one) => one?.gate)).toEqual(['closed', ...Array.from({ length: 7 }, () => 'unchanged')]);
   expect(next.map((one) => one?.event)).toEqual(Array.from({ length: 8 }, () => 'again'));
-  expect(stored.get('one')).toMatchObject({ failures: 1, trial: { sequence: 1 } });
+  expect(stored.get('one')).toMatchObject({ failures: 1, trials: [{ sequence: 1 }] });
 });
 
 it('counts a failure that began after the one before it was counted', async () => {
@@ -121,5 +130,36 @@ it('does not fail because the one before it in line did', async () => {
   const [first, second] = await Promise.allSettled([fail('one', 1), fail('one', 2)]);
   expect(first.status).toBe('rejected');
   expect(second).toMatchObject({ status: 'fulfilled', value: { gate: 'closed' } });
-  expect(stored.get('one')).toMatchObject({ failures: 1, trial: { sequence: 2 } });
+  expect(stored.get('one')).toMatchObject({ failures: 1, trials: [{ sequence: 2 }] });
+});
+
+it('tells all of what was stored, though the answer to that got lost', async () => {
+  const { stored, told, fail, loseNextAnswer } = setUp();
+  loseNextAnswer();
+  await expect(fail('one', 1, { verdict: 'gone' })).rejects.toThrow('lost');
+  expect(told).toEqual([]);
+  expect((await fail('one', 1, { verdict: 'gone' }))?.event).toBe('missed');
+  expect(stored.get('one')?.active).toBe(false);
+  expect(told).toEqual(['one']);
+});
+
+it('does not take a url that is gone for the one that came after it', async () => {
+  const { stored, fail } = setUp();
+  stored.set('one', { ...openEndpoint('one'), url: 'https://acme.example/new', version: 2, mark: 1 });
+  const next = await fail('one', 1, { verdict: 'gone' });
+  expect(next).toMatchObject({ event: 'again', gate: 'unchanged', disable: undefined });
+  expect(stored.get('one')).toMatchObject({ active: true, failures: 0 });
+});
+
+it('remembers how often an event was tried when another one is tried in its place', async () => {
+  const { stored, fail } = setUp();
+  const failAgain = (sequence: number, number: number) =>
+    fail('one', sequence, { endpoint: stored.get('one') ?? openEndpoint('one'), number });
+  await failAgain(1, 1);
+  await failAgain(1, 2);
+  await failAgain(2, 1);
+  expect(stored.get('one')?.trials).toMatchObject([
+    { sequence: 2, attempts: 1 },
+    { sequence: 1, attempts: 2 },
+  ]);
 });
