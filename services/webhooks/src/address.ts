@@ -41,18 +41,29 @@ export function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
   // A zone (fe80::1%eth0) exists only on the local link.
   if (isIP(text) === 0 || text.includes('%')) return { kind: 'refused', reason: 'no address' };
   const address = ipaddr.parse(text);
-  if (isIn(address, metadata)) return { kind: 'refused', reason: 'a cloud metadata service' };
+  if (isIn(address, metadata) || isIn(embeddedIn(address), metadata))
+    return { kind: 'refused', reason: 'a cloud metadata service' };
   if (isIn(address, allowed)) return { kind: 'allowed' };
   if (address instanceof ipaddr.IPv6) return judgeIPv6(address);
   const range = address.range();
   return range === 'unicast' ? { kind: 'public' } : { kind: 'refused', reason: inWords(range) };
 }
 
+/** The IPv4 address that a translator or tunnel would make of it, wherever there is one. */
+function embeddedIn(address: Address): Address {
+  if (!(address instanceof ipaddr.IPv6)) return address;
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address();
+  const [first, second = 0, third = 0] = address.parts;
+  const [high, low] = first === 0x2002 ? [second, third] : address.parts.slice(-2);
+  return new ipaddr.IPv4([high ?? 0, low ?? 0].flatMap((part) => [part >> 8, part & 0xff]));
+}
+
 function judgeIPv6(address: ipaddr.IPv6): AddressVerdict {
   const range = address.range();
   if (range !== 'unicast') return { kind: 'refused', reason: inWords(range) };
-  if (!address.match(globalUnicast)) return { kind: 'refused', reason: 'not globally routable' };
-  if (isIn(address, specialPurpose)) return { kind: 'refused', reason: 'reserved' };
+  if (!address.match(globalUnicast))
+    return { kind: 'refused', reason: 'an address that is not globally routable' };
+  if (isIn(address, specialPurpose)) return { kind: 'refused', reason: 'a reserved address' };
   // ISATAP: an IPv4 address behind 0:5efe or 200:5efe, wherever the prefix comes from.
   const [, , , , high = 0, low = 0] = address.parts;
   if ((high === 0 || high === 0x200) && low === 0x5efe)
@@ -93,4 +104,4 @@ const words: Readonly<Record<string, string>> = {
   rfc6052: 'a translated address',
 };
 
-const inWords = (range: string): string => words[range] ?? 'reserved';
+const inWords = (range: string): string => words[range] ?? 'a reserved address';

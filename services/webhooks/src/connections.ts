@@ -109,6 +109,8 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
 const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
   const connect = buildConnector({ timeout: connectTimeoutMs });
   return new Pool(origin, {
+    // A proxy that does not answer must not keep the connection of an attempt that is long over.
+    headersTimeout: connectTimeoutMs,
     connect(asked, callback) {
       connect(asked, (...[error, socket]) => {
         if (error === null) callback(null, socket);

@@ -7,7 +7,7 @@
 //                                            │
 //                                            └──▶ keeper ──▶ lanes ──▶ courier ──▶ receiver
 import { eventsStream } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
+import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openAnnouncer, type Announcer } from './announcer.ts';
@@ -117,21 +117,24 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   });
   const fanout = openFanout({ subscribers: options.subscribers, bus, hands, numbers, log });
 
-  closing.use(
-    bus.listen(changedSubject, ({ body, headers }) => {
-      if (headers.get('replica') === roll.replica) return;
-      const id = Buffer.from(body).toString();
-      directory.forget(id);
-      keepers.wake(id);
-    }),
-  );
+  const onChanged = ({ body, headers }: Broadcast): void => {
+    if (headers.get('replica') === roll.replica) return;
+    const id = Buffer.from(body).toString();
+    directory.forget(id);
+    keepers.wake(id);
+  };
+  const onAnyChanged = (): void => {
+    directory.forgetAll();
+    keepers.wakeAll();
+  };
+  closing.use(bus.listen(changedSubject, onChanged, onAnyChanged));
   // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.
   closing.defer(() => hands.giveBackAll());
   closing.defer(() => shelf.settled());
   closing.defer(() => announcer.settled());
   closing.defer(async () => void (await Promise.all([keepers.close(), lanes.close()])));
   closing.defer(() => fanout.settled());
-  closing.use(sweeping({ bus, directory, sweeps: [keepers.sweep, announcer.sweep], log }));
+  closing.use(sweeping([keepers.sweep, announcer.sweep], log));
   closing.defer(() => stopping.abort(new Error('the process stops')));
   const { ensure } = options;
   const { min, max, perInFlight } = parcelsAhead;
@@ -152,20 +155,11 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   };
 }
 
-interface Sweeping {
-  bus: Pick<Bus, 'connected'>;
-  directory: Pick<Directory, 'forgetAll'>;
-  sweeps: readonly (() => Promise<void>)[];
-  log: Log;
-}
-
 /** Looks after what dead replicas left. One round at a time. */
-function sweeping({ bus, directory, sweeps, log }: Sweeping): AsyncDisposable {
+function sweeping(sweeps: readonly (() => Promise<void>)[], log: Log): AsyncDisposable {
   let round = Promise.resolve();
   let busy = false;
   const sweep = async (): Promise<void> => {
-    // Broadcasts that were missed are not repeated.
-    if (!bus.connected) directory.forgetAll();
     try {
       for (const one of sweeps) await one();
     } catch (error) {

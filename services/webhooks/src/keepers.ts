@@ -26,6 +26,8 @@ export interface Keepers {
   ensure(endpointId: string): Promise<void>;
   /** The endpoint has changed. */
   wake(endpointId: string): void;
+  /** Any of them may have changed. */
+  wakeAll(): void;
   /** Takes over what dead replicas kept. */
   sweep: () => Promise<void>;
   readonly count: number;
@@ -221,6 +223,12 @@ export function openKeepers(options: KeepersOptions): Keepers {
     }
   };
 
+  const wake = (keeper: Keeper | undefined): void => {
+    if (keeper === undefined) return;
+    keeper.changed = true;
+    keeper.nap?.end();
+  };
+
   return {
     async ensure(id) {
       const mine = keepers.get(id);
@@ -234,11 +242,9 @@ export function openKeepers(options: KeepersOptions): Keepers {
       // While the process stops, the claim stands for the others to take over.
       if (claimed !== null) begin(id);
     },
-    wake(id) {
-      const keeper = keepers.get(id);
-      if (keeper === undefined) return;
-      keeper.changed = true;
-      keeper.nap?.end();
+    wake: (id) => wake(keepers.get(id)),
+    wakeAll() {
+      for (const keeper of keepers.values()) wake(keeper);
     },
     async sweep() {
       const alive = roll.alive();

@@ -59,21 +59,25 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
   /** Everything is stored by the time it is counted: what was answered will be sent. */
   async function send(
     endpoint: Endpoint,
-    candidates: AsyncIterable<Occurrence>,
+    candidates: AsyncIterable<Occurrence | undefined>,
     until: number,
   ): Promise<number> {
     const sending = randomBytes(8).toString('hex');
     const { _id: endpointId, integration, epoch, version } = endpoint;
     const to = [{ endpointId, epoch, version }];
     const seen = new Set<string>();
+    let published = 0;
     let some: Occurrence[] = [];
     const publish = async (): Promise<void> => {
-      if (some.length > 0)
-        await bus.publishBatch([...packParcels({ integration, sending, to, events: some })]);
+      if (some.length === 0) return;
+      await bus.publishBatch([...packParcels({ integration, sending, to, events: some })]);
+      published += some.length;
       some = [];
-      if (Date.now() > until) throw tooLong(seen.size);
     };
-    for await (const { eventId, body } of candidates) {
+    for await (const candidate of candidates) {
+      if (Date.now() > until) throw tooLong(published);
+      if (candidate === undefined) continue;
+      const { eventId, body } = candidate;
       const occurred = readOccurred({ id: eventId, sequence: 0, body });
       if (occurred === undefined || !isMeantFor(endpoint, occurred) || seen.has(eventId)) continue;
       seen.add(eventId);
@@ -81,10 +85,11 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
       if (some.length >= batchMax) await publish();
     }
     await publish();
-    return seen.size;
+    return published;
   }
 
-  async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<Occurrence> {
+  /** Undefined for each that was looked at in vain, so that whoever asks for them can look at the time. */
+  async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<Occurrence | undefined> {
     for (const { epoch, at } of endpoint.disablings) {
       if (at >= span.since && at <= span.until) yield* missedIn(endpoint, epoch);
     }
@@ -95,17 +100,20 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
   async function* missedIn(
     { _id: endpointId, integration }: Endpoint,
     epoch: number,
-  ): AsyncGenerator<Occurrence> {
+  ): AsyncGenerator<Occurrence | undefined> {
     const reading = { subject: deliveriesSubject(integration), from: { sequence: 1 } };
     for await (const message of bus.readStream(deliveriesStream, reading)) {
       for (const delivery of unpackParcel(message)) {
-        if (delivery.endpointId === endpointId && delivery.epoch === epoch) yield delivery;
+        yield delivery.endpointId === endpointId && delivery.epoch === epoch ? delivery : undefined;
       }
     }
     for await (const { delivery } of held.readAll(endpointId, epoch)) yield delivery;
   }
 
-  async function* occurredIn(integration: string, { since, until }: Span): AsyncGenerator<Occurrence> {
+  async function* occurredIn(
+    integration: string,
+    { since, until }: Span,
+  ): AsyncGenerator<Occurrence | undefined> {
     const { lastSequence } = await bus.streamFacts(eventsStream);
     const reading = {
       subject: `events.${integration}.>`,
@@ -115,7 +123,7 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
       if (stored.sequence > lastSequence) return;
       const occurred = readOccurred(stored);
       const at = Date.parse(occurred?.timestamp ?? '');
-      if (occurred !== undefined && at > since.getTime() && at <= until.getTime()) yield occurred;
+      yield at > since.getTime() && at <= until.getTime() ? occurred : undefined;
     }
   }
 }

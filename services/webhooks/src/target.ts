@@ -50,7 +50,7 @@ export interface JudgedAddress {
 /** Why the target may not be sent to, or undefined if it may. One bad address among several is enough. */
 export function refuseAddresses(target: Target, judged: readonly JudgedAddress[]): string | undefined {
   for (const { address, verdict } of judged) {
-    if (verdict.kind === 'refused') return `${named(target, address)} is ${verdict.reason}`;
+    if (verdict.kind === 'refused') return named(target, address, verdict.reason);
     if (verdict.kind === 'allowed') continue;
     if (!target.secure) return 'plain http is not taken, use https';
     if (target.port !== 443) return `port ${target.port} is not taken, use 443`;
@@ -58,5 +58,6 @@ export function refuseAddresses(target: Target, judged: readonly JudgedAddress[]
   return undefined;
 }
 
-const named = ({ host, isLiteral }: Target, address: string): string =>
-  isLiteral ? address : `${host} leads to ${address}, which`;
+/** Whoever names a name learns nothing of the addresses behind it, which may be ours. */
+const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
+  isLiteral ? `${address} is ${reason}` : `${host} leads to ${reason}`;

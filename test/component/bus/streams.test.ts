@@ -45,6 +45,14 @@ async function read(
   return found;
 }
 
+it('reads on where large messages end a chunk early', { timeout: 60_000 }, async () => {
+  await bus.ensureStream(spec('LARGE'));
+  const body = new Uint8Array(500_000);
+  for (let index = 0; index < 150; index += 1)
+    await bus.publish({ subject: 'LARGE.x', id: `large-${index}`, body });
+  expect(await read('LARGE', 'LARGE.>')).toHaveLength(150);
+});
+
 it('makes a stream, leaves it be, and changes what the code changed', async () => {
   await bus.ensureStream(spec('MADE'));
   await bus.publish({ subject: 'MADE.x', id: '1', body: 'kept' });

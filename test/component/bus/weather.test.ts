@@ -16,6 +16,23 @@ afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
+it('tells whoever listens that something may have been missed', async () => {
+  await using bus = await openTestBus(nats.url, 'listening');
+  let missed = 0;
+  using _listening = bus.listen(
+    'some.news',
+    () => undefined,
+    () => void (missed += 1),
+  );
+  expect(missed).toBe(0);
+  await nats.kill();
+  await eventually(
+    () => missed,
+    (count) => count === 1,
+    20_000,
+  );
+});
+
 const codeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'ok',

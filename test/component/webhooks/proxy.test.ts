@@ -30,11 +30,15 @@ afterAll(async () => {
 async function openProxy() {
   const asked: string[] = [];
   let isAway = false;
-  let refusal: number | undefined;
+  let refusal: number | 'silence' | undefined;
   const server = createServer((_request, response) => void response.writeHead(405).end());
   server.on('connect', (request, socket) => {
     const [host, port] = String(request.url).split(':');
     asked.push(String(request.url));
+    if (refusal === 'silence') {
+      socket.resume().on('end', () => socket.end());
+      return;
+    }
     if (refusal !== undefined) {
       socket.end(`HTTP/1.1 ${refusal} No\r\n\r\n`);
       return;
@@ -62,9 +66,11 @@ async function openProxy() {
     url: `http://127.0.0.1:${port}`,
     asked,
     /** What it answers instead of connecting. */
-    refuseWith: (status: number | undefined) => {
+    refuseWith: (status: typeof refusal) => {
       refusal = status;
     },
+    connections: () =>
+      new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count))),
     async goAway() {
       isAway = true;
       await close();
@@ -122,6 +128,24 @@ it('blame the receiver where the proxy cannot connect to it', async () => {
       responseStatus: null,
       error: 'no connection (the egress proxy answered 502)',
     });
+  } finally {
+    proxy.refuseWith(undefined);
+  }
+});
+
+it('does not keep a connection to a proxy that never answers', { timeout: 40_000 }, async () => {
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+  proxy.refuseWith('silence');
+  try {
+    const before = await proxy.connections();
+    expect((await client.ask('test', { id })).body.error).toContain('timeout');
+    await eventually(
+      () => proxy.connections(),
+      (count) => count <= before,
+      5_000,
+    );
   } finally {
     proxy.refuseWith(undefined);
   }

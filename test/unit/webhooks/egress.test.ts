@@ -103,6 +103,10 @@ describe('a delivery is refused, and nothing is connected to,', () => {
     'http://100.100.100.200/',
     'http://[fd00:ec2::254]/',
     'http://metadata.google.internal/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://[64:ff9b::a9fe:a9fe]/',
+    'http://[2002:a9fe:a9fe::1]/',
+    'http://[2606:2800::5efe:a9fe:a9fe]/',
     'http://user@127.0.0.1/',
   ])('for %s, whatever is allow-listed', async (url) => {
     const { connected, attempt } = openEgress({
@@ -112,6 +116,13 @@ describe('a delivery is refused, and nothing is connected to,', () => {
     expect((await attempt(url)).error).toMatch(/^refused: /);
     expect(connected).toEqual([]);
   });
+});
+
+test('whoever is refused a name does not learn what it leads to', async () => {
+  const { attempt } = openEgress();
+  expect((await attempt('https://inside.example/')).error).toBe(
+    'refused: inside.example leads to a private address',
+  );
 });
 
 test('there are at least sixty of them', () => {

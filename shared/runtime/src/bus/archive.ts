@@ -46,10 +46,10 @@ export async function* readStream(
   for (let left = options.max ?? Infinity; left > 0;) {
     const batch = Math.min(chunkMessages, left);
     const chunk = await readChunk(connection, stream, { ...from, batch, next_by_subj: options.subject });
-    yield* chunk;
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < batch) return;
-    left -= chunk.length;
+    yield* chunk.messages;
+    const last = chunk.messages.at(-1);
+    if (last === undefined || !chunk.more) return;
+    left -= chunk.messages.length;
     from = { seq: last.sequence + 1 };
   }
 }
@@ -58,16 +58,24 @@ export async function* readStream(
 const storable = (time: Date): Date => new Date(Math.min(Math.max(time.getTime(), 0), latestMs));
 const latestMs = Date.UTC(2200);
 
+interface Chunk {
+  messages: StoredMessage[];
+  /** A chunk of large messages ends before it has as many as were asked for. */
+  more: boolean;
+}
+
 async function readChunk(
   connection: Connection,
   stream: string,
   options: DirectBatchOptions,
-): Promise<StoredMessage[]> {
+): Promise<Chunk> {
   return connection.whileConnected(async () => {
-    const chunk: StoredMessage[] = [];
+    const chunk: Chunk = { messages: [], more: false };
     try {
-      for await (const message of await connection.manager.direct.getBatch(stream, options))
-        chunk.push(wrap(message));
+      for await (const message of await connection.manager.direct.getBatch(stream, options)) {
+        chunk.messages.push(wrap(message));
+        chunk.more = message.pending > 0;
+      }
     } catch (error) {
       // Nothing there is an answer, not a fault.
       if (!isMessageNotFound(error)) throw error;

@@ -20,6 +20,8 @@ export interface Connection extends AsyncDisposable {
   readonly inbox: Inbox;
   readonly log: Log;
   readonly connected: boolean;
+  /** Whenever the line is up again after it was down. */
+  onReconnect(then: () => void): Disposable;
   /** Settles as `work` does, or fails as unavailable the moment the line drops. */
   whileConnected<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -29,6 +31,7 @@ export async function openConnection(options: { url: string; name: string; log: 
   const manager = await jetstreamManager(nats, { checkAPI: false });
   const inbox = openInbox(nats);
   const interrupts = new Set<() => void>();
+  const reconnected = new Set<() => void>();
   let connected = true;
 
   const watch = async (): Promise<void> => {
@@ -41,6 +44,7 @@ export async function openConnection(options: { url: string; name: string; log: 
       } else if (status.type === 'reconnect') {
         connected = true;
         options.log.info({ server: status.server }, 'nats connection is back');
+        for (const then of reconnected) then();
       } else if (status.type === 'error') {
         options.log.warn({ err: status.error }, 'nats server reported an error');
         // Among others, that this process may not ask for a subject.
@@ -60,6 +64,10 @@ export async function openConnection(options: { url: string; name: string; log: 
     log: options.log,
     get connected() {
       return isConnected();
+    },
+    onReconnect(then) {
+      reconnected.add(then);
+      return { [Symbol.dispose]: () => void reconnected.delete(then) };
     },
     async whileConnected(work) {
       if (!isConnected()) throw disconnected();

@@ -52,7 +52,8 @@ export interface Bus extends AsyncDisposable {
 
   /** To every listener of every replica, once, without any promise. */
   broadcast(subject: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): void;
-  listen(subject: string, onMessage: (message: Broadcast) => void): Disposable;
+  /** `onMissed`: the line was down, and what was said meanwhile is not said again. */
+  listen(subject: string, onMessage: (message: Broadcast) => void, onMissed?: () => void): Disposable;
 
   ensureStream(spec: StreamSpec): Promise<void>;
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
@@ -88,14 +89,20 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     broadcast(subject, body, headers = {}) {
       connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
     },
-    listen(subject, onMessage) {
+    listen(subject, onMessage, onMissed = () => undefined) {
+      const missing = connection.onReconnect(onMissed);
       const subscription = connection.nats.subscribe(subject, {
         callback: (error, message) => {
           if (error !== null) return;
           onMessage({ subject: message.subject, headers: readHeaders(message.headers), body: message.data });
         },
       });
-      return { [Symbol.dispose]: () => subscription.unsubscribe() };
+      return {
+        [Symbol.dispose]() {
+          missing[Symbol.dispose]();
+          subscription.unsubscribe();
+        },
+      };
     },
     ensureStream: (spec) => ensureStream(connection, spec),
     ensureConsumer: (stream, spec) => ensureConsumer(connection, stream, spec),

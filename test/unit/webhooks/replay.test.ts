@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import type { BusRequest, StoredMessage } from '@integration-sync/runtime/bus';
+import { openLog } from '@integration-sync/runtime/log';
+import { subjects } from '@integration-sync/contracts';
+import { replayHandlers } from '../../../services/webhooks/src/replay.ts';
+import { openEndpoint } from '../../support/webhook-parts.ts';
+
+const aWhile = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const event = (kind: string, sequence: number): StoredMessage => ({
+  subject: `events.acme.${kind}`,
+  id: `event-${sequence}`,
+  headers: new Map(),
+  body: Buffer.from(
+    JSON.stringify({ event: kind, timestamp: new Date().toISOString(), integrationId: 'acme', data: {} }),
+  ),
+  sequence,
+  storedAt: new Date(),
+});
+
+/** A stream without end, in which one event in a hundred is of a kind that is wanted. */
+function setUp({ leftMs }: { leftMs: number }) {
+  const published: number[] = [];
+  const handlers = replayHandlers({
+    endpoints: { findOf: async () => openEndpoint('wh_1') } as never,
+    held: { readAll: async function* () {} },
+    bus: {
+      async publishBatch(messages) {
+        published.push(messages.length);
+        return [];
+      },
+      streamFacts: async () => ({ messages: 0, firstSequence: 1, lastSequence: Infinity }),
+      async *readStream() {
+        for (let sequence = 1; ; sequence += 1) {
+          if (sequence % 100 === 0) await aWhile(1);
+          yield event(sequence % 100 === 0 ? 'supplier.created' : 'product.created', sequence);
+        }
+      },
+    },
+  });
+  const request: BusRequest = {
+    subject: subjects.endpointsReplay,
+    headers: new Map([['id', 'wh_1']]),
+    body: Buffer.from(JSON.stringify({ since: '2020-01-01' })),
+    deadline: Date.now() + leftMs,
+    integration: 'acme',
+    requestId: 'one',
+    log: openLog({ service: 'test', level: 'silent' }),
+  };
+  return { published, replay: () => handlers[subjects.endpointsReplay]?.(request) };
+}
+
+it('a replay ends with its time, and says how much of it will be sent', async () => {
+  const { published, replay } = setUp({ leftMs: 1_200 });
+  const beganAt = Date.now();
+  await expect(replay()).rejects.toMatchObject({
+    code: 'timeout',
+    detail: expect.stringContaining('; 0 of them will be sent.'),
+  });
+  expect(Date.now() - beganAt).toBeLessThan(1_000);
+  await aWhile(50);
+  expect(published).toEqual([]);
+});
