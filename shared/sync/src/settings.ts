@@ -10,7 +10,8 @@ export const syncSettings = {
     maximum: 1_000,
   }),
   REQUESTS_IN_FLIGHT_MAX: Type.Integer({
-    description: 'How many requests one process works on at once; beyond that it answers that it is busy.',
+    description:
+      'How many requests of a kind one process works on at once; beyond that it says that it is busy.',
     default: 64,
     minimum: 1,
     maximum: 10_000,

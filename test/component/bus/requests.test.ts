@@ -165,7 +165,7 @@ it('tells at once that the server does not let it ask, and asks on for other sub
 
 const askGated = () => asking.request('svc.catalog.gated.ask', { timeoutMs: 5_000 });
 
-it('says busy beyond its bound, and serves again afterwards', async () => {
+it('says busy beyond its bound of a kind, serves the other kinds, and serves again afterwards', async () => {
   const gate = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
   let inside = 0;
@@ -178,6 +178,7 @@ it('says busy beyond its bound, and serves again afterwards', async () => {
         await gate.promise;
         return { body: 'done' };
       },
+      'svc.catalog.other.ask': async () => ({ body: 'other' }),
     },
     2,
   );
@@ -187,6 +188,8 @@ it('says busy beyond its bound, and serves again afterwards', async () => {
   expect(busy).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
   expect(busy.detail).toContain('busy');
   expect(inside).toBe(2);
+  const other = await asking.request('svc.catalog.other.ask', { timeoutMs: 1_000 });
+  expect(text(other.body)).toBe('other');
   gate.resolve();
   expect((await Promise.all(taken)).map((reply) => text(reply.body))).toEqual(['done', 'done']);
   expect(text((await askGated()).body)).toBe('done');

@@ -1,4 +1,4 @@
-// Answering requests: every replica of a service joins its queue group, takes a bounded number at a time,
+// Answering requests: every replica of a service joins its queue group, takes a bounded number of a kind at a time,
 // says "busy" beyond that, and never lets a request go without an answer. Of what takes long it says every second
 // that it still has it in hand.
 import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
@@ -37,7 +37,7 @@ export interface ServiceOptions {
   service: string;
   version: string;
   description: string;
-  /** How many requests this replica works on at once. */
+  /** How many requests of one subject this replica works on at once: many of one kind keep no other from its turn. */
   inFlightMax: number;
   handlers: Readonly<Record<string, BusHandler>>;
   /** Subjects that are asked often and say little; their log lines are at level debug. */
@@ -69,9 +69,12 @@ export async function serve(
       nanos: 0,
     };
     tallies.push(tally);
+    let underWay = 0;
     const take = (message: Msg): void => {
-      const work = answer(connection, options, handler, message, inHand.size >= options.inFlightMax).then(
+      underWay += 1;
+      const work = answer(connection, options, handler, message, underWay > options.inFlightMax).then(
         (outcome) => {
+          underWay -= 1;
           inHand.delete(work);
           tally.requests += 1;
           tally.nanos += Math.round(outcome.seconds * 1e9);
