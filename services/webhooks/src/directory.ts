@@ -1,7 +1,7 @@
 // What a replica remembers of the endpoints, ready to send with: so that a delivery that succeeds asks MongoDB
 // nothing. It may be behind, and never matters: each delivery names the version and epoch of its endpoint that it
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
-import type { Endpoint } from './endpoint.ts';
+import { servingSecrets, type Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import { openFinding } from './finding.ts';
 import { signingKeyOf, type SigningKey } from './signature.ts';
@@ -12,7 +12,7 @@ export interface Known {
   /** Set by the replica that sees a failure, before the database knows. */
   open: boolean;
   readonly key: SigningKey;
-  readonly previousKey: { key: SigningKey; expiresAtMs: number } | undefined;
+  readonly previousKeys: readonly { key: SigningKey; expiresAtMs: number }[];
 }
 
 export interface Meant {
@@ -52,18 +52,15 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
   const loads = new Map<string, Load>();
 
   const prepare = (endpoint: Endpoint): Known => {
-    const { _id, secret, previousSecret } = endpoint;
+    const { _id, secret } = endpoint;
     return {
       endpoint,
       open: endpoint.open,
       key: signingKeyOf(vault.open(secret, _id)),
-      previousKey:
-        previousSecret === null || previousSecret.expiresAt.getTime() <= Date.now()
-          ? undefined
-          : {
-              key: signingKeyOf(vault.open(previousSecret.sealed, _id)),
-              expiresAtMs: previousSecret.expiresAt.getTime(),
-            },
+      previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
+        key: signingKeyOf(vault.open(sealed, _id)),
+        expiresAtMs: expiresAt.getTime(),
+      })),
     };
   };
 

@@ -13,7 +13,8 @@ export interface Endpoint {
   version: number;
   /** Sealed by the vault. */
   secret: string;
-  previousSecret: { sealed: string; expiresAt: Date } | null;
+  /** Those before it, which sign beside it until they expire; newest first. Sealed too. */
+  previousSecrets?: PreviousSecret[];
 
   active: boolean;
   disabledAt: Date | null;
@@ -53,6 +54,20 @@ export interface Announcement {
   consecutiveFailures: number;
 }
 
+export interface PreviousSecret {
+  sealed: string;
+  expiresAt: Date;
+}
+
+/** Whoever rotates again because the answer got lost must not end the secret that is in use. */
+export const previousSecretsMax = 3;
+
+/** Those that still sign at that time. */
+export const servingSecrets = (
+  { previousSecrets = [] }: Pick<Endpoint, 'previousSecrets'>,
+  atMs: number,
+): PreviousSecret[] => previousSecrets.filter(({ expiresAt }) => expiresAt.getTime() > atMs);
+
 export interface EarlierEvents {
   through: number;
   events: EventKind[];
@@ -89,7 +104,7 @@ export const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => 
   events: [...new Set(events)],
   createdAt: new Date(),
   version: 1,
-  previousSecret: null,
+  previousSecrets: [],
   active: true,
   disabledAt: null,
   disabledReason: null,

@@ -59,12 +59,9 @@ export async function openEndpoints(store: Store): Promise<Endpoints> {
 /** Ids of keys are made of letters, digits, `_` and `-`. */
 const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
 
-/** Of the secret, or of the one before it while it may still be used. */
+/** Of the secret, or of one before it that still signs. */
 const ofSecrets = (sealed: RegExp | { $not: RegExp }): Filter<Endpoint> => ({
-  $or: [
-    { secret: sealed },
-    { 'previousSecret.sealed': sealed, 'previousSecret.expiresAt': { $gt: new Date() } },
-  ],
+  $or: [{ secret: sealed }, { previousSecrets: { $elemMatch: { sealed, expiresAt: { $gt: new Date() } } } }],
 });
 
 const managing = (collection: Collection<Endpoint>) => ({

@@ -1,6 +1,6 @@
 // Whether the configured keys open what is stored: found out at the start, and not by each delivery that fails.
 import { ConfigError } from '@integration-sync/runtime/config';
-import type { Endpoint } from './endpoint.ts';
+import { servingSecrets, type Endpoint } from './endpoint.ts';
 import type { Endpoints } from './endpoints.ts';
 import { UnknownKey, type Vault } from './vault.ts';
 
@@ -27,10 +27,10 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
 }
 
 /** All that it may be signed with at the moment. */
-const secretsOf = ({ secret, previousSecret }: Endpoint): string[] =>
-  previousSecret !== null && previousSecret.expiresAt.getTime() > Date.now()
-    ? [secret, previousSecret.sealed]
-    : [secret];
+const secretsOf = (endpoint: Endpoint): string[] => [
+  endpoint.secret,
+  ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed),
+];
 
 /** What another key has sealed is another key's to open. */
 function opens(vault: Vault, sealed: string, endpointId: string): boolean {

@@ -19,7 +19,15 @@ import type { Announcer } from './announcer.ts';
 import type { AttemptLog } from './attemptlog.ts';
 import { bodyReader, invalidRequest } from './body.ts';
 import type { Directory } from './directory.ts';
-import { earlierEventsMax, newEndpoint, registeredWebhookOf, webhookOf, type Endpoint } from './endpoint.ts';
+import {
+  earlierEventsMax,
+  newEndpoint,
+  previousSecretsMax,
+  registeredWebhookOf,
+  servingSecrets,
+  webhookOf,
+  type Endpoint,
+} from './endpoint.ts';
 import { disabling, type Endpoints } from './endpoints.ts';
 import { TargetRefused, type Guard } from './guard.ts';
 import type { Held } from './held.ts';
@@ -208,9 +216,15 @@ function rotating({ endpoints, subscribers, vault, tellChanged }: ManagementOpti
     for (;;) {
       const endpoint = await endpointOf(endpoints, request);
       const expiresAt = gracePeriodSeconds === 0 ? null : new Date(Date.now() + gracePeriodSeconds * 1000);
-      const previousSecret = expiresAt === null ? null : { sealed: endpoint.secret, expiresAt };
+      const previousSecrets =
+        expiresAt === null
+          ? []
+          : [{ sealed: endpoint.secret, expiresAt }, ...servingSecrets(endpoint, Date.now())];
       const changed = await endpoints.change(endpoint, {
-        $set: { secret: vault.seal(secret, endpoint._id), previousSecret },
+        $set: {
+          secret: vault.seal(secret, endpoint._id),
+          previousSecrets: previousSecrets.slice(0, previousSecretsMax),
+        },
         $inc: { version: 1 },
       });
       if (changed === null) continue;

@@ -66,6 +66,7 @@ export function openSender({ guard, connections, userAgent, signal }: SenderOpti
   };
 }
 
-function keysAt({ key, previousKey }: Known, at: Date): [SigningKey, ...SigningKey[]] {
-  return previousKey !== undefined && previousKey.expiresAtMs > at.getTime() ? [key, previousKey.key] : [key];
+function keysAt({ key, previousKeys }: Known, at: Date): [SigningKey, ...SigningKey[]] {
+  const serving = previousKeys.filter(({ expiresAtMs }) => expiresAtMs > at.getTime());
+  return [key, ...serving.map((previous) => previous.key)];
 }

@@ -91,6 +91,22 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     }
   });
 
+  it('a secret signs on for its grace period, however often there is a new one, unless one asks for none', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const { id, secret } = await client.register(receiver.url);
+    await client.ask('rotate', { id });
+    const { body } = await client.ask('rotate', { id });
+    await client.announce();
+    await receiver.received(1);
+    await client.ask('rotate', { id, body: { gracePeriodSeconds: 0 } });
+    await client.announce();
+    const [during, after] = await receiver.received(2);
+    if (during === undefined || after === undefined) throw new Error('nothing came');
+    expect([secret, body.secret].map((one) => verifies(one, during))).toEqual([true, true]);
+    expect([secret, body.secret].map((one) => verifies(one, after))).toEqual([false, false]);
+  });
+
   it('a grace period that has passed is over', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();

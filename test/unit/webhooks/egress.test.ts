@@ -42,12 +42,19 @@ function openEgress({ allow = '', resolver = resolve }: { allow?: string; resolv
     signal: new AbortController().signal,
   });
   const attempt = (url: string) =>
-    send({ endpoint: { _id: 'wh_1', url }, key: signingKeyOf(makeSecret()) } as Known, {
-      eventId: 'e',
-      event: 'supplier.created',
-      timestamp: '2026-01-01T00:00:00.000Z',
-      body: Buffer.from('{}'),
-    });
+    send(
+      {
+        endpoint: { _id: 'wh_1', url },
+        key: signingKeyOf(makeSecret()),
+        previousKeys: [] as Known['previousKeys'],
+      } as Known,
+      {
+        eventId: 'e',
+        event: 'supplier.created',
+        timestamp: '2026-01-01T00:00:00.000Z',
+        body: Buffer.from('{}'),
+      },
+    );
   return { connected, attempt };
 }
 

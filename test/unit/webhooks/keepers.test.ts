@@ -52,7 +52,7 @@ function setUp(keeper: string) {
       removeThrough: async () => kept.clear(),
       removeEndpoint: async () => kept.clear(),
     },
-    directory: { prepare: (of) => ({ endpoint: of, open: true, key, previousKey: undefined }) },
+    directory: { prepare: (of) => ({ endpoint: of, open: true, key, previousKeys: [] }) },
     lanes,
     async deliver() {
       deliveries += 1;
