@@ -34,8 +34,10 @@ export function sortRecords(
   storedById: ReadonlyMap<string, Stored>,
 ): Sorted {
   const sorted: Sorted = { fresh: [], changed: [], unchanged: [] };
+  // Mostly none of them is there, and V8 has a price for looking up a string that it has not seen before.
+  const isAnyThere = storedById.size > 0;
   for (const record of records) {
-    const stored = storedById.get(record.internalId);
+    const stored = isAnyThere ? storedById.get(record.internalId) : undefined;
     const folded = foldItems(reader, stored?.fields, record.items);
     if (stored === undefined) sorted.fresh.push({ record, folded });
     else (folded.changes.size > 0 ? sorted.changed : sorted.unchanged).push({ record, folded, stored });
