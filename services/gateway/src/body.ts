@@ -3,8 +3,9 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { openPieces } from './pieces.ts';
 
-/** How many bytes of unfinished bodies one process holds at a time: a flood of slow uploads is turned away here. */
+/** How many bytes of memory unfinished bodies take in one process at a time: a flood of slow uploads is turned away here. */
 const heldBytesMax = 256 * 1024 * 1024;
 
 /** Checks what the headers declare. No body at all passes: whether one is needed is for the service to say. */
@@ -59,14 +60,11 @@ export function openBodies(heldMax: number = heldBytesMax): CollectBody {
   return async ({ raw, exchange }, reply, bytesMax) => {
     // A client that asked first has waited until now, and was let in.
     if (/^100-continue$/i.test(raw.headers.expect ?? '')) reply.raw.writeContinue();
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const pieces = openPieces();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      held += chunk.length;
-      chunks.push(chunk);
-      if (bytes > bytesMax) reject(tooLarge(bytesMax));
+      held += pieces.add(chunk);
+      if (pieces.bytes > bytesMax) reject(tooLarge(bytesMax));
       else if (held > heldMax) reject(busy());
     };
     const onCut = (): void => {
@@ -76,10 +74,10 @@ export function openBodies(heldMax: number = heldBytesMax): CollectBody {
     raw.on('data', onData).once('end', resolve).once('close', onCut).once('error', onCut);
     try {
       await promise;
-      return Buffer.concat(chunks, bytes);
+      return pieces.join();
     } finally {
-      held -= bytes;
-      exchange.bytesIn = bytes;
+      held -= pieces.heldBytes;
+      exchange.bytesIn = pieces.bytes;
       raw.off('data', onData).off('end', resolve).off('close', onCut);
     }
   };

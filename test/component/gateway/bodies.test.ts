@@ -75,6 +75,16 @@ describe('what reaches the service', () => {
     const answer = await connection.answer();
     expect(askedBody(JSON.parse(answer.body))).toBe('{"suppliers":[]}');
   });
+
+  it('is put together from a hundred thousand of them, large ones in between', async () => {
+    const texts = Array.from({ length: 100_000 }, (_, at) =>
+      at % 20_000 === 0 ? String(at).repeat(1_000) : String.fromCodePoint(97 + (at % 26)),
+    );
+    using connection = await openRaw(gateway.port);
+    connection.send(`${head('transfer-encoding: chunked\r\n')}${texts.map(chunk).join('')}0\r\n\r\n`);
+    const answer = await connection.answer(20_000);
+    expect(askedBody(JSON.parse(answer.body)) === texts.join('')).toBe(true);
+  });
 });
 
 describe('bodies that are too large', () => {

@@ -1,0 +1,46 @@
+import { openPieces, type Pieces } from '@integration-sync/gateway/pieces';
+import { expect, it } from 'vitest';
+
+function collect(texts: Iterable<string>): Pieces {
+  const pieces = openPieces();
+  for (const text of texts) pieces.add(Buffer.from(text));
+  return pieces;
+}
+
+it.each([0, 1, 63, 64, 65, 70_000, 200_000])('%i pieces of a byte become one again', (count) => {
+  const text = Array.from({ length: count }, (_, at) => String.fromCodePoint(97 + (at % 26))).join('');
+  const pieces = collect(text);
+  expect(pieces.join().toString()).toBe(text);
+  expect(pieces.bytes).toBe(count);
+});
+
+it('small and large ones keep their order', () => {
+  const texts = Array.from({ length: 5_000 }, (_, at) => String(at).repeat(at % 100 === 0 ? 1_000 : 1));
+  expect(collect(texts).join().toString()).toBe(texts.join(''));
+});
+
+// What this proves: a body in five million pieces is not five million objects.
+it('many small ones take little more memory than their bytes', () => {
+  const pieces = collect('x'.repeat(300_000));
+  expect(pieces.count).toBeLessThan(100);
+  expect(pieces.heldBytes).toBeLessThan(500_000);
+});
+
+it('what they take is counted in full, objects and unfilled pages too', () => {
+  const pieces = openPieces();
+  let growth = 0;
+  for (let count = 0; count < 1_000; count += 1) growth += pieces.add(Buffer.alloc(1));
+  expect(growth).toBe(pieces.heldBytes);
+  expect(pieces.heldBytes).toBeGreaterThan(64 * 1_024);
+  const alternating = openPieces();
+  for (let count = 0; count < 1_000; count += 1) alternating.add(Buffer.alloc(count % 2 === 0 ? 1 : 1_024));
+  expect(alternating.heldBytes).toBeGreaterThan(alternating.bytes + alternating.count * 400);
+});
+
+it('a few large ones are kept as they are', () => {
+  const piece = Buffer.alloc(65_536, 1);
+  const pieces = openPieces();
+  pieces.add(piece);
+  piece[0] = 2;
+  expect(pieces.join()[0]).toBe(2);
+});
