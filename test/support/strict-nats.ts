@@ -1,5 +1,6 @@
-// A NATS that lets nobody publish to one subject, answers "ok" on every other, and turns away whom it is told to. The
-// engines of this project have no accounts to refuse by, so that it says the few words of the protocol itself.
+// A NATS that lets nobody publish to one subject, answers "ok" on every other, lets in whoever names themselves as it
+// wants, and turns away whom it is told to. The engines of this project have no accounts to refuse by, so that it says
+// the few words of the protocol itself.
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
@@ -11,7 +12,19 @@ export interface StrictNats extends AsyncDisposable {
   turnAway(times: number): void;
 }
 
-export async function startStrictNats(refused = ''): Promise<StrictNats> {
+/** What a client says of itself when it connects. */
+export type Login = Partial<Record<'user' | 'pass' | 'auth_token', string>>;
+
+export interface StrictNatsOptions {
+  /** The subject to which nobody may publish. */
+  refused?: string;
+  admits?: (login: Login) => boolean;
+}
+
+export async function startStrictNats({
+  refused = '',
+  admits = () => true,
+}: StrictNatsOptions = {}): Promise<StrictNats> {
   const sockets = new Set<Socket>();
   let turningAway = 0;
   const server = createServer((socket) => {
@@ -21,8 +34,8 @@ export async function startStrictNats(refused = ''): Promise<StrictNats> {
     socket.on('data', (chunk) => {
       for (const line of chunk.toString().split('\r\n')) {
         const [verb, subject = '', argument] = line.split(' ');
-        if (verb === 'CONNECT' && turningAway > 0) {
-          turningAway -= 1;
+        if (verb === 'CONNECT' && (turningAway > 0 || !admits(JSON.parse(line.slice('CONNECT '.length))))) {
+          if (turningAway > 0) turningAway -= 1;
           socket.end("-ERR 'Authorization Violation'\r\n");
           return;
         }

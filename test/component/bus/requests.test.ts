@@ -152,7 +152,7 @@ describe.concurrent('a request whose answer takes long', () => {
 });
 
 it('tells at once that the server does not let it ask, and asks on for other subjects', async () => {
-  await using strict = await startStrictNats('svc.catalog.forbidden.ask');
+  await using strict = await startStrictNats({ refused: 'svc.catalog.forbidden.ask' });
   await using bus = await openTestBus(strict.url);
   const beganAt = Date.now();
   const allowed = bus.request('svc.catalog.allowed.ask', { timeoutMs: 10_000 });

@@ -1,9 +1,11 @@
 // One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up:
 // whatever is waiting for an answer when the line drops is told so at once instead of timing out.
+import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
-import { PermissionViolationError } from '@nats-io/nats-core';
+import { AuthorizationError, PermissionViolationError } from '@nats-io/nats-core';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { ConfigError, parseNatsServers } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import { openInbox, type Inbox } from './inbox.ts';
 
@@ -26,7 +28,14 @@ export interface Connection extends AsyncDisposable {
   whileConnected<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export async function openConnection(options: { url: string; name: string; log: Log }): Promise<Connection> {
+export interface ConnectionOptions {
+  /** As NATS_URL has it. */
+  url: string;
+  name: string;
+  log: Log;
+}
+
+export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const nats = await connectPatiently(options);
   const manager = await jetstreamManager(nats, { checkAPI: false });
   const inbox = openInbox(nats);
@@ -90,24 +99,37 @@ export async function openConnection(options: { url: string; name: string; log: 
   };
 }
 
-async function connectPatiently(options: { url: string; name: string; log: Log }): Promise<NatsConnection> {
-  const servers = options.url.split(',');
-  const waiting = setInterval(() => options.log.warn({ servers }, 'waiting for nats'), waitingLineMs);
+async function connectPatiently({ url, name, log }: ConnectionOptions): Promise<NatsConnection> {
+  const addresses = parseNatsServers(url);
+  if (addresses === undefined) throw new ConfigError(['NATS_URL: not an address of NATS']);
+  const { servers } = addresses;
+  let failure: unknown;
+  const say = (): void => log.warn({ servers, err: failure }, 'waiting for nats');
+  const waiting = setInterval(say, waitingLineMs);
   try {
-    return await connect({
-      servers,
-      name: options.name,
-      waitOnFirstConnect: true,
-      maxReconnectAttempts: -1,
-      // A server may refuse for a while those whom it knows again later.
-      ignoreAuthErrorAbort: true,
-      reconnectTimeWait: retryMs,
-      reconnectJitter: retryMs,
-      timeout: connectMs,
-      pingInterval: pingIntervalMs,
-      maxPingOut: 2,
-      noAsyncTraces: true,
-    });
+    for (;;) {
+      try {
+        return await connect({
+          ...addresses,
+          name,
+          maxReconnectAttempts: -1,
+          // A server may refuse for a while those whom it knows again later.
+          ignoreAuthErrorAbort: true,
+          reconnectTimeWait: retryMs,
+          reconnectJitter: retryMs,
+          timeout: connectMs,
+          pingInterval: pingIntervalMs,
+          maxPingOut: 2,
+          noAsyncTraces: true,
+        });
+      } catch (error) {
+        const isFirst = failure === undefined;
+        failure = error;
+        // A server that is there and refuses us is not about to come up.
+        if (isFirst && error instanceof AuthorizationError) say();
+      }
+      await wait(retryMs * (1 + Math.random()));
+    }
   } finally {
     clearInterval(waiting);
   }

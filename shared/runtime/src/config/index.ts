@@ -6,8 +6,10 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';
+import { parseNatsServers } from './addresses.ts';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 
+export { parseNatsServers, type NatsServers } from './addresses.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { baseSettings, storeSettings } from './settings.ts';
 
@@ -55,5 +57,9 @@ function valueOf({ type }: Rule, text: string): unknown {
 
 // Ajv's formats, without handing the plugin an instance: its types predate ECMAScript modules.
 function formatsOf() {
-  return { uri: formats.default.get('uri'), email: formats.default.get('email') };
+  return {
+    uri: formats.default.get('uri'),
+    email: formats.default.get('email'),
+    'nats-servers': (text: string): boolean => parseNatsServers(text) !== undefined,
+  };
 }

@@ -4,9 +4,11 @@ import { Type } from 'typebox';
 /** What every service needs. */
 export const baseSettings = {
   NATS_URL: Type.String({
-    description: 'Address of NATS. Several servers of one cluster are separated by commas.',
+    description:
+      'Address of NATS: `nats://user:password@host:4222`, or with a token in place of both. ' +
+      'Several servers of one cluster are separated by commas.',
     default: 'nats://127.0.0.1:4222',
-    pattern: '^(nats|tls|ws|wss)://[^\\s,]+(,(nats|tls|ws|wss)://[^\\s,]+)*$',
+    format: 'nats-servers',
     expected: 'an address such as nats://127.0.0.1:4222, or several separated by commas',
   }),
   NATS_MONITOR_URL: Type.Optional(
