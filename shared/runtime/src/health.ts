@@ -53,8 +53,9 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
     const answer = await fetch(new URL('/jsz?config=1', monitorUrl), {
       signal: AbortSignal.timeout(patienceMs),
     }).catch((error: unknown) => {
-      throw new Failure('unavailable', `The monitoring of NATS does not answer at ${monitorUrl}.`, {
-        cause: error,
+      // The detail is shown to everybody, and where NATS is, is not for everybody.
+      throw new Failure('unavailable', 'The monitoring of NATS does not answer.', {
+        cause: new Error(`no answer at ${monitorUrl}`, { cause: error }),
       });
     });
     const facts: { config?: { sync_always?: boolean } } = JSON.parse(await answer.text());

@@ -38,3 +38,29 @@ describe('an address of NATS', () => {
     expect(read).toThrow('NATS_URL: expected an address such as nats://127.0.0.1:4222');
   });
 });
+
+describe('an address of a web server', () => {
+  const schema = Type.Object({ NATS_MONITOR_URL: baseSettings.NATS_MONITOR_URL });
+
+  it.each(['http://127.0.0.1:8222', 'https://nats.example/monitor', 'HTTP://nats:8222/'])(
+    '%s is taken',
+    (text) => {
+      expect(readConfig(schema, { NATS_MONITOR_URL: text })).toEqual({ NATS_MONITOR_URL: text });
+    },
+  );
+
+  it.each([
+    'mailto:x',
+    'nats:8222',
+    'ftp://nats:8222',
+    'http:nats',
+    'http://[',
+    'http://nats:99999',
+    'http://me:hunter2@nats:8222',
+    'http://me@nats:8222',
+  ])('%s is not', (text) => {
+    expect(() => readConfig(schema, { NATS_MONITOR_URL: text })).toThrow(
+      /^NATS_MONITOR_URL: expected an address such as (?!.*hunter2)/,
+    );
+  });
+});

@@ -6,7 +6,7 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';
-import { parseNatsServers } from './addresses.ts';
+import { isHttpAddress, parseNatsServers } from './addresses.ts';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 
 export { parseNatsServers, type NatsServers } from './addresses.ts';
@@ -60,6 +60,7 @@ function formatsOf() {
   return {
     uri: formats.default.get('uri'),
     email: formats.default.get('email'),
+    'http-address': isHttpAddress,
     'nats-servers': (text: string): boolean => parseNatsServers(text) !== undefined,
   };
 }

@@ -16,7 +16,8 @@ export const baseSettings = {
       description:
         'Where the monitoring of nats-server answers. With it, readiness refuses a server that acknowledges ' +
         'what it has not written to its disk.',
-      format: 'uri',
+      format: 'http-address',
+      expected: 'an address such as http://127.0.0.1:8222, without user and password',
     }),
   ),
   STREAM_REPLICAS: Type.Integer({
