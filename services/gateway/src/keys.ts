@@ -1,11 +1,19 @@
 // The public keys of whoever issues the tokens, fetched from the address that was configured and from nowhere
 // else: what a token says about keys (`jku`, `jwk`, `x5u`) is never looked at, only its `kid` and `alg`.
 //
-// A set is kept for five minutes. An unknown `kid` fetches it again, for keys are rotated, but at most twice
-// a second, whether that succeeds or not, so that nobody can make us flood the issuer: who comes in between waits.
+//   the set                      a known `kid`                      an unknown `kid`
+//   is under five minutes old    is good                            fetches it again, for keys are rotated
+//   is older                     fetches it again, and is good      the same
+//                                if that fails
+//   is over a day old, or none   fetches it, and is refused if that fails
+//
+// Nobody can make us flood the issuer: it is asked twice a second at most, and who comes in between waits. When a `kid`
+// turns out to be nobody's, the next unknown one is refused unasked for 5 s; when old keys could not be fetched again,
+// they serve unasked for as long.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
+import type { Log } from '@integration-sync/runtime/log';
 import { createRemoteJWKSet, errors } from 'jose';
 import { TokenRefused } from './claims.ts';
 
@@ -23,30 +31,43 @@ export const asymmetricAlgorithms = [
 ] as const;
 
 const fetchTimeoutMs = 2_000;
-const keptMs = 5 * 60_000;
+const freshMs = 5 * 60_000;
+const rememberedMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
+const restMs = 5_000;
 
 /** Finds the key that a token's header names, as PEM. */
 export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<string>;
 
-export function openKeySet(url: string): FindKey {
+export interface KeySetOptions {
+  url: string;
+  log: Log;
+  /** Milliseconds since any moment. */
+  clock?: () => number;
+}
+
+export function openKeySet({ url, log, clock = () => performance.now() }: KeySetOptions): FindKey {
   const keySet = createRemoteJWKSet(new URL(url), {
     timeoutDuration: fetchTimeoutMs,
-    cacheMaxAge: keptMs,
     // Fetching again is decided here, where a failed fetch can be told from an unknown key.
+    cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
   const pems = new WeakMap<CryptoKey, string>();
   let triedAtMs = -Infinity;
+  let fetchedAtMs = -Infinity;
+  let missedAtMs = -Infinity;
   let fetching: Promise<void> | undefined;
 
   const fetchOnce = async (): Promise<void> => {
-    const waitMs = triedAtMs + refetchEveryMs - performance.now();
+    const waitMs = triedAtMs + refetchEveryMs - clock();
     if (waitMs > 0) await wait(waitMs);
-    triedAtMs = performance.now();
+    triedAtMs = clock();
     try {
       await keySet.reload();
+      fetchedAtMs = clock();
     } catch (cause) {
+      log.warn({ err: cause }, 'the keys of access tokens cannot be fetched');
       throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
         retryAfterSeconds: 5,
         cause,
@@ -58,6 +79,18 @@ export function openKeySet(url: string): FindKey {
     (fetching ??= fetchOnce().finally(() => {
       fetching = undefined;
     }));
+
+  const refresh = async (): Promise<void> => {
+    const ageMs = clock() - fetchedAtMs;
+    if (ageMs < freshMs) return;
+    const isRemembered = ageMs < rememberedMs;
+    if (isRemembered && clock() - triedAtMs < restMs) return;
+    try {
+      await fetchKeys();
+    } catch (error) {
+      if (!isRemembered) throw error;
+    }
+  };
 
   const select = async (alg: string, kid: string | undefined): Promise<string> => {
     const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
@@ -71,18 +104,23 @@ export function openKeySet(url: string): FindKey {
       throw new TokenRefused(`algorithm ${JSON.stringify(alg)} is not allowed`);
     }
     if (kid !== undefined && typeof kid !== 'string') throw new TokenRefused('kid is not text');
-    if (!keySet.fresh) await fetchKeys();
+    await refresh();
     try {
       return await select(alg, kid);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw unusable(error);
+      if (!isUnknown(error) || clock() - missedAtMs < restMs) throw unusable(error);
     }
     await fetchKeys();
-    return select(alg, kid).catch((error: unknown) => {
+    try {
+      return await select(alg, kid);
+    } catch (error) {
+      if (isUnknown(error)) missedAtMs = clock();
       throw unusable(error);
-    });
+    }
   };
 }
+
+const isUnknown = (error: unknown): boolean => error instanceof errors.JWKSNoMatchingKey;
 
 const unusable = (cause: unknown): TokenRefused =>
   new TokenRefused('no key of the issuer serves for it', { cause });

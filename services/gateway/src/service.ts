@@ -46,7 +46,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     stopping = true;
   });
 
-  const verify = await openTokens(app, config, now);
+  const verify = await openTokens(app, config, { now, log });
   await app.register(async (api) => {
     await limitRates(api, config);
     addRoutes(api, { verify, collect: openBodies(), upstream, bodyBytesMax: config.BODY_BYTES_MAX });

@@ -2,6 +2,7 @@
 // family, what the token says by claims.ts. A verdict is remembered for a minute at most and never beyond `exp`.
 import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
+import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
 import { checkTimes, readCaller, TokenRefused, type Caller } from './claims.ts';
 import type { GatewayConfig } from './config.ts';
@@ -16,10 +17,10 @@ const rememberedCount = 1_000;
 export async function openTokens(
   app: FastifyInstance,
   config: GatewayConfig,
-  now: () => number,
+  { now, log }: { now: () => number; log: Log },
 ): Promise<VerifyToken> {
   await app.register(jwt, {
-    ...keysOf(config),
+    ...keysOf(config, log),
     // Tokens that were let in are kept; refused ones are not, or a key set that was away would stay away.
     verify: { ...rulesOf(config), cache: rememberedCount, cacheTTL: rememberedMs, errorCacheTTL: -1 },
   });
@@ -36,11 +37,11 @@ export async function openTokens(
   };
 }
 
-function keysOf(config: GatewayConfig) {
+function keysOf(config: GatewayConfig, log: Log) {
   if (config.AUTH_JWKS_URL === undefined) {
     return { secret: { public: Buffer.from(config.AUTH_JWT_SECRET ?? '') } };
   }
-  const findKey = openKeySet(config.AUTH_JWKS_URL);
+  const findKey = openKeySet({ url: config.AUTH_JWKS_URL, log });
   return {
     secret: { public: (token: { header: Readonly<Record<string, unknown>> }) => findKey(token.header) },
   };

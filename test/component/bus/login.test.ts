@@ -1,26 +1,11 @@
-import { Writable } from 'node:stream';
 import { openBus } from '@integration-sync/runtime/bus';
-import { openLog, type Log } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { startStrictNats, type Login } from '../../support/strict-nats.ts';
 
 // Who may come in at NATS: what NATS_URL says of it is told to the server, and to nobody else.
-
-function openLines(): { log: Log; text: () => string } {
-  const lines: string[] = [];
-  const destination = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      lines.push(chunk.toString());
-      done();
-    },
-  });
-  return {
-    log: openLog({ service: 'test', level: 'debug', pretty: false, destination }),
-    text: () => lines.join(''),
-  };
-}
 
 const at = (url: string, credentials: string): string => url.replace('//', `//${credentials}@`);
 
@@ -32,7 +17,7 @@ it.each<[string, Login]>([
     admits: ({ user, pass, auth_token }) =>
       JSON.stringify({ user, pass, auth_token }) === JSON.stringify(wanted),
   });
-  await using bus = await openBus({ url: at(server.url, credentials), name: 'test', log: openLines().log });
+  await using bus = await openBus({ url: at(server.url, credentials), name: 'test', log: openTestLog().log });
   expect(bus.connected).toBe(true);
 });
 
@@ -41,7 +26,7 @@ it.each<[string, Login]>([
 it('a refusal is told at once, without the password', async () => {
   let known = false;
   await using server = await startStrictNats({ admits: ({ user }) => known && user === 'me' });
-  const { log, text } = openLines();
+  const { log, text } = openTestLog();
   const opening = openBus({ url: at(server.url, 'me:hunter2'), name: 'test', log });
   await eventually(text, (lines) => lines.includes('waiting for nats'), 2_000);
   expect(JSON.parse(text())).toMatchObject({
@@ -57,7 +42,7 @@ it('a refusal is told at once, without the password', async () => {
 
 it('tls:// does not make do with a server without TLS', async () => {
   await using server = await startNats();
-  const { log, text } = openLines();
+  const { log, text } = openTestLog();
   const url = server.url.replace('nats:', 'tls:');
   const opened = openBus({ url, name: 'test', log }).then(() => 'opened');
   const waiting = eventually(text, (lines) => lines.includes("does not support 'tls'"), 8_000);

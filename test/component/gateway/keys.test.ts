@@ -1,9 +1,12 @@
 import { createServer } from 'node:http';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { Failure } from '@integration-sync/contracts';
+import { openKeySet } from '@integration-sync/gateway/keys';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { goodClaims, part, signAsymmetric, signHmac } from '../../support/access-tokens.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 
@@ -75,6 +78,30 @@ const list = (token: string): Promise<Response> =>
 const byRsa = (header: Record<string, unknown> = {}) =>
   signAsymmetric(rsa.privateKey, { alg: 'RS256', kid: 'rsa', ...header }, goodClaims());
 const byRotated = () => signAsymmetric(rotated.privateKey, { alg: 'RS256', kid: 'rotated' }, goodClaims());
+
+const minuteMs = 60_000;
+
+/** The keys alone, with a clock that is put forward instead of waited for. */
+function openClock() {
+  const { log, text: logText } = openTestLog();
+  let passedMs = 0;
+  const findKey = openKeySet({
+    url: issuer.url,
+    log,
+    clock: () => passedMs + performance.now(),
+  });
+  return {
+    pass(ms: number): void {
+      passedMs += ms;
+    },
+    find: (kid: string): Promise<string> =>
+      findKey({ alg: 'RS256', kid }).then(
+        () => 'found',
+        (error: unknown) => (error instanceof Failure ? error.code : 'refused'),
+      ),
+    logText,
+  };
+}
 
 describe('keys that are there', () => {
   it('lets in what they signed, and fetches them once', async () => {
@@ -168,6 +195,22 @@ describe('keys that change', () => {
     const seconds = (Date.now() - startedAt) / 1_000;
     expect(issuer.fetches).toBeLessThanOrEqual(2 + seconds * 2);
   });
+
+  it('an unknown key that nobody has is followed by 5 s in which the next is refused unasked', async () => {
+    const clock = openClock();
+    expect(await clock.find('rsa')).toBe('found');
+    clock.pass(1_000);
+    expect(await clock.find('unknown')).toBe('refused');
+    expect(issuer.fetches).toBe(2);
+    issuer.keys = [rsaKey, rotatedKey];
+    clock.pass(4_000);
+    expect(await clock.find('rotated')).toBe('refused');
+    expect(await clock.find('rsa')).toBe('found');
+    expect(issuer.fetches).toBe(2);
+    clock.pass(1_001);
+    expect(await clock.find('rotated')).toBe('found');
+    expect(issuer.fetches).toBe(3);
+  });
 });
 
 describe('keys that cannot be had', () => {
@@ -207,6 +250,49 @@ describe('keys that cannot be had', () => {
     expect((await list(byRsa({ typ: 'JWT' }))).status).toBe(200);
     // Whether this one is good, nobody can tell.
     expect((await list(byRotated())).status).toBe(503);
+  });
+
+  // Timeline: fetched at 0; old at 5 min, when the issuer is away; asked again every 5 s at most; over after 24 h.
+  it.each(['fails', 'lies', 'hangs'] as const)(
+    'keys that are old serve on for a day while the issuer %s',
+    async (mode) => {
+      const clock = openClock();
+      expect(await clock.find('rsa')).toBe('found');
+      issuer.mode = mode;
+      clock.pass(5 * minuteMs + 1);
+      expect(await clock.find('rsa')).toBe('found');
+      expect(clock.logText()).toContain('cannot be fetched');
+      expect(await clock.find('rsa')).toBe('found');
+      expect(issuer.fetches).toBe(2);
+      clock.pass(5_001);
+      expect(await clock.find('rsa')).toBe('found');
+      expect(issuer.fetches).toBe(3);
+      clock.pass(24 * 60 * minuteMs);
+      expect(await clock.find('rsa')).toBe('unavailable');
+      issuer.mode = 'serves';
+      clock.pass(1_000);
+      expect(await clock.find('rsa')).toBe('found');
+    },
+  );
+
+  it('old keys are fetched again where that works, and what is gone is refused', async () => {
+    const clock = openClock();
+    expect(await clock.find('rsa')).toBe('found');
+    issuer.keys = [rotatedKey];
+    clock.pass(5 * minuteMs + 1);
+    expect(await clock.find('rsa')).toBe('refused');
+    expect(await clock.find('rotated')).toBe('found');
+  });
+
+  it('why they cannot be had stands in the log', async () => {
+    issuer.mode = 'fails';
+    expect((await list(byRsa())).status).toBe(503);
+    expect(
+      gateway.lines.find(({ msg }) => msg === 'the keys of access tokens cannot be fetched'),
+    ).toMatchObject({
+      level: 'warn',
+      err: { message: expect.stringContaining('Expected 200 OK') },
+    });
   });
 
   it('a token that is not even one is still 401', async () => {
