@@ -1,6 +1,10 @@
 // The layers of the tests. `unit` does no IO and needs nothing; the others run on real engines, which
 // test/support/engines.ts starts once for a run.
 import { defineConfig } from 'vitest/config';
+import { environmentOfTests } from './test/support/environment.ts';
+
+// Here and not in a setup file: this is before anything of a run has been started.
+process.env = environmentOfTests(process.env);
 
 const engines = { globalSetup: ['test/support/engines.ts'] };
 

@@ -12,7 +12,13 @@ export async function startTestStack(
   const stack = starting.use(
     await startStack({
       ...options,
-      environment: { ...process.env, GATEWAY_PORT: '0', ...options.environment },
+      environment: {
+        ...process.env,
+        GATEWAY_PORT: '0',
+        // Two of them may share a MongoDB that was lent to the tests.
+        MONGODB_DATABASE: `test_${randomUUID()}`,
+        ...options.environment,
+      },
       folder: folder.path,
       temporary: true,
     }),

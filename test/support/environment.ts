@@ -1,0 +1,12 @@
+// The environment of a test run. A system in use that it names is none of the tests' business: whoever pushed into its
+// database, or answered beside its services on its NATS, would be part of it.
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const ofSystems = new Set(['MONGODB_URL', 'MONGODB_DATABASE', 'NATS_URL', 'NATS_MONITOR_URL']);
+
+/** A MongoDB may be lent to the tests, which take databases of their own in it; one NATS is one system. */
+export function environmentOfTests(environment: Environment): Record<string, string | undefined> {
+  const kept = Object.entries(environment).filter(([name]) => !ofSystems.has(name));
+  const lent = environment['TEST_MONGODB_URL'];
+  return { ...Object.fromEntries(kept), ...(lent ? { MONGODB_URL: lent } : {}) };
+}

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { environmentOfTests } from '../../support/environment.ts';
+
+it('leaves out where a system in use has its engines, and keeps the rest', () => {
+  expect(
+    environmentOfTests({
+      MONGODB_URL: 'mongodb://in-use',
+      MONGODB_DATABASE: 'in_use',
+      NATS_URL: 'nats://in-use',
+      NATS_MONITOR_URL: 'http://in-use',
+      ENGINES: 'path',
+      PATH: '/bin',
+    }),
+  ).toEqual({ ENGINES: 'path', PATH: '/bin' });
+});
+
+it('takes the MongoDB that is lent to it', () => {
+  const environment = { MONGODB_URL: 'mongodb://in-use', TEST_MONGODB_URL: 'mongodb://lent' };
+  expect(environmentOfTests(environment)).toMatchObject({ MONGODB_URL: 'mongodb://lent' });
+});
+
+it('is what this run goes by', () => {
+  expect(environmentOfTests(process.env)).toEqual({ ...process.env });
+});
