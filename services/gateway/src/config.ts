@@ -19,7 +19,9 @@ export const GatewayConfig = Type.Object(
       Type.String({
         description: 'Shared secret of tokens signed with HS256. Either this or AUTH_JWKS_URL.',
         minLength: 32,
-        expected: 'at least 32 bytes',
+        // Whoever has the public key could sign tokens with it.
+        pattern: '^(?!\\s*-----BEGIN)',
+        expected: 'at least 32 bytes, and no key in PEM (public keys are taken from AUTH_JWKS_URL)',
         secret: true,
       }),
     ),
@@ -27,8 +29,9 @@ export const GatewayConfig = Type.Object(
       Type.String({
         description:
           'Where the public keys of tokens signed with RS, PS, ES or EdDSA algorithms are. Use https beyond your own network.',
-        pattern: '^https?://[^\\s/]+',
-        expected: 'an address such as https://login.example.com/.well-known/jwks.json',
+        format: 'http-address',
+        expected:
+          'an address such as https://login.example.com/.well-known/jwks.json, without user and password',
       }),
     ),
     AUTH_ISSUER: Type.Optional(

@@ -22,9 +22,18 @@ it.each([
   ],
   [
     { AUTH_JWT_SECRET: 'x'.repeat(31) },
-    'AUTH_JWT_SECRET: expected at least 32 bytes, got 31 characters that are not shown',
+    'AUTH_JWT_SECRET: expected at least 32 bytes, and no key in PEM (public keys are taken from AUTH_JWKS_URL), got 31 characters that are not shown',
+  ],
+  [
+    { AUTH_JWT_SECRET: `-----BEGIN PUBLIC KEY-----\n${secret}\n-----END PUBLIC KEY-----` },
+    /^AUTH_JWT_SECRET: expected at least 32 bytes, and no key in PEM .*, got \d+ characters that are not shown$/,
   ],
   [{ AUTH_JWKS_URL: 'file:///etc/passwd' }, 'AUTH_JWKS_URL: expected an address'],
+  [{ AUTH_JWKS_URL: 'http://[' }, 'AUTH_JWKS_URL: expected an address'],
+  [
+    { AUTH_JWKS_URL: 'https://me:hunter2@login.example.com/keys' },
+    /^AUTH_JWKS_URL: expected an address such as .*, without user and password, got \d+ characters that are not shown$/,
+  ],
   [
     { AUTH_JWT_SECRET: secret, GATEWAY_PORT: '80a' },
     'GATEWAY_PORT: expected an integer from 0 to 65535, got "80a"',
