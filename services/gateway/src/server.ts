@@ -1,5 +1,6 @@
 // The HTTP server: its limits, what holds for every request, and how it ends. Which routes there are is said
 // elsewhere; this file would serve any.
+import { lookup } from 'node:dns/promises';
 import { METHODS } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Failure } from '@integration-sync/contracts';
@@ -113,7 +114,9 @@ function listenToExpectations(app: FastifyInstance): void {
 /** Answers once the port is open. */
 export async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
   try {
-    return await app.listen({ host, port });
+    // For "localhost" Fastify would open a second server, one that has none of our hooks and limits.
+    const { address } = await lookup(host, { order: 'ipv4first' });
+    return await app.listen({ host: address, port });
   } catch (cause) {
     const problem = `GATEWAY_PORT, GATEWAY_HOST: cannot listen on ${host}:${port} (${reasonOf(cause)})`;
     throw new ConfigError([problem], { cause });

@@ -1,11 +1,20 @@
+import dns, { type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { connect } from 'node:net';
 import { subjects } from '@integration-sync/contracts';
 import { ConfigError } from '@integration-sync/runtime/config';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { bearer, token } from '../../support/access-tokens.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { openRaw } from '../../support/raw-http.ts';
+
+type LookupAll = (error: Error | null, addresses: LookupAddress[]) => void;
+
+const isListening = (port: number, host: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, host, () => resolve(true)).on('error', () => resolve(false));
+    stack.defer(() => void socket.destroy());
+  });
 
 let stack: AsyncDisposableStack;
 let gateway: TestGateway;
@@ -125,4 +134,20 @@ it('measures what it does, on another port', async () => {
   expect(text).toMatch(/sync_requests_total\{subject="unknown",outcome="not_found",service="gateway"\} 1/);
   expect((await fetch(`${gateway.url}/metrics`)).status).toBe(404);
   await gateway[Symbol.asyncDispose]();
+});
+
+// Setup: a machine on which "localhost" is two addresses.
+// What this proves: one server, the one that has the limits and hooks, and nothing beside it.
+it('serves one address alone, also where its name has two', async () => {
+  const loopbacks = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+  const { lookup } = dns;
+  vi.spyOn(dns, 'lookup').mockImplementation(((name: string, options: LookupAllOptions, done: LookupAll) =>
+    name === 'localhost' && options.all
+      ? done(null, loopbacks)
+      : lookup(name, options, done)) as typeof lookup);
+  stack.defer(() => void vi.restoreAllMocks());
+  const local = stack.use(await openGateway(natsUrl, { GATEWAY_HOST: 'localhost' }));
+  expect(local.url).toBe(`http://127.0.0.1:${local.port}`);
+  expect((await fetch(`${local.url}/healthz`)).status).toBe(200);
+  expect(await isListening(local.port, '127.0.0.2')).toBe(false);
 });
