@@ -17,6 +17,8 @@ import { failureOf, notFound, writeFailure } from './problems.ts';
 const headerBytesMax = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
+/** A connection on which not a byte moves for so long is cut: above all one whose answer nobody reads. */
+const stillTimeoutMs = 120_000;
 /** Connections that have not ended by themselves this long after the listener closed are cut. */
 const closeWithinMs = 9_000;
 
@@ -27,9 +29,11 @@ export interface ServerOptions {
   log: Log;
   metrics: Metrics;
   isStopping: () => boolean;
+  stillTimeoutMs?: number;
 }
 
-export function createServer({ requestTimeoutMs, log, metrics, isStopping }: ServerOptions): FastifyInstance {
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { requestTimeoutMs, log, metrics, isStopping } = options;
   const broken = openBrokenRequests(log);
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -66,6 +70,7 @@ export function createServer({ requestTimeoutMs, log, metrics, isStopping }: Ser
     },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
+    connectionTimeout: options.stillTimeoutMs ?? stillTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: (error, socket) => broken.answer(error, socket),

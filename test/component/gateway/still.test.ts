@@ -1,0 +1,61 @@
+import { promisify } from 'node:util';
+import { createServer } from '@integration-sync/gateway/server';
+import { openMetrics } from '@integration-sync/runtime/metrics';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { openTestLog } from '../../support/log.ts';
+import { openRaw } from '../../support/raw-http.ts';
+
+// Connections on which nothing moves any more: the server alone, with a patience that a test can wait for.
+
+const stillTimeoutMs = 400;
+const large = Buffer.alloc(64 * 1024 * 1024, 32);
+let stack: AsyncDisposableStack;
+let port: number;
+let countConnections: () => Promise<number>;
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack();
+  const metrics = stack.use(await openMetrics({ service: 'gateway', port: 0, host: '127.0.0.1' }));
+  const app = createServer({
+    host: '127.0.0.1',
+    port: 0,
+    requestTimeoutMs: 30_000,
+    log: openTestLog().log,
+    metrics,
+    isStopping: () => false,
+    stillTimeoutMs,
+  });
+  stack.defer(() => app.server.closeAllConnections());
+  stack.defer(() => void app.close());
+  app.get('/large', async () => large);
+  app.post('/read', async ({ raw }) => {
+    for await (const _chunk of raw);
+    return 'read';
+  });
+  countConnections = promisify(app.server.getConnections.bind(app.server));
+  port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
+});
+afterEach(() => stack.disposeAsync());
+
+it('an answer that nobody reads does not hold its connection for ever', async () => {
+  using connection = await openRaw(port);
+  connection.socket.pause();
+  connection.send('GET /large HTTP/1.1\r\nhost: x\r\n\r\n');
+  await eventually(countConnections, (count) => count === 1);
+  expect(await eventually(countConnections, (count) => count === 0)).toBe(0);
+});
+
+it('a push that is slow, but goes on, is taken', async () => {
+  using connection = await openRaw(port);
+  const drops = 12;
+  connection.send(`POST /read HTTP/1.1\r\nhost: x\r\ncontent-length: ${drops}\r\n\r\n`);
+  let sent = 0;
+  const dripping = setInterval(() => {
+    connection.send(' ');
+    sent += 1;
+    if (sent === drops) clearInterval(dripping);
+  }, stillTimeoutMs / 4);
+  stack.defer(() => clearInterval(dripping));
+  expect(await connection.answer()).toMatchObject({ status: 200, body: 'read' });
+});
