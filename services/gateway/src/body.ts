@@ -27,6 +27,13 @@ export function checkDeclaration(request: FastifyRequest, reply: FastifyReply, b
       `Send the body as it is, without Content-Encoding ${quoted(coding)}.`,
     );
   }
+  const transfer = headers['transfer-encoding'];
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    throw new Failure(
+      'unsupported_media_type',
+      `Send the body as it is, without Transfer-Encoding ${quoted(transfer)}.`,
+    );
+  }
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 

@@ -216,6 +216,22 @@ describe('lengths that lie', () => {
     expect(JSON.parse(answer.body).code).toBe('invalid_request');
   });
 
+  it('chunks of something else are 415', async () => {
+    const answer = await exchangeRaw(
+      gateway.port,
+      `${head('transfer-encoding: gzip, chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
+    );
+    expect({ status: answer.status, code: JSON.parse(answer.body).code }).toEqual({
+      status: 415,
+      code: 'unsupported_media_type',
+    });
+  });
+
+  it('"Chunked" is chunked', async () => {
+    const bytes = `${head('transfer-encoding: Chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`;
+    expect((await exchangeRaw(gateway.port, bytes)).status).toBe(200);
+  });
+
   it('chunks that are none end the request', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(head('transfer-encoding: chunked\r\n'));

@@ -83,6 +83,17 @@ describe('requests', () => {
     expect((await exchangeRaw(gateway.port, 'GET /healthz HTTP/1.0\r\n\r\n')).status).toBe(200);
   });
 
+  it.each(['host: x\r\nhost: y', 'host: x\r\nHOST: x'])(
+    'with two hosts (%j) are 400: which of them was meant, nobody knows',
+    async (hosts) => {
+      const answer = await exchangeRaw(gateway.port, `GET /healthz HTTP/1.1\r\n${hosts}\r\n\r\n`);
+      expect({ status: answer.status, code: JSON.parse(answer.body).code }).toEqual({
+        status: 400,
+        code: 'invalid_request',
+      });
+    },
+  );
+
   it('that want to become something else stay what they are', async () => {
     const request = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
     expect((await exchangeRaw(gateway.port, request)).status).toBe(200);
