@@ -7,6 +7,9 @@
 //   HPE_CHUNK_EXTENSIONS_OVERFLOW     413     a chunked body made of something else than chunks
 //   any other                         400     not HTTP
 //   a CONNECT                         404     there is no proxy here
+//
+// What is broken may come behind good requests on the same connection. They get their own answers, in their order;
+// then the connection is closed, and what was broken has no answer.
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -49,20 +52,25 @@ interface Current {
   reply: FastifyReply;
 }
 
+/** Its answer has not gone out whole. */
+const isOpen = ({ reply }: Current): boolean => !reply.raw.writableFinished;
+
 export interface BrokenRequests {
-  /** Remembers which request a connection is busy with. */
+  /** Remembers which requests a connection is busy with. */
   follow(request: FastifyRequest, reply: FastifyReply): void;
   answer(error: Error, socket: Socket): void;
   refuseTunnel(socket: Socket): void;
 }
 
 export function openBrokenRequests(log: Log): BrokenRequests {
-  const current = new WeakMap<Socket, Current>();
+  const current = new WeakMap<Socket, Current[]>();
   const answered = new WeakSet<Socket>();
+  const openOn = (socket: Socket): Current[] => (current.get(socket) ?? []).filter(isOpen);
 
   return {
     follow(request, reply) {
-      current.set(request.raw.socket, { request, reply });
+      const { socket } = request.raw;
+      current.set(socket, [...openOn(socket), { request, reply }]);
     },
     answer(error, socket) {
       // What still comes in after the answer is reported again and again.
@@ -73,28 +81,45 @@ export function openBrokenRequests(log: Log): BrokenRequests {
         socket.destroy();
         return;
       }
-      const at = current.get(socket);
-      const pending = at === undefined || at.reply.raw.writableEnded ? undefined : at;
-      if (pending?.reply.raw.headersSent === true) {
+      const open = openOn(socket);
+      // Only the last one can be unfinished; where it is whole, what is broken came behind it.
+      const broken = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
+      const good = open.at(-1);
+      const breakage = { ...(breakages[code] ?? notHttp), reason: code };
+      if (good !== undefined) {
+        if (broken !== undefined) note(broken.request.exchange, breakage);
+        closeAfter(good, socket);
+      } else if (broken?.reply.raw.headersSent === true) {
         socket.destroy();
-      } else if (pending?.request.raw.complete === true) {
-        // The broken one came behind a good one: that one is answered, and then the connection ends.
-        pending.reply.raw.shouldKeepAlive = false;
       } else {
-        write(socket, breakages[code] ?? notHttp, { reason: code, log, exchange: pending?.request.exchange });
+        write(socket, breakage, { log, exchange: broken?.request.exchange });
       }
     },
     refuseTunnel(socket) {
-      write(socket, noProxy, { reason: 'CONNECT', log, exchange: undefined });
+      const good = openOn(socket).at(-1);
+      if (good === undefined) write(socket, { ...noProxy, reason: 'CONNECT' }, { log, exchange: undefined });
+      else closeAfter(good, socket);
     },
   };
 }
 
+function closeAfter({ reply }: Current, socket: Socket): void {
+  // An answer that has not begun says so itself.
+  reply.raw.shouldKeepAlive = false;
+  reply.raw.once('finish', () => socket.destroySoon());
+}
+
+function note(exchange: Exchange, { status, failure, reason }: Breakage & { reason: string }): void {
+  exchange.code = failure.code;
+  exchange.brokenOff = { status, reason };
+}
+
 function write(
   socket: Socket,
-  { status, failure }: Breakage,
-  { reason, log, exchange }: { reason: string; log: Log; exchange: Exchange | undefined },
+  breakage: Breakage & { reason: string },
+  { log, exchange }: { log: Log; exchange: Exchange | undefined },
 ): void {
+  const { status, failure, reason } = breakage;
   const requestId = exchange?.requestId ?? randomUUID();
   const body = JSON.stringify({ ...problemOf(failure, requestId), status });
   socket.end(
@@ -115,7 +140,6 @@ function write(
   if (exchange === undefined) {
     log.info({ requestId, status, code: failure.code, reason }, 'request broken off');
   } else {
-    exchange.code = failure.code;
-    exchange.brokenOff = { status, reason };
+    note(exchange, breakage);
   }
 }

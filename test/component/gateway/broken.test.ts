@@ -1,6 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { subjects } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { token } from '../../support/access-tokens.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { echo, openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { exchangeRaw, openRaw, type RawAnswer } from '../../support/raw-http.ts';
 
@@ -8,10 +10,29 @@ import { exchangeRaw, openRaw, type RawAnswer } from '../../support/raw-http.ts'
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;
+let onAsked = (): void => undefined;
+let held: Promise<void> | undefined;
+
+/** From now on a list is answered when it is released. */
+function holdList(): { asked: Promise<void>; release: () => void } {
+  const asked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  onAsked = asked.resolve;
+  held = gate.promise;
+  return { asked: asked.promise, release: gate.resolve };
+}
 
 beforeAll(async () => {
   const nats = stack.use(await startNats());
-  stack.use(await openServices(nats.url));
+  stack.use(
+    await openServices(nats.url, {
+      [subjects.suppliersList]: async (request) => {
+        onAsked();
+        await held;
+        return echo(request);
+      },
+    }),
+  );
   gateway = stack.use(await openGateway(nats.url));
 });
 afterAll(() => stack.disposeAsync());
@@ -120,6 +141,41 @@ describe('connections', () => {
       connection: 'close',
     });
     await connection.closed;
+  });
+
+  const authorization = `authorization: Bearer ${token()}\r\n`;
+  const list = `GET /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n${authorization}\r\n`;
+  const push = `POST /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n${authorization}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+  const health = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
+
+  // Setup: a request that a service is still working on; what follows it on its connection comes meanwhile.
+  // What this proves: it gets its own answer, and so does whoever stands before what is broken; then it is over.
+  it.each<[string, string[], string[]]>([
+    ['a CONNECT follows', ['CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'], []],
+    ['chunks follow that are none', [`${push}zz\r\n`], []],
+    ['garbage follows', ['broken\r\n\r\n'], []],
+    ['large headers follow', [`GET /healthz HTTP/1.1\r\nx: ${'x'.repeat(65_536)}\r\n\r\n`], []],
+    ['garbage follows behind another', [`${health}broken\r\n\r\n`], ['{"status":"ok"}']],
+    ['garbage follows behind one that is done', [health, 'broken\r\n\r\n'], ['{"status":"ok"}']],
+    ['chunks follow that are none, behind one that is done', [health, `${push}zz\r\n`], ['{"status":"ok"}']],
+  ])('answer who is under way although %s', async (_name, following, more) => {
+    using connection = await openRaw(gateway.port);
+    const { asked, release } = holdList();
+    connection.send(list);
+    await asked;
+    for (const bytes of following) {
+      connection.send(bytes);
+      await wait(100);
+    }
+    release();
+    expect(await connection.answer()).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('svc.catalog.suppliers.list'),
+    });
+    for (const body of more) expect(await connection.answer()).toMatchObject({ status: 200, body });
+    await connection.closed;
+    await expect(connection.answer()).rejects.toThrow('closed without an answer');
+    expect((await exchangeRaw(gateway.port, health)).status).toBe(200);
   });
 
   it('that say nothing cost nothing, and the next one is served', async () => {
