@@ -1,11 +1,15 @@
-// What a stack has to itself while it runs: its folder and its port.
+// What a stack has to itself while it runs: its folder, its port and its address.
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../engines/environment.ts';
 import { endLeftovers, openLedger, type Ledger } from '../process/ledger.ts';
 import { lockOwner, takeLock } from '../process/lock.ts';
 import { findPort, isPortFree } from '../process/port.ts';
+import { messageOf } from '../process/words.ts';
 import { readFacts, removeFacts } from './facts.ts';
 import { StartFailure } from './failure.ts';
+
+const loopback = '127.0.0.1';
 
 export const lockOf = (folder: string): string => join(folder, 'stack.lock');
 
@@ -40,8 +44,21 @@ export async function chooseGatewayPort(environment: Environment): Promise<numbe
   if (!(port <= 65_535))
     throw new StartFailure(`GATEWAY_PORT: expected a port from 0 to 65535, got "${text}".`);
   if (port === 0) return findPort();
-  if (await isPortFree(port, environment['GATEWAY_HOST'] || '127.0.0.1')) return port;
+  const host = environment['GATEWAY_HOST'] || loopback;
+  const isFree = await isPortFree(port, host).catch((cause: unknown) => {
+    throw new StartFailure(
+      `GATEWAY_HOST, GATEWAY_PORT: cannot listen on ${host}, port ${port} (${messageOf(cause)}).`,
+    );
+  });
+  if (isFree) return port;
   throw new StartFailure(
     `Port ${port} is taken. Stop what listens there, or take another one: GATEWAY_PORT=${port + 1} npm start`,
   );
+}
+
+/** Where this machine finds the gateway. One that is served on every address is found on loopback too. */
+export function gatewayUrl(environment: Environment, port: number): string {
+  const host = environment['GATEWAY_HOST'] || loopback;
+  if (host === '0.0.0.0' || host === '::') return `http://${loopback}:${port}`;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

@@ -11,7 +11,7 @@ import { openBulletin, pidsOf, type Bulletin, type FixedFacts } from './bulletin
 import type { Pids } from './facts.ts';
 import { StartFailure } from './failure.ts';
 import { startFleet, type Fleet } from './fleet.ts';
-import { chooseGatewayPort, takeFolder } from './folder.ts';
+import { chooseGatewayPort, gatewayUrl, takeFolder } from './folder.ts';
 import { waitUntilReady } from './readiness.ts';
 import { openSecrets } from './secrets.ts';
 import {
@@ -93,7 +93,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const watch = openWatch(progress);
   const programs = { replicas, settings, mainOf: options.mainOf ?? mainOf };
   const fleet = starting.use(await startFleet({ ...shared, ...programs, ...watch.listeners, ledger }));
-  const gateway = `http://127.0.0.1:${gatewayPort}`;
+  const gateway = gatewayUrl(environment, gatewayPort);
   await untilReady(gateway, progress, [watch.failed, ...(signal === undefined ? [] : [signal])]);
   watch.started();
 

@@ -107,6 +107,32 @@ describe('a stack', () => {
     await expect(access(join(folder.path, 'stack.json'))).rejects.toThrow('ENOENT');
   });
 
+  it('leaves the gateway its time to stop, and is gone within 15 s all the same', async () => {
+    await using folder = await temporaryFolder();
+    const stopLog = join(folder.path, 'stops');
+    const environment = { STOP_LOG: stopLog, GATEWAY_STOP_MS: '9200' };
+    const stack = await start(folder.path, { environment });
+    await eventually(
+      () => readFacts(folder.path),
+      ({ metrics }) => Object.keys(metrics).length === 4,
+    );
+    const startedAt = Date.now();
+    await stack[Symbol.asyncDispose]();
+    expect(Date.now() - startedAt).toBeLessThan(15_000);
+    expect((await readFile(stopLog, 'utf8')).split('\n').filter((name) => name === 'gateway')).toHaveLength(
+      1,
+    );
+  });
+
+  // Elsewhere loopback is one address.
+  it.runIf(process.platform === 'linux')('finds its gateway where GATEWAY_HOST has put it', async () => {
+    await using folder = await temporaryFolder();
+    await using stack = await start(folder.path, { environment: { GATEWAY_HOST: '127.0.0.2' } });
+    expect(stack.gateway).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
+    await stack.ready();
+    expect((await readFacts(folder.path)).gateway).toBe(stack.gateway);
+  });
+
   it('keeps its secrets over a restart, so that tokens stay good', async () => {
     await using folder = await temporaryFolder();
     const secretOf = async (): Promise<string | undefined> => {
@@ -144,6 +170,17 @@ describe('a start that cannot succeed', () => {
     await expect(starting).rejects.toThrow(`Port ${address.port} is taken.`);
     await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
     other.close();
+  });
+
+  it('is refused with the reason when GATEWAY_HOST is nowhere', async () => {
+    await using folder = await temporaryFolder();
+    const starting = start(folder.path, {
+      environment: { GATEWAY_HOST: 'nosuch.invalid', GATEWAY_PORT: '18080' },
+    });
+    await expect(starting).rejects.toThrow(
+      /^GATEWAY_HOST, GATEWAY_PORT: cannot listen on nosuch\.invalid, port 18080 \(.*nosuch\.invalid.*\)\.$/,
+    );
+    await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
   });
 
   it('is refused beside a running stack, which goes on', async () => {
