@@ -1,4 +1,5 @@
 // All replicas of all services that this stack runs.
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Ledger } from '../process/ledger.ts';
 import type { LogLine } from './lines.ts';
 import { startReplica, type Replica } from './replica.ts';
@@ -21,8 +22,11 @@ export interface Fleet extends AsyncDisposable {
   find(service: Service, number: number): Replica;
 }
 
-// Together with the engines' 3 s this stays under the 15 s within which everything has to be gone.
-const gatewayStopMs = 6_000;
+// The gateway cuts what it still has in hand after 9 s, and is given the time for that. The others go once it is gone, but
+// after 6 s in any case, and finish what they have in hand. Together with the engines' 3 s this stays under the 15 s
+// within which everything has to be gone.
+const gatewayStopMs = 10_000;
+const headStartMs = 6_000;
 const othersStopMs = 5_000;
 
 export async function startFleet({
@@ -37,8 +41,9 @@ export async function startFleet({
       replicas.filter(isGateway),
       replicas.filter((replica) => !isGateway(replica)),
     ];
-    await Promise.all(gateways.map(({ child }) => child.stop()));
-    await Promise.all(others.map(({ child }) => child.stop()));
+    const gatewaysStopped = Promise.all(gateways.map(({ child }) => child.stop()));
+    await Promise.race([gatewaysStopped, wait(headStartMs, undefined, { ref: false })]);
+    await Promise.all([gatewaysStopped, ...others.map(({ child }) => child.stop())]);
   };
   await using starting = new AsyncDisposableStack();
   starting.defer(stopAll);
