@@ -1,5 +1,6 @@
 // What is remembered from one start to the next: in the cache folder what served this user last, in the data
-// folder what made its data and on which port. Only ever a hint: what is remembered is tried, not trusted.
+// folder what made its data and on which port. Only ever a hint: what is remembered is tried, not trusted, and what can
+// be neither read nor written stops no start.
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
 import { sources, type EngineName, type Source } from './engine.ts';
@@ -19,15 +20,25 @@ export interface Memory {
 export function openMemory(folder: string): Memory {
   const path = join(folder, 'served.json');
   const read = (): Record<string, unknown> => {
-    const value = readJson(path);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
+    try {
+      const value = readJson(path);
+      return typeof value === 'object' && value !== null ? { ...value } : {};
+    } catch {
+      return {};
+    }
   };
   return {
     recall(name) {
       const value = read()[name];
       return isServed(value) ? value : undefined;
     },
-    note: (name, served) => writeJson(path, { ...read(), [name]: served }),
+    note(name, served) {
+      try {
+        writeJson(path, { ...read(), [name]: served });
+      } catch {
+        // The next start finds out again.
+      }
+    },
   };
 }
 
