@@ -1,6 +1,7 @@
 // The few lines that stay on the terminal while the stack runs. What they say can be pasted.
 import { relative } from 'node:path';
 import { basePath } from '@integration-sync/contracts';
+import { redactUrl } from '@integration-sync/runtime/log';
 import type { Stack } from './index.ts';
 
 export function welcome(stack: Stack): string {
@@ -10,7 +11,7 @@ The stack is ready.
 
   Gateway   ${gateway}
   Docs      ${gateway}/docs
-  Engines   ${nats}  ${mongodb}
+  Engines   ${redactUrl(nats)}  ${redactUrl(mongodb)}
   Logs      ${relative(process.cwd(), logFolder)}/
 ${stack.authSecret === undefined ? '' : firstPush(gateway, stack.token())}
 Ctrl-C stops everything and keeps the data.

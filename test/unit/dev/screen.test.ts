@@ -1,0 +1,16 @@
+import type { Stack } from '@integration-sync/dev/stack';
+import { expect, it } from 'vitest';
+import { welcome } from '../../../dev/stack/screen.ts';
+
+it('says where the engines are, and not who is let in there', () => {
+  const stack = {
+    gateway: 'http://127.0.0.1:8080',
+    nats: 'nats://me:hunter2@nats:4222',
+    mongodb: 'mongodb://me:hunter2@mongodb:27017',
+    logFolder: '.local/logs',
+    authSecret: undefined,
+  } as Partial<Stack> as Stack;
+  expect(welcome(stack)).toContain('nats:4222');
+  expect(welcome(stack)).toContain('mongodb:27017');
+  expect(welcome(stack)).not.toContain('hunter2');
+});
