@@ -28,7 +28,8 @@ export interface World extends AsyncDisposable {
   readonly store: Store;
   /** What a process of a service is told. */
   readonly environment: Record<string, string>;
-  startCatalog(deps?: CatalogDeps): Promise<Catalog>;
+  /** By another way to the database, where one is given. */
+  startCatalog(deps?: CatalogDeps, mongodb?: string): Promise<Catalog>;
   startBatches(deps?: BatchesDeps): Promise<Batches>;
   /** Of an integration that nobody else has. */
   caller(integration?: string): Caller;
@@ -59,10 +60,9 @@ export async function openWorld(mongodb: string): Promise<World> {
     bus,
     store,
     environment,
-    async startCatalog(deps = {}) {
-      return services.use(
-        await startCatalog(readConfig(CatalogConfig, environment), { log: silent, ...deps }),
-      );
+    async startCatalog(deps = {}, MONGODB_URL = mongodb) {
+      const config = readConfig(CatalogConfig, { ...environment, MONGODB_URL });
+      return services.use(await startCatalog(config, { log: silent, ...deps }));
     },
     async startBatches(deps = {}) {
       return services.use(

@@ -26,8 +26,7 @@ export interface Entry extends Counts {
   ids?: Uint8Array;
   drafting: boolean;
   drafted: number;
-  /** By internal id, what this push changed in records that another one has changed again before it settled. */
-  evidence?: Readonly<Record<string, readonly string[]>>;
+  evidence?: Evidence;
   /** What the push did to its records, and the names of the fields that this is said with. */
   outcomes?: Uint8Array;
   fields?: readonly string[];
@@ -36,6 +35,9 @@ export interface Entry extends Counts {
   /** Its writer came back after somebody else had settled it, and its listings are not open again yet. */
   reopened?: true;
 }
+
+/** By internal id, what a push changed in records that another one has changed again before it settled. */
+export type Evidence = Readonly<Record<string, readonly string[]>>;
 
 export interface Counted {
   created: number;
@@ -70,6 +72,7 @@ export interface Journal {
   /** Those that are not announced yet. */
   pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
+  evidenceOf(syncId: string): Promise<Evidence>;
 }
 
 /** How long an entry is left to whoever has it in hand. */
@@ -162,6 +165,10 @@ export function openJournal(store: Store, collection: string): Journal {
     async keepEvidence(syncId, changedById) {
       const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);
       await entries.updateOne({ _id: syncId, state: 'writing' }, { $set: Object.fromEntries(evidence) });
+    },
+    async evidenceOf(syncId) {
+      const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });
+      return found?.evidence ?? {};
     },
   };
 }

@@ -33,7 +33,7 @@ export interface Records {
   read(internalIds: readonly string[]): Promise<Map<string, Stored>>;
   /** Returns those that somebody else has created meanwhile. */
   insert(fresh: readonly Fresh[], writing: Writing): Promise<Fresh[]>;
-  /** Returns those that somebody else has changed since they were read. */
+  /** Returns those that now bear another push: it came before this one, or has changed them again since. */
   change(known: readonly Known[], writing: Writing): Promise<Known[]>;
   /** Notes that they are as they should be. */
   touch(known: readonly Known[], writing: Writing): Promise<void>;

@@ -102,7 +102,11 @@ async function insertRecords(
   return foundThere;
 }
 
-/** What is about to be overwritten may be all that tells what a push did that never came to its end. */
+/**
+ * Returns those that somebody else has changed since they were read. What is about to be overwritten may be all
+ * that tells what a push did that has not come to its end, so it is left with that push first: so do all others,
+ * and what we have changed ourselves is never taken for lost because somebody has changed it again.
+ */
 async function changeRecords(
   engine: Engine,
   run: Run,
@@ -120,7 +124,11 @@ async function changeRecords(
     if (unsettled.has(push)) await engine.journal.keepEvidence(push, changedById);
     else engine.settledPushes.add(push);
   }
-  return run.of.records.change(known, writing);
+  const others = await run.of.records.change(known, writing);
+  if (others.length === 0) return [];
+  // Read after the records: whoever has overwritten one of ours by then has left evidence by then.
+  const evidence = await engine.journal.evidenceOf(run.syncId);
+  return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }
 
 interface DraftFacts {

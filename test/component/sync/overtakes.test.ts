@@ -1,0 +1,77 @@
+// Pushes that overtake each other inside the database: one operation is held back on its way while others go on.
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
+import { openWorld, type Caller, type World } from '../../support/sync.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** What was told of changed records, once so many pushes are told: by whom, of which one, which fields. */
+async function changesTold(caller: Caller, pushes: number): Promise<string[]> {
+  const events = await eventually(
+    () => caller.events(),
+    (all) => all.filter(({ body }) => body.event === 'sync.completed').length === pushes,
+  );
+  return events
+    .flatMap(({ id, body: { data } }) =>
+      'changedFields' in data
+        ? [`${id.replace(/-.*/, '')} ${data.externalId} ${data.changedFields.join()}`]
+        : [],
+    )
+    .toSorted();
+}
+
+describe('a push that lost one record to another', () => {
+  // Timeline: the slow one is about to change both. Another changes b, and so the slow one changes only a. Before
+  // it looks which of them are its own, a is changed again.
+  // What this proves: it goes on with b alone, and leaves a to whoever came later.
+  it('does not change once more what was changed again since', { timeout: 60_000 }, async () => {
+    const caller = world.caller();
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    await using _catalog = await world.startCatalog({}, proxy.url);
+    const { records } = await caller.push('suppliers', [
+      { externalId: 'a', name: 'first', code: '1' },
+      { externalId: 'b', name: 'first', code: '1' },
+      { externalId: 'bystander', name: 'first' },
+    ]);
+    const changing = proxy.holdNext('update', 'suppliers');
+    const slow = caller.push('suppliers', [
+      { externalId: 'a', name: 'slow', code: '2' },
+      { externalId: 'b', name: 'slow', code: '2' },
+    ]);
+    await changing;
+    const earlier = await caller.push('suppliers', [{ externalId: 'b', name: 'earlier' }]);
+    const looking = proxy.holdNext('find', 'suppliers', ['sync_']);
+    proxy.release();
+    await looking;
+    const later = await caller.push('suppliers', [{ externalId: 'a', name: 'later' }]);
+    proxy.release();
+    const { syncId, updated } = await slow;
+    expect(updated).toBe(2);
+
+    expect(await changesTold(caller, 4)).toEqual(
+      [
+        `${syncId} a name,code`,
+        `${syncId} b name,code`,
+        `${earlier.syncId} b name`,
+        `${later.syncId} a name`,
+      ].toSorted(),
+    );
+    const documents = await world.store
+      .collection<{ _id: string; integration: string; push: string; fields: object }>('suppliers')
+      .find({ integration: caller.integration })
+      .sort({ order: 1 })
+      .toArray();
+    expect(documents.map(({ push, fields }) => [push, fields])).toEqual([
+      [later.syncId, { name: 'later', code: '2' }],
+      [syncId, { name: 'slow', code: '2' }],
+      [documents[2]?.push, { name: 'first' }],
+    ]);
+    expect(documents.map(({ _id }) => _id)).toEqual(records.map(({ internalId }) => internalId));
+  });
+});

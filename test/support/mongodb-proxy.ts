@@ -1,0 +1,85 @@
+// A way to MongoDB on which one message can be held back: it arrives late, or when its sender has long gone.
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface MongodbProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Resolves once the next such command has come. It waits, and so does what follows on its connection. */
+  holdNext(command: string, collection: string, mentions?: readonly string[]): Promise<void>;
+  /** Lets everything go on that is held. */
+  release(): void;
+}
+
+export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
+  const target = new URL(mongodb);
+  const sockets = new Set<Socket>();
+  const releases: (() => void)[] = [];
+  let wanted: { matches: (bytes: Buffer) => boolean; come: () => void } | undefined;
+
+  const server = createServer((client) => {
+    const database = connect(Number(target.port), target.hostname);
+    for (const socket of [client, database]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    let held: Buffer[] | undefined;
+    let ended = false;
+    const release = (): void => {
+      for (const bytes of held ?? []) database.write(bytes);
+      held = undefined;
+      if (ended) database.end();
+    };
+    client.on('data', (bytes: Buffer) => {
+      if (wanted?.matches(bytes) === true) {
+        held ??= [];
+        releases.push(release);
+        wanted.come();
+        wanted = undefined;
+      }
+      if (held === undefined) database.write(bytes);
+      else held.push(bytes);
+    });
+    client.on('close', () => {
+      ended = true;
+      if (held === undefined) database.end();
+    });
+    database.on('data', (bytes: Buffer) => {
+      if (!client.destroyed) client.write(bytes);
+    });
+    database.on('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  const url = new URL(mongodb);
+  url.hostname = '127.0.0.1';
+  url.port = String(address.port);
+  return {
+    url: url.href,
+    holdNext(command, collection, mentions = []) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const first = firstOf(command, collection);
+      const matches = (bytes: Buffer): boolean =>
+        bytes.includes(first) && mentions.every((text) => bytes.includes(text));
+      wanted = { matches, come: resolve };
+      return promise;
+    },
+    release() {
+      for (const release of releases.splice(0)) release();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** How the first field of a command stands on the wire: its name, and the collection as its value. */
+function firstOf(command: string, collection: string): Buffer {
+  const lengthBytes = Buffer.alloc(4);
+  lengthBytes.writeInt32LE(Buffer.byteLength(collection) + 1);
+  return Buffer.concat([Buffer.from(`${command}\0`), lengthBytes, Buffer.from(`${collection}\0`)]);
+}
