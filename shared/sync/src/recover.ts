@@ -25,7 +25,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
-  const outcomes = await outcomesOf(of, entry);
+  const outcomes = await outcomesOf(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
@@ -50,14 +50,12 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
   return ours ? { ...entry, ...completion } : undefined;
 }
 
-async function outcomesOf(of: KindEngine, entry: Entry): Promise<Outcome[]> {
+async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Outcome[]> {
   const ids = idsOf(of, entry);
   const [documents, drafts] = await Promise.all([of.records.trace(ids), draftsOf(of, entry, ids)]);
-  return examine(entry._id, ids, {
-    documents,
-    evidence: entry.evidence ?? {},
-    drafted: new Set(drafts.keys()),
-  });
+  // Read after the documents: whoever has overwritten one of them by then has left evidence by then.
+  const evidence = await engine.journal.evidenceOf(entry._id);
+  return examine(entry._id, ids, { documents, evidence, drafted: new Set(drafts.keys()) });
 }
 
 /**

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
+import { startMortal } from '../../support/mortal.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -10,6 +11,9 @@ beforeAll(async () => {
   world = await openWorld(inject('engines').mongodb);
 });
 afterAll(() => world[Symbol.asyncDispose]());
+
+/** By this clock, every push that is under way was left behind: whoever has it takes it over at once. */
+const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
 
 /** What was told of changed records, once so many pushes are told: by whom, of which one, which fields. */
 async function changesTold(caller: Caller, pushes: number): Promise<string[]> {
@@ -73,5 +77,41 @@ describe('a push that lost one record to another', () => {
       [documents[2]?.push, { name: 'first' }],
     ]);
     expect(documents.map(({ _id }) => _id)).toEqual(records.map(({ internalId }) => internalId));
+  });
+});
+
+describe('what a dead process changed', () => {
+  // Timeline: a survivor has taken the push over, and is about to look at its records. Before it does, somebody
+  // else changes one of them.
+  // What this proves: the change of the dead one is told all the same.
+  it('is told though it is overwritten while somebody settles it', { timeout: 60_000 }, async () => {
+    const caller = world.caller();
+    const healthy = await world.startCatalog();
+    await caller.push('suppliers', [
+      { externalId: 'a', name: 'first', code: '1' },
+      { externalId: 'b', name: 'first', code: '1' },
+    ]);
+    await healthy[Symbol.asyncDispose]();
+    await using mortal = await startMortal('catalog', 'after-writes', world.environment);
+    const lost = caller.push('suppliers', [
+      { externalId: 'a', name: 'first', code: '2' },
+      { externalId: 'b', name: 'first', code: '2' },
+    ]);
+    lost.catch(() => undefined);
+    await mortal.reached();
+    await mortal.kill();
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    const looking = proxy.holdNext('find', 'suppliers', ['order\0', 'changed\0']);
+    await using _survivor = await world.startCatalog({ now: anHourAhead }, proxy.url);
+    await looking;
+    const later = await caller.push('suppliers', [{ externalId: 'a', name: 'later' }]);
+    proxy.release();
+
+    const told = await changesTold(caller, 3);
+    expect(told.map((change) => change.replace(later.syncId, 'later').replace(/sync_\w+/, 'dead'))).toEqual([
+      'dead a code',
+      'dead b code',
+      'later a name',
+    ]);
   });
 });
