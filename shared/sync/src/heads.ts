@@ -75,7 +75,7 @@ export function openHeads(store: Store, collection: string, now: () => number): 
         $set: { [`counted.${syncId}`]: records },
         $unset: {
           [`open.${syncId}`]: '',
-          ...Object.fromEntries(outdated(head, now()).map((id) => [`counted.${id}`, ''])),
+          ...Object.fromEntries(outdated(head, syncId, now()).map((id) => [`counted.${id}`, ''])),
         },
       },
     );
@@ -102,9 +102,9 @@ export function openHeads(store: Store, collection: string, now: () => number): 
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Nobody comes back after a day. */
-const outdated = ({ counted = {} }: Head, now: number): string[] =>
-  Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)));
+/** Nobody comes back after a day; whoever does all the same is counted with what was counted before. */
+const outdated = ({ counted = {} }: Head, settled: string, now: number): string[] =>
+  Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)) && syncId !== settled);
 
 /** Inserted, not upserted: two upserts at once may both believe that they made it. */
 async function makeHead(heads: Collection<Head>, key: string): Promise<void> {
