@@ -7,9 +7,12 @@
 // `due` says from when on somebody else may take the entry over: it stands on every entry that is not announced,
 // and only there. `owner` says who has it in hand: whoever takes it over replaces it, and from then on the one
 // before can no longer complete it.
+//
+// Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which anybody
+// finds it, so that the entry can no longer come.
 import type { EntityType } from '@integration-sync/contracts';
 import { limits } from '@integration-sync/contracts';
-import type { Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
+import { sortStoreError, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
 import type { Counts } from './answer.ts';
 
 export interface Entry extends Counts {
@@ -54,8 +57,16 @@ export interface LeftBehind {
   due: Date;
 }
 
+interface Tombstone {
+  _id: string;
+  expireAt: Date;
+}
+
 export interface Journal {
-  insert(entry: Entry): Promise<void>;
+  /** False if something stands there already. */
+  insert(entry: Entry): Promise<boolean>;
+  /** Sees to it that no entry comes there any more. False if something stands there already. */
+  bury(syncId: string, at: Date): Promise<boolean>;
   /** False if the entry is no longer in the hands of `owner`. */
   complete(syncId: string, owner: string, completion: Completion): Promise<boolean>;
   markAnnounced(syncIds: readonly string[], at: Date): Promise<void>;
@@ -88,8 +99,12 @@ const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
 export const dueAfter = (at: Date): Date => new Date(at.getTime() + handMs);
 
+const expiryAfter = (at: Date): Date => new Date(at.getTime() + keptMs);
+
 export function openJournal(store: Store, collection: string): Journal {
   const entries = store.collection<Entry & { expireAt?: Date }>(collection);
+
+  const tombstones = store.collection<Tombstone>(collection);
 
   const among = async (syncIds: readonly string[], rule: Filter<Entry>): Promise<Set<string>> => {
     if (syncIds.length === 0) return new Set();
@@ -99,10 +114,23 @@ export function openJournal(store: Store, collection: string): Journal {
     return new Set(found.map(({ _id }) => _id));
   };
 
+  const reopen = async (entry: Entry, at: Date): Promise<void> => {
+    const { _id, evidence = {}, ...known } = entry;
+    const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
+    const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
+    // All that is known, for there may be a tombstone in its place.
+    const { matchedCount } = await entries.updateOne(
+      { _id },
+      { $set: { ...again, ...Object.fromEntries(left) }, $unset: { expireAt: '' } },
+    );
+    if (matchedCount === 1) return;
+    // It had done nothing when it was settled, and so it was removed.
+    if (!(await isFirst(entries.insertOne({ _id, evidence, ...again })))) await reopen(entry, at);
+  };
+
   return {
-    async insert(entry) {
-      await entries.insertOne(entry);
-    },
+    insert: (entry) => isFirst(entries.insertOne(entry)),
+    bury: (syncId, at) => isFirst(tombstones.insertOne({ _id: syncId, expireAt: expiryAfter(at) })),
     async complete(syncId, owner, completion) {
       const { matchedCount } = await entries.updateOne(
         { _id: syncId, owner, state: 'writing' },
@@ -117,7 +145,7 @@ export function openJournal(store: Store, collection: string): Journal {
       await entries.updateMany(
         { _id: { $in: [...syncIds] }, state: 'written' },
         {
-          $set: { state: 'announced', expireAt: new Date(at.getTime() + keptMs) },
+          $set: { state: 'announced', expireAt: expiryAfter(at) },
           $unset: { due: '', ids: '', outcomes: '', fields: '' },
         },
       );
@@ -142,17 +170,7 @@ export function openJournal(store: Store, collection: string): Journal {
     async remove(syncId, owner) {
       await entries.deleteOne({ _id: syncId, owner, state: 'writing' });
     },
-    async reopen(entry, at) {
-      const { _id, ids, counted, evidence = {} } = entry;
-      const again = { state: 'writing', owner: '', due: at, reopened: true } as const;
-      const known = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
-      const { matchedCount } = await entries.updateOne(
-        { _id },
-        { $set: { ...again, ids, counted, ...Object.fromEntries(known) }, $unset: { expireAt: '' } },
-      );
-      // It had done nothing when it was settled, and so it was removed.
-      if (matchedCount === 0) await entries.insertOne({ ...entry, ...again });
-    },
+    reopen,
     async noteOpened(syncId, owner) {
       const { matchedCount } = await entries.updateOne(
         { _id: syncId, owner, state: 'writing' },
@@ -161,7 +179,7 @@ export function openJournal(store: Store, collection: string): Journal {
       return matchedCount === 1;
     },
     writingAmong: (syncIds) => among(syncIds, { state: 'writing' }),
-    pendingAmong: (syncIds) => among(syncIds, { state: { $ne: 'announced' } }),
+    pendingAmong: (syncIds) => among(syncIds, { due: { $exists: true } }),
     async keepEvidence(syncId, changedById) {
       const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);
       await entries.updateOne({ _id: syncId, state: 'writing' }, { $set: Object.fromEntries(evidence) });
@@ -171,4 +189,15 @@ export function openJournal(store: Store, collection: string): Journal {
       return found?.evidence ?? {};
     },
   };
+}
+
+/** Whether something was inserted, and not somebody quicker with something of the same id. */
+async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
+  try {
+    await inserting;
+    return true;
+  } catch (error) {
+    if (sortStoreError(error) !== 'duplicate') throw error;
+    return false;
+  }
 }

@@ -15,24 +15,41 @@ export interface Stamps {
 
 export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
   const keys = headKeys(run);
-  const [records, drafts] = await Promise.all([
+  const [records, drafts, entered] = await Promise.all([
     engine.heads.open(keys.records, run.syncId),
     keys.drafts === undefined ? undefined : engine.heads.open(keys.drafts, run.syncId),
     engine.journal.insert(entryOf(engine, run)),
   ]);
+  // A listing has closed it already, and would miss what it wrote.
+  if (!entered) throw tookTooLong('The push took too long to begin, and nothing of it was written');
   return { records, drafts: drafts ?? records };
 }
+
+const tookTooLong = (what: string): Failure =>
+  new Failure('unavailable', `${what}; push it again.`, { retryAfterSeconds: 1 });
 
 /**
  * Closes what a push has opened that died before it had an entry. It has written nothing, but while it stands
  * open, the listing says of everything since then that more may come.
  */
-export async function closeForgotten(engine: Engine, { _id: key, open }: Head): Promise<void> {
+export async function closeForgotten(
+  engine: Pick<Engine, 'now' | 'journal' | 'heads'>,
+  { _id: key, open }: Pick<Head, '_id' | 'open'>,
+): Promise<void> {
   const oldestMs = engine.now() - forgottenMs;
   const old = Object.keys(open).filter((syncId) => (open[syncId] ?? 0) < oldestMs);
   if (old.length === 0) return;
   const pending = await engine.journal.pendingAmong(old);
-  for (const syncId of old) if (!pending.has(syncId)) await engine.heads.close(key, syncId, 0);
+  for (const syncId of old) {
+    if (!pending.has(syncId) && (await isOver(engine, syncId))) await engine.heads.close(key, syncId, 0);
+  }
+}
+
+/** Not by the clocks, which may differ: no entry can come any more, or the one that came is done with. */
+async function isOver({ now, journal }: Pick<Engine, 'now' | 'journal'>, syncId: string): Promise<boolean> {
+  if (await journal.bury(syncId, new Date(now()))) return true;
+  const pending = await journal.pendingAmong([syncId]);
+  return !pending.has(syncId);
 }
 
 /** Longer than any push may take from its beginning to its first write. */
@@ -73,5 +90,5 @@ async function giveBack(engine: Engine, run: Run, { settled }: Written, counted:
     changed.map(({ record, changed: names }) => [record.internalId, names]),
   );
   await engine.journal.reopen({ ...entryOf(engine, run), evidence, counted }, new Date(engine.now()));
-  throw new Failure('unavailable', 'The push took too long; push it again.', { retryAfterSeconds: 1 });
+  throw tookTooLong('The push took too long');
 }

@@ -115,3 +115,61 @@ describe('what a dead process changed', () => {
     ]);
   });
 });
+
+describe('a push whose entry is overtaken by a listing', () => {
+  interface Head {
+    _id: string;
+    open: Record<string, number>;
+    total: number;
+  }
+  const headOf = (caller: Caller) =>
+    world.store.collection<Head>('catalog_heads').findOne({ _id: `${caller.integration}/suppliers` });
+  const openOnes = (head: Head | null): string[] => Object.keys(head?.open ?? {});
+
+  // Timeline: a replica whose clock is behind has opened the listing, and its entry is on the way. By the clock of
+  // another one, which lists, that was long ago.
+  // What this proves: what the listing has said is true for ever, for the entry can no longer come.
+  it(
+    'is refused when the listing has taken it for dead, and nothing of it is written',
+    { timeout: 60_000 },
+    async () => {
+      const caller = world.caller();
+      await using proxy = await openMongodbProxy(inject('engines').mongodb);
+      const behind = await world.startCatalog({ now: () => Date.now() - 40_000 }, proxy.url);
+      await using _batches = await world.startBatches();
+      await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
+      const entering = proxy.holdNext('insert', 'catalog_journal');
+      const late = caller.push('suppliers', [{ externalId: 'a', name: 'N' }]).then(
+        () => 'answered',
+        (error: unknown) => error,
+      );
+      await entering;
+      await eventually(
+        () => headOf(caller),
+        (head) => openOnes(head).length === 1,
+      );
+      await using _other = await world.startCatalog();
+      await eventually(
+        async () => {
+          await caller.list('suppliers');
+          return headOf(caller);
+        },
+        (head) => openOnes(head).length === 0,
+      );
+      const { nextSince = '' } = await caller.list('suppliers');
+      proxy.release();
+      expect(await late).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
+      await behind[Symbol.asyncDispose]();
+
+      expect(await caller.list('suppliers')).toMatchObject({ total: 1, entities: [{}], nextSince });
+      // What keeps its entry away is no push.
+      expect(await caller.runs()).toMatchObject({ total: 1, entities: [{ state: 'completed' }] });
+      expect(await caller.push('suppliers', [{ externalId: 'a', name: 'N' }])).toMatchObject({ created: 1 });
+      expect(await caller.list('suppliers', `since=${nextSince}`)).toMatchObject({
+        entities: [{ externalId: 'a' }],
+      });
+      expect(await changesTold(caller, 2)).toEqual([]);
+      expect(await headOf(caller)).toMatchObject({ total: 2, open: {} });
+    },
+  );
+});

@@ -1,0 +1,120 @@
+// The journal where two meet in it: a push that is late with its entry, and whoever takes it for dead.
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openHeads, headKey } from '../../../shared/sync/src/heads.ts';
+import { newSyncId } from '../../../shared/sync/src/ids.ts';
+import { journalIndexes, openJournal, type Entry, type Journal } from '../../../shared/sync/src/journal.ts';
+import { closeForgotten } from '../../../shared/sync/src/ledger.ts';
+import { openWorld, type World } from '../../support/sync.ts';
+
+let world: World;
+let journal: Journal;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+  await world.store.ensureIndexes('journal', journalIndexes);
+  journal = openJournal(world.store, 'journal');
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const at = (sinceNowMs: number): Date => new Date(Date.now() + sinceNowMs);
+const entry = (_id: string): Entry => ({
+  _id,
+  integration: 'acme',
+  entityType: 'supplier',
+  state: 'writing',
+  owner: 'writer',
+  due: at(15_000),
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  failed: 1,
+  startedAt: at(0),
+  completedAt: null,
+  drafting: false,
+  drafted: 0,
+  ids: new Uint8Array(16),
+});
+
+describe('a tombstone', () => {
+  it('keeps the entry away for whose push it stands, and no other', async () => {
+    const [dead, alive] = [newSyncId(at(0)), newSyncId(at(0))];
+    expect(await journal.bury(dead, at(0))).toBe(true);
+    expect(await journal.insert(entry(dead))).toBe(false);
+    expect(await journal.insert(entry(alive))).toBe(true);
+    expect(await journal.bury(alive, at(0))).toBe(false);
+    expect(await journal.pendingAmong([dead, alive])).toEqual(new Set([alive]));
+  });
+
+  it('is found by nobody, and goes by itself', async () => {
+    const dead = newSyncId(at(0));
+    await journal.bury(dead, at(0));
+    expect(await journal.leftBehind(at(60_000), 1_000)).not.toContainEqual(
+      expect.objectContaining({ syncId: dead }),
+    );
+    expect(await journal.writingAmong([dead])).toEqual(new Set());
+    expect(await journal.pendingAmong([dead])).toEqual(new Set());
+    expect(await journal.evidenceOf(dead)).toEqual({});
+    await journal.keepEvidence(dead, new Map([['id', ['name']]]));
+    await journal.markAnnounced([dead], at(0));
+    await journal.remove(dead, '');
+    const stored = await world.store.collection<{ _id: string }>('journal').findOne({ _id: dead });
+    expect(stored).toEqual({ _id: dead, expireAt: expect.any(Date) });
+  });
+
+  it('gives way to a writer that comes back to settle what it wrote', async () => {
+    const syncId = newSyncId(at(0));
+    await journal.bury(syncId, at(0));
+    const due = at(0);
+    const { owner: _owner, due: _due, ...known } = entry(syncId);
+    await journal.reopen({ ...entry(syncId), evidence: { id: ['name'] } }, due);
+    const claimed = await journal.claim({ syncId, due }, 'another', due);
+    expect(claimed).toEqual({
+      ...known,
+      ids: expect.anything(),
+      owner: 'another',
+      due: expect.any(Date),
+      evidence: { id: ['name'] },
+      reopened: true,
+    });
+  });
+});
+
+describe('what a push has opened half a minute ago', () => {
+  const now = Date.now;
+  const openedLongAgo = async (syncId: string) => {
+    const key = headKey(syncId, 'suppliers');
+    await openHeads(world.store, 'heads', () => Date.now() - 60_000).open(key, syncId);
+    const heads = openHeads(world.store, 'heads', now);
+    return { heads, head: await heads.read(key) };
+  };
+
+  it('is closed when the push has no entry', async () => {
+    const syncId = newSyncId(at(0));
+    const { heads, head } = await openedLongAgo(syncId);
+    await closeForgotten({ now, journal, heads }, head);
+    expect(await heads.read(head._id)).toMatchObject({ open: {} });
+  });
+
+  it('is left alone when its entry comes at the last moment', async () => {
+    const syncId = newSyncId(at(0));
+    const { heads, head } = await openedLongAgo(syncId);
+    const overtaken: Journal = {
+      ...journal,
+      async bury(...dead) {
+        await journal.insert(entry(syncId));
+        return journal.bury(...dead);
+      },
+    };
+    await closeForgotten({ now, journal: overtaken, heads }, head);
+    expect((await heads.read(head._id)).open).toEqual(head.open);
+  });
+
+  it('is closed when the push is done with', async () => {
+    const syncId = newSyncId(at(0));
+    const { heads, head } = await openedLongAgo(syncId);
+    const { due: _due, ...announced } = { ...entry(syncId), state: 'announced' as const };
+    await journal.insert(announced);
+    await closeForgotten({ now, journal, heads }, head);
+    expect(await heads.read(head._id)).toMatchObject({ open: {} });
+  });
+});
