@@ -24,11 +24,9 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
       socket.on('close', () => sockets.delete(socket));
     }
     let held: Buffer[] | undefined;
-    let ended = false;
     const release = (): void => {
       for (const bytes of held ?? []) database.write(bytes);
       held = undefined;
-      if (ended) database.end();
     };
     client.on('data', (bytes: Buffer) => {
       if (wanted?.matches(bytes) === true) {
@@ -41,7 +39,6 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
       else held.push(bytes);
     });
     client.on('close', () => {
-      ended = true;
       if (held === undefined) database.end();
     });
     database.on('data', (bytes: Buffer) => {

@@ -25,10 +25,15 @@ export interface Head {
 export interface Heads {
   /** Resolves with the time at which everything that the push writes was synchronised. */
   open(key: string, syncId: string): Promise<Date>;
-  /** Whether the push was open until now, and so its records are counted now. */
+  /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
   close(key: string, syncId: string, added: number): Promise<boolean>;
-  /** Closes a push that was left behind. Of its records, `before` may have been counted by its own process. */
-  settle(key: string, syncId: string, records: number, before: number): Promise<void>;
+  /** Closes what was opened then, and nothing that was opened since. */
+  forget(key: string, syncId: string, openedAt: number): Promise<void>;
+  /**
+   * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
+   * somebody else has closed it with fewer of them.
+   */
+  settle(key: string, syncId: string, records: number, before: number): Promise<boolean>;
   read(key: string): Promise<Head>;
 }
 
@@ -60,10 +65,10 @@ export function openHeads(store: Store, collection: string, now: () => number): 
     return new Date(after?.stamp ?? before.stamp + 1);
   };
 
-  const settle = async (key: string, syncId: string, records: number, before: number): Promise<void> => {
+  const settle = async (key: string, syncId: string, records: number, before: number): Promise<boolean> => {
     const head = await heads.findOne({ _id: key });
-    if (head === null || !Object.hasOwn(head.open, syncId)) return;
-    const counted = head.counted?.[syncId];
+    const counted = head?.counted?.[syncId];
+    if (head === null || !Object.hasOwn(head.open, syncId)) return (counted ?? records) >= records;
     const { matchedCount } = await heads.updateOne(
       {
         _id: key,
@@ -80,7 +85,7 @@ export function openHeads(store: Store, collection: string, now: () => number): 
       },
     );
     // Somebody else was quicker, and has closed it; unless it was opened once more.
-    if (matchedCount === 0) await settle(key, syncId, records, before);
+    return matchedCount === 1 || settle(key, syncId, records, before);
   };
 
   return {
@@ -89,10 +94,14 @@ export function openHeads(store: Store, collection: string, now: () => number): 
     async close(key, syncId, added) {
       const name = `open.${syncId}`;
       const { matchedCount } = await heads.updateOne(
-        { _id: key, [name]: { $exists: true } },
+        { _id: key, [name]: { $exists: true }, [`counted.${syncId}`]: { $exists: false } },
         { $unset: { [name]: '' }, ...(added === 0 ? {} : { $inc: { total: added } }) },
       );
       return matchedCount === 1;
+    },
+    async forget(key, syncId, openedAt) {
+      const name = `open.${syncId}`;
+      await heads.updateOne({ _id: key, [name]: openedAt }, { $unset: { [name]: '' } });
     },
     async read(key) {
       return (await heads.findOne({ _id: key })) ?? { _id: key, total: 0, stamp: 0, open: {} };

@@ -4,9 +4,16 @@
 //   written     answered, or about to be; its events may still be due. Shown as completed.
 //   announced   its events are on the stream. Kept for the history, then expires.
 //
-// `due` says from when on somebody else may take the entry over: it stands on every entry that is not announced,
-// and only there. `owner` says who has it in hand: whoever takes it over replaces it, and from then on the one
-// before can no longer complete it.
+// `due` says from when on somebody else may take the entry over: it stands on every entry that is not announced or
+// is watched, and only there. `owner` says who has it in hand: whoever takes it over replaces it, and from then on
+// the one before can no longer complete it.
+//
+// Whoever settles an entry that was left `writing` cannot know whether all that its writer has sent has come: an
+// operation may wait on a connection that stands still, and the writer may be slow. So such an entry is `watched`:
+// it keeps what was found, others leave evidence with it as with one that is being written, and it is due once
+// more when nothing can come any more. If more is found then, it is `writing` again, to be settled as it now is.
+// If not, it is done with. One of which nothing was found written stays `writing` meanwhile, where no history
+// shows it, and then goes.
 //
 // Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which anybody
 // finds it, so that the entry can no longer come.
@@ -35,8 +42,12 @@ export interface Entry extends Counts {
   fields?: readonly string[];
   /** What its own process has counted in the listings before it found out that it had lost the entry. */
   counted?: Counted;
-  /** Its writer came back after somebody else had settled it, and its listings are not open again yet. */
+  /** Something came after somebody else had settled it, and its listings are not open again yet. */
   reopened?: true;
+  /** Settled for a writer of whom more may come. */
+  watched?: true;
+  /** The integration of a watched entry that no history shows. */
+  hiddenFrom?: string;
 }
 
 /** By internal id, what a push changed in records that another one has changed again before it settled. */
@@ -70,17 +81,27 @@ export interface Journal {
   /** False if the entry is no longer in the hands of `owner`. */
   complete(syncId: string, owner: string, completion: Completion): Promise<boolean>;
   markAnnounced(syncIds: readonly string[], at: Date): Promise<void>;
+  /** Completes it for a writer of whom more may come. False if it is no longer in the hands of `owner`. */
+  settle(syncId: string, owner: string, completion: Completion): Promise<boolean>;
+  /** Nothing of it was found. */
+  hide(entry: Pick<Entry, '_id' | 'owner' | 'integration'>, at: Date): Promise<void>;
+  /** What was settled is announced, and is looked at again later. */
+  watch(syncId: string, owner: string, at: Date): Promise<void>;
+  /** More came than its listings were told of. */
+  settleAgain(entry: Pick<Entry, '_id' | 'owner' | 'integration'>, at: Date): Promise<void>;
+  /** Nothing came after it was settled, and nothing will. */
+  finish(entry: Pick<Entry, '_id' | 'owner' | 'hiddenFrom'>, at: Date): Promise<void>;
   /** Those that nobody has in hand any more, the longest waiting first. */
   leftBehind(at: Date, countMax: number): Promise<LeftBehind[]>;
   /** Takes one over, unless somebody else did. */
   claim(left: LeftBehind, owner: string, at: Date): Promise<Entry | undefined>;
-  remove(syncId: string, owner: string): Promise<void>;
   /** Puts an entry back to be settled once more, with all that its writer knows. */
   reopen(entry: Entry, at: Date): Promise<void>;
   /** The listings of a reopened entry are open again. False if it is no longer in the hands of `owner`. */
   noteOpened(syncId: string, owner: string): Promise<boolean>;
-  writingAmong(syncIds: readonly string[]): Promise<Set<string>>;
-  /** Those that are not announced yet. */
+  /** Those of which what they did may still have to be found out. */
+  unsettledAmong(syncIds: readonly string[]): Promise<Set<string>>;
+  /** Those whose listings are not told yet. */
   pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
   evidenceOf(syncId: string): Promise<Evidence>;
@@ -88,6 +109,9 @@ export interface Journal {
 
 /** How long an entry is left to whoever has it in hand. */
 export const handMs = 15_000;
+
+/** An operation is never on its way for longer: the driver gives up a connection that was silent for two minutes. */
+export const watchMs = 150_000;
 
 export const journalIndexes: readonly NamedIndex[] = [
   { name: 'history', key: { integration: 1, _id: -1 } },
@@ -99,11 +123,17 @@ const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
 export const dueAfter = (at: Date): Date => new Date(at.getTime() + handMs);
 
+const lookAfter = (at: Date): Date => new Date(at.getTime() + watchMs);
+
 const expiryAfter = (at: Date): Date => new Date(at.getTime() + keptMs);
+
+const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
+
+/** What is kept for as long as there may be something to announce. */
+const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '' } as const;
 
 export function openJournal(store: Store, collection: string): Journal {
   const entries = store.collection<Entry & { expireAt?: Date }>(collection);
-
   const tombstones = store.collection<Tombstone>(collection);
 
   const among = async (syncIds: readonly string[], rule: Filter<Entry>): Promise<Set<string>> => {
@@ -121,7 +151,10 @@ export function openJournal(store: Store, collection: string): Journal {
     // All that is known, for there may be a tombstone in its place.
     const { matchedCount } = await entries.updateOne(
       { _id },
-      { $set: { ...again, ...Object.fromEntries(left) }, $unset: { expireAt: '' } },
+      {
+        $set: { ...again, ...Object.fromEntries(left) },
+        $unset: { watched: '', hiddenFrom: '', expireAt: '' },
+      },
     );
     if (matchedCount === 1) return;
     // It had done nothing when it was settled, and so it was removed.
@@ -146,9 +179,50 @@ export function openJournal(store: Store, collection: string): Journal {
         { _id: { $in: [...syncIds] }, state: 'written' },
         {
           $set: { state: 'announced', expireAt: expiryAfter(at) },
-          $unset: { due: '', ids: '', outcomes: '', fields: '' },
+          $unset: untilAnnounced,
         },
       );
+    },
+    async settle(syncId, owner, completion) {
+      const { matchedCount } = await entries.updateOne(
+        { _id: syncId, owner, state: 'writing' },
+        { $set: { ...completion, state: 'written', due: dueAfter(completion.completedAt), watched: true } },
+      );
+      return matchedCount === 1;
+    },
+    async hide({ _id, owner, integration }, at) {
+      await entries.updateOne(
+        { _id, owner, state: 'writing' },
+        {
+          $set: { watched: true, hiddenFrom: integration, due: lookAfter(at) },
+          $unset: { integration: '', outcomes: '', fields: '' },
+        },
+      );
+    },
+    async watch(syncId, owner, at) {
+      await entries.updateOne(
+        { _id: syncId, owner, state: 'written' },
+        { $set: { state: 'announced', due: lookAfter(at) } },
+      );
+    },
+    async settleAgain({ _id, owner, integration }, at) {
+      await entries.updateOne(
+        { _id, owner },
+        {
+          $set: { integration, state: 'writing', owner: '', due: at, reopened: true },
+          $unset: { watched: '', hiddenFrom: '' },
+        },
+      );
+    },
+    async finish({ _id, owner, hiddenFrom }, at) {
+      const mine = { _id, owner, watched: true } as const;
+      if (hiddenFrom !== undefined) await entries.deleteOne(mine);
+      else {
+        await entries.updateOne(mine, {
+          $set: { expireAt: expiryAfter(at) },
+          $unset: { ...untilAnnounced, evidence: '', watched: '' },
+        });
+      }
     },
     async leftBehind(at, countMax) {
       const found = await entries
@@ -165,10 +239,8 @@ export function openJournal(store: Store, collection: string): Journal {
         { $set: { owner, due: dueAfter(at) } },
         { returnDocument: 'after', promoteBuffers: true },
       );
-      return claimed ?? undefined;
-    },
-    async remove(syncId, owner) {
-      await entries.deleteOne({ _id: syncId, owner, state: 'writing' });
+      if (claimed === null) return undefined;
+      return { ...claimed, integration: claimed.hiddenFrom ?? claimed.integration };
     },
     reopen,
     async noteOpened(syncId, owner) {
@@ -178,11 +250,11 @@ export function openJournal(store: Store, collection: string): Journal {
       );
       return matchedCount === 1;
     },
-    writingAmong: (syncIds) => among(syncIds, { state: 'writing' }),
-    pendingAmong: (syncIds) => among(syncIds, { due: { $exists: true } }),
+    unsettledAmong: (syncIds) => among(syncIds, unsettled),
+    pendingAmong: (syncIds) => among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
     async keepEvidence(syncId, changedById) {
       const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);
-      await entries.updateOne({ _id: syncId, state: 'writing' }, { $set: Object.fromEntries(evidence) });
+      await entries.updateOne({ _id: syncId, ...unsettled }, { $set: Object.fromEntries(evidence) });
     },
     async evidenceOf(syncId) {
       const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });

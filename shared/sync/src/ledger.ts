@@ -37,11 +37,12 @@ export async function closeForgotten(
   { _id: key, open }: Pick<Head, '_id' | 'open'>,
 ): Promise<void> {
   const oldestMs = engine.now() - forgottenMs;
-  const old = Object.keys(open).filter((syncId) => (open[syncId] ?? 0) < oldestMs);
+  const old = Object.entries(open).filter(([, openedAt]) => openedAt < oldestMs);
   if (old.length === 0) return;
-  const pending = await engine.journal.pendingAmong(old);
-  for (const syncId of old) {
-    if (!pending.has(syncId) && (await isOver(engine, syncId))) await engine.heads.close(key, syncId, 0);
+  const pending = await engine.journal.pendingAmong(old.map(([syncId]) => syncId));
+  for (const [syncId, openedAt] of old) {
+    if (pending.has(syncId) || !(await isOver(engine, syncId))) continue;
+    await engine.heads.forget(key, syncId, openedAt);
   }
 }
 

@@ -12,6 +12,12 @@ export interface Outcome {
 
 export const untouched: Outcome = { created: false, drafted: false, changed: [] };
 
+/** Whether a push did something to a record that it had not done by an earlier look. It changes a record once. */
+export const isMore = (later: Outcome, earlier: Outcome): boolean =>
+  (later.created && !earlier.created) ||
+  (later.drafted && !earlier.drafted) ||
+  (later.changed.length > 0 && earlier.changed.length === 0);
+
 const createdBit = 1 << 15;
 const draftedBit = 1 << 14;
 const fieldsMax = 14;

@@ -1,22 +1,34 @@
 // Settling an entry that was left behind in the journal. Everything here may be done twice, by two replicas at
 // once, or be cut off anywhere, to the same end.
 //
-//   writing   the documents tell what was done; nothing at all, and the entry goes as if it had never been
+//   writing   the documents tell what was done; as if it had never been, where that is nothing
 //   written   it says itself what was done; its listings may still have to be told, and its events published
+//   watched   the documents tell what has come since it was settled: where that is nothing, it is done with
 import { makeEvents, type AnnouncedRecord, type Announcement } from './announcement.ts';
 import type { Engine, KindEngine } from './engine.ts';
 import { examine } from './examine.ts';
 import { unpackIds } from './ids.ts';
 import type { Completion, Counted, Entry } from './journal.ts';
-import { packOutcomes, unpackOutcomes, type Outcome } from './outcome.ts';
+import { isMore, packOutcomes, unpackOutcomes, untouched, type Outcome } from './outcome.ts';
 import { headKeys } from './run.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
+  if (entry.watched === true && entry.state !== 'written') return lookAgain(engine, of, entry);
   const written = entry.state === 'writing' ? await settleWriting(engine, of, entry) : entry;
   if (written === undefined) return;
   if (entry.state !== 'writing') await settleHeads(engine, of, entry, entry);
   await engine.bus.publishBatch(makeEvents(await announcementOf(of, written)));
-  await engine.journal.markAnnounced([entry._id], new Date(engine.now()));
+  const at = new Date(engine.now());
+  if (written.watched === true) await engine.journal.watch(entry._id, entry.owner, at);
+  else await engine.journal.markAnnounced([entry._id], at);
+}
+
+async function lookAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
+  const before = foundBefore(entry);
+  const outcomes = await outcomesOf(engine, of, entry);
+  const more = outcomes.some((outcome, place) => isMore(outcome, before[place] ?? untouched));
+  const at = new Date(engine.now());
+  await (more ? engine.journal.settleAgain(entry, at) : engine.journal.finish(entry, at));
 }
 
 /** Undefined where nothing is left to announce, or somebody else has taken the entry over. */
@@ -29,10 +41,15 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
+  const at = new Date(engine.now());
   // Told before the entry says so: whoever is cut off in between finds the listings closed, and tells them nothing.
-  await settleHeads(engine, of, entry, { created, drafted });
+  if (!(await settleHeads(engine, of, entry, { created, drafted }))) {
+    // More came after they were told.
+    await engine.journal.settleAgain(entry, at);
+    return undefined;
+  }
   if (created + drafted + updated === 0) {
-    await engine.journal.remove(entry._id, entry.owner);
+    await engine.journal.hide(entry, at);
     return undefined;
   }
   const fields = of.reader.names;
@@ -42,12 +59,12 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     drafted,
     unchanged: 0,
     failed: entry.failed,
-    completedAt: new Date(engine.now()),
+    completedAt: at,
     fields,
     outcomes: packOutcomes(outcomes, fields),
   };
-  const ours = await engine.journal.complete(entry._id, entry.owner, completion);
-  return ours ? { ...entry, ...completion } : undefined;
+  const ours = await engine.journal.settle(entry._id, entry.owner, completion);
+  return ours ? { ...entry, ...completion, watched: true } : undefined;
 }
 
 async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Outcome[]> {
@@ -70,16 +87,18 @@ async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   await of.drafts?.stamp(entry._id, draftIds(of, ids), await engine.heads.open(keys.drafts, entry._id));
 }
 
-async function settleHeads(engine: Engine, of: KindEngine, entry: Entry, now: Counted): Promise<void> {
+/** False if they were told of less before. */
+async function settleHeads(engine: Engine, of: KindEngine, entry: Entry, now: Counted): Promise<boolean> {
   const { created, drafted } = entry.counted ?? { created: 0, drafted: 0 };
   const keys = headKeys({ ...entry, of });
-  await engine.heads.settle(keys.records, entry._id, now.created, created);
-  if (keys.drafts !== undefined) await engine.heads.settle(keys.drafts, entry._id, now.drafted, drafted);
+  const ofRecords = await engine.heads.settle(keys.records, entry._id, now.created, created);
+  if (keys.drafts === undefined) return ofRecords;
+  return (await engine.heads.settle(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
 }
 
 async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcement> {
   const ids = idsOf(of, entry);
-  const outcomes = unpackOutcomes(entry.outcomes ?? new Uint8Array(), entry.fields ?? []);
+  const outcomes = foundBefore(entry);
   const touched = ids.filter((_id, place) => {
     const { created = false, changed = [], drafted = false } = outcomes[place] ?? {};
     return created || drafted || changed.length > 0;
@@ -103,6 +122,10 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     records,
   };
 }
+
+/** Nothing, where it says nothing. */
+const foundBefore = ({ outcomes = new Uint8Array(), fields = [] }: Entry): Outcome[] =>
+  unpackOutcomes(outcomes, fields);
 
 const idsOf = (of: KindEngine, { ids }: Entry): string[] =>
   unpackIds(of.kind.idPrefix, ids ?? new Uint8Array());

@@ -119,7 +119,7 @@ async function changeRecords(
     const changedById = changedByPush.get(stored.push) ?? new Map<string, readonly string[]>();
     changedByPush.set(stored.push, changedById.set(record.internalId, stored.changed));
   }
-  const unsettled = await engine.journal.writingAmong([...changedByPush.keys()]);
+  const unsettled = await engine.journal.unsettledAmong([...changedByPush.keys()]);
   for (const [push, changedById] of changedByPush) {
     if (unsettled.has(push)) await engine.journal.keepEvidence(push, changedById);
     else engine.settledPushes.add(push);

@@ -16,6 +16,42 @@ afterAll(() => world[Symbol.asyncDispose]());
 const hourMs = 60 * 60 * 1_000;
 const hoursAgo = (hours: number): string => newSyncId(new Date(Date.now() - hours * hourMs));
 
+describe('a push that is still there', () => {
+  it('counts its own records when it closes', async () => {
+    const key = headKey('closes', 'suppliers');
+    const syncId = hoursAgo(0);
+    await heads.open(key, syncId);
+    expect(await heads.close(key, syncId, 3)).toBe(true);
+    expect(await heads.close(key, syncId, 3)).toBe(false);
+    expect(await heads.read(key)).toMatchObject({ total: 3, open: {} });
+  });
+
+  it('leaves them to recovery, which has counted some of them and counts them again', async () => {
+    const key = headKey('leaves', 'suppliers');
+    const syncId = hoursAgo(0);
+    await heads.open(key, syncId);
+    await heads.settle(key, syncId, 1, 0);
+    await heads.open(key, syncId);
+    expect(await heads.close(key, syncId, 3)).toBe(false);
+    await heads.settle(key, syncId, 3, 0);
+    expect(await heads.read(key)).toMatchObject({ total: 3, open: {} });
+  });
+});
+
+describe('what was seen open', () => {
+  it.each([
+    ['is forgotten', 0],
+    ['stays when it was opened again since', 1],
+  ])('%s', async (what, sinceMs) => {
+    const key = headKey('seen', what);
+    const syncId = hoursAgo(0);
+    await heads.open(key, syncId);
+    const { open } = await heads.read(key);
+    await heads.forget(key, syncId, (open[syncId] ?? 0) - sinceMs);
+    expect((await heads.read(key)).open).toEqual(sinceMs === 0 ? {} : open);
+  });
+});
+
 describe('a push that is settled twice', () => {
   it.each([
     ['today', 1],
@@ -33,6 +69,20 @@ describe('a push that is settled twice', () => {
       });
     }
   });
+});
+
+it('says of a push that was closed whether all of its records were counted', async () => {
+  const key = headKey('says', 'suppliers');
+  const [settled, closed] = [hoursAgo(0), hoursAgo(0)];
+  await heads.open(key, settled);
+  await heads.open(key, closed);
+  expect(await heads.settle(key, settled, 2, 0)).toBe(true);
+  expect(await heads.settle(key, settled, 2, 0)).toBe(true);
+  expect(await heads.settle(key, settled, 3, 0)).toBe(false);
+  // It has counted for itself, and knew all of them.
+  await heads.close(key, closed, 1);
+  expect(await heads.settle(key, closed, 1, 0)).toBe(true);
+  expect(await heads.read(key)).toMatchObject({ total: 3, open: {} });
 });
 
 it('forgets what was counted of a push after a day, and not before', async () => {

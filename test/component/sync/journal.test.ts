@@ -51,12 +51,12 @@ describe('a tombstone', () => {
     expect(await journal.leftBehind(at(60_000), 1_000)).not.toContainEqual(
       expect.objectContaining({ syncId: dead }),
     );
-    expect(await journal.writingAmong([dead])).toEqual(new Set());
+    expect(await journal.unsettledAmong([dead])).toEqual(new Set());
     expect(await journal.pendingAmong([dead])).toEqual(new Set());
     expect(await journal.evidenceOf(dead)).toEqual({});
     await journal.keepEvidence(dead, new Map([['id', ['name']]]));
     await journal.markAnnounced([dead], at(0));
-    await journal.remove(dead, '');
+    await journal.finish({ _id: dead, owner: '' }, at(0));
     const stored = await world.store.collection<{ _id: string }>('journal').findOne({ _id: dead });
     expect(stored).toEqual({ _id: dead, expireAt: expect.any(Date) });
   });

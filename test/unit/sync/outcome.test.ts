@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { examine, type Trace } from '../../../shared/sync/src/examine.ts';
 import { orderOf } from '../../../shared/sync/src/ids.ts';
-import { packOutcomes, unpackOutcomes, untouched } from '../../../shared/sync/src/outcome.ts';
+import { isMore, packOutcomes, unpackOutcomes, untouched } from '../../../shared/sync/src/outcome.ts';
 
 const fields = ['name', 'code', 'country', 'address'];
 
@@ -81,5 +81,30 @@ describe('what documents tell of a push that died', () => {
     const documents = new Map([['c', trace({ push: mine, changed: ['name'] })]]);
     const outcomes = examine(mine, ['a', 'c', 'b'], { documents, evidence: {}, drafted: new Set() });
     expect(outcomes.map(({ changed }) => changed.length)).toEqual([0, 1, 0]);
+  });
+});
+
+describe('a later look at what a push did to a record', () => {
+  const created = { ...untouched, created: true };
+  const drafted = { ...untouched, drafted: true };
+  const changed = { ...untouched, changed: ['name'] };
+
+  it.each([
+    ['nothing', 'a creation', untouched, created],
+    ['nothing', 'a statement', untouched, drafted],
+    ['nothing', 'a change', untouched, changed],
+    ['a creation', 'a statement beside it', created, { ...created, drafted: true }],
+  ])('that finds after %s %s has found more', (_before, _now, earlier, later) => {
+    expect(isMore(later, earlier)).toBe(true);
+    expect(isMore(earlier, later)).toBe(false);
+  });
+
+  it.each([
+    ['nothing', untouched],
+    ['a creation', created],
+    ['a statement', drafted],
+    ['a change', changed],
+  ])('that finds %s once more has found no more', (_what, outcome) => {
+    expect(isMore(outcome, outcome)).toBe(false);
   });
 });

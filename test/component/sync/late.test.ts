@@ -1,0 +1,280 @@
+// What reaches the database after its push was taken for dead and settled: it is found, told and counted later.
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { headKey, openHeads, settledUntil } from '../../../shared/sync/src/heads.ts';
+import { watchMs } from '../../../shared/sync/src/journal.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
+import { startMortal } from '../../support/mortal.ts';
+import { openWorld, type Caller, type World } from '../../support/sync.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+interface StoredEntry {
+  _id: string;
+  integration?: string;
+  hiddenFrom?: string;
+  state: string;
+  watched?: true;
+}
+
+/** Whoever looks for what is due does so within this time. */
+const settledLateMs = 20_000;
+
+const entries = () => world.store.collection<StoredEntry>('catalog_journal');
+const documents = () =>
+  world.store.collection<{ integration: string; fields: { code?: string } }>('suppliers');
+
+/** A clock an hour ahead, by which every push that is under way was left behind, and which can be put forward. */
+function openClock() {
+  let aheadMs = 60 * 60 * 1_000;
+  return {
+    now: () => Date.now() + aheadMs,
+    passWatch() {
+      aheadMs += watchMs;
+    },
+  };
+}
+
+/** What was told, once so many pushes are told: of which one of `names`, the event, the record, the fields. */
+async function told(caller: Caller, pushes: number, names: Record<string, string> = {}): Promise<string[]> {
+  const events = await eventually(
+    () => caller.events(),
+    (all) => all.filter(({ body }) => body.event === 'sync.completed').length === pushes,
+    settledLateMs,
+  );
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  return events.flatMap(({ id, body: { event, data } }) => {
+    const push = id.replace(/-.*/, '');
+    const fields = 'changedFields' in data ? ` ${data.changedFields.join()}` : '';
+    return 'externalId' in data ? [`${names[push] ?? 'lost'} ${event} ${data.externalId}${fields}`] : [];
+  });
+}
+
+describe('an operation that comes when its sender has long gone', () => {
+  // Timeline: the records of a push are on the way when its process dies. A survivor finds nothing of it. Then they
+  // come.
+  // What this proves: the push, of which nothing was to be seen, is shown, told and counted.
+  it('is found where nothing of the push had been found before', { timeout: 60_000 }, async () => {
+    const caller = world.caller();
+    const clock = openClock();
+    const healthy = await world.startCatalog();
+    const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
+    await healthy[Symbol.asyncDispose]();
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    await using mortal = await startMortal('catalog', 'after-writes', {
+      ...world.environment,
+      MONGODB_URL: proxy.url,
+    });
+    const writing = proxy.holdNext('insert', 'suppliers');
+    const lost = caller.push(
+      'suppliers',
+      ['x', 'y', 'z'].map((externalId) => ({ externalId, name: 'N' })),
+    );
+    lost.catch(() => undefined);
+    await writing;
+    await mortal.kill();
+
+    await using _survivor = await world.startCatalog({ now: clock.now });
+    await using _batches = await world.startBatches();
+    const hidden = await eventually(
+      () => entries().findOne({ hiddenFrom: caller.integration }),
+      (entry) => entry !== null,
+    );
+    expect(await caller.runs()).toMatchObject({ total: 1, entities: [{ syncId }] });
+    const { total, nextSince = '' } = await caller.list('suppliers');
+    expect(total).toBe(1);
+    proxy.release();
+    await eventually(
+      () => documents().countDocuments({ integration: caller.integration }),
+      (count) => count === 4,
+    );
+    clock.passWatch();
+
+    expect(await told(caller, 2, { [syncId]: 'bystander' })).toEqual([
+      'bystander supplier.created bystander',
+      'lost supplier.created x',
+      'lost supplier.created y',
+      'lost supplier.created z',
+    ]);
+    expect(await caller.runs()).toMatchObject({
+      total: 2,
+      entities: [{ syncId: hidden?._id, state: 'completed', created: 3 }, { syncId }],
+    });
+    expect((await caller.list('suppliers')).total).toBe(4);
+    // Whoever had read up to there, while nothing of it was there, finds it now.
+    const { entities } = await caller.list('suppliers', `since=${nextSince}`);
+    expect(entities.map(({ externalId }) => externalId)).toEqual(['x', 'y', 'z']);
+    expect(Date.parse((await caller.list('suppliers')).nextSince ?? '')).toBeGreaterThan(
+      Date.parse(nextSince),
+    );
+  });
+
+  // Timeline: half of a push is there when it is taken over and told. Then the other half comes, and the process
+  // fails before it finds out that it was taken over. One of the late records is overwritten.
+  // What this proves: what came late is told and counted beside what was told before, the overwritten one too.
+  it('is found where a part of the push had been told before', { timeout: 60_000 }, async () => {
+    const caller = world.caller();
+    const clock = openClock();
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    let failing = false;
+    await using _slow = await world.startCatalog(
+      {
+        async onStage(stage) {
+          if (stage !== 'after-writes' || !failing) return;
+          failing = false;
+          throw new Error('it fails here');
+        },
+      },
+      proxy.url,
+    );
+    const first = await caller.push('suppliers', [
+      { externalId: 'a', name: 'N', code: 'old' },
+      { externalId: 'b', name: 'N', code: 'old' },
+      { externalId: 'bystander', name: 'N' },
+    ]);
+    failing = true;
+    const changing = proxy.holdNext('update', 'suppliers');
+    const lost = caller.push('suppliers', [
+      { externalId: 'a', name: 'N', code: 'new' },
+      { externalId: 'b', name: 'N', code: 'new' },
+      { externalId: 'c', name: 'N' },
+    ]);
+    lost.catch(() => undefined);
+    await changing;
+    await using _survivor = await world.startCatalog({ now: clock.now });
+    await using _batches = await world.startBatches();
+    const half = [
+      'first supplier.created a',
+      'first supplier.created b',
+      'first supplier.created bystander',
+      'lost supplier.created c',
+    ];
+    expect(await told(caller, 2, { [first.syncId]: 'first' })).toEqual(half);
+    const shown = await caller.runs();
+    expect(shown.entities[0]).toMatchObject({ state: 'completed', created: 1, updated: 0 });
+    const { nextSince } = await caller.list('suppliers');
+    await eventually(
+      () => entries().findOne({ integration: caller.integration, watched: true }),
+      (entry) => entry?.state === 'announced',
+    );
+
+    proxy.release();
+    await expect(lost).rejects.toMatchObject({ code: 'internal' });
+    const later = await caller.push('suppliers', [{ externalId: 'a', name: 'M' }]);
+    clock.passWatch();
+    const names = { [first.syncId]: 'first', [later.syncId]: 'later' };
+    const all = await eventually(
+      () => told(caller, 3, names),
+      (events) => events.length === 7,
+      settledLateMs,
+    );
+    expect(all.toSorted()).toEqual(
+      [
+        ...half,
+        'later supplier.updated a name',
+        'lost supplier.updated a code',
+        'lost supplier.updated b code',
+      ].toSorted(),
+    );
+    const runs = await eventually(
+      () => caller.runs(),
+      ({ entities }) => entities.every(({ state }) => state === 'completed'),
+    );
+    expect(runs.entities).toMatchObject([
+      { syncId: later.syncId, updated: 1 },
+      { created: 1, updated: 2 },
+      { syncId: first.syncId, created: 3 },
+    ]);
+    expect((await caller.list('suppliers')).total).toBe(4);
+    const { entities } = await caller.list('suppliers', `since=${nextSince}`);
+    expect(entities.map(({ externalId }) => externalId)).toEqual(expect.arrayContaining(['a', 'b']));
+    expect(entities.map(({ externalId }) => externalId)).not.toContain('bystander');
+  });
+});
+
+// Timeline: somebody has taken a push over, found nothing, and told its listing so. Before its entry says so, its
+// records come, and somebody else takes it over.
+// What this proves: the records are counted, and shown to whoever had read up to there.
+it('is found though its listing was told of nothing, by somebody who did not come to the end', async () => {
+  const caller = world.caller();
+  const healthy = await world.startCatalog();
+  const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
+  await healthy[Symbol.asyncDispose]();
+  await using mortal = await startMortal('catalog', 'after-writes', world.environment);
+  const lost = caller.push('suppliers', [{ externalId: 'x', name: 'N' }]);
+  lost.catch(() => undefined);
+  await mortal.reached();
+  await mortal.kill();
+  const entry = await entries().findOne({ integration: caller.integration, state: 'writing' });
+  const heads = openHeads(world.store, 'catalog_heads', Date.now);
+  const key = headKey(caller.integration, 'suppliers');
+  await heads.settle(key, entry?._id ?? '', 0, 0);
+  const before = settledUntil(await heads.read(key)).toISOString();
+
+  await using _survivor = await world.startCatalog({ now: openClock().now });
+  expect(await told(caller, 2, { [syncId]: 'bystander' })).toEqual([
+    'bystander supplier.created bystander',
+    'lost supplier.created x',
+  ]);
+  const { total, entities } = await caller.list('suppliers', `since=${before}`);
+  expect([total, entities.map(({ externalId }) => externalId)]).toEqual([1, ['x']]);
+  expect(await heads.read(key)).toMatchObject({ total: 2, open: {} });
+});
+
+it('is done with, when nothing comes, without another word', { timeout: 60_000 }, async () => {
+  const caller = world.caller();
+  const clock = openClock();
+  const healthy = await world.startCatalog();
+  const first = await caller.push('suppliers', [{ externalId: 'known', name: 'N', code: 'old' }]);
+  await healthy[Symbol.asyncDispose]();
+  for (const stage of ['after-entry', 'after-writes'] as const) {
+    await using mortal = await startMortal('catalog', stage, world.environment);
+    const lost = caller.push('suppliers', [
+      { externalId: stage, name: 'N' },
+      { externalId: 'known', name: 'N', code: 'new' },
+    ]);
+    lost.catch(() => undefined);
+    await mortal.reached();
+    await mortal.kill();
+  }
+  const overwriting = await world.startCatalog();
+  const later = await caller.push('suppliers', [{ externalId: 'known', name: 'M' }]);
+  await overwriting[Symbol.asyncDispose]();
+  await using _survivor = await world.startCatalog({ now: clock.now });
+  await using _batches = await world.startBatches();
+  const others = { _id: { $nin: [first.syncId, later.syncId] } };
+  const ofBoth = {
+    ...others,
+    $or: [{ integration: caller.integration }, { hiddenFrom: caller.integration }],
+  };
+  const watched = await eventually(
+    () => entries().find(ofBoth).sort({ _id: 1 }).toArray(),
+    ([nothing, something]) => nothing?.hiddenFrom !== undefined && something?.state === 'announced',
+  );
+  expect(watched).toMatchObject([{ watched: true }, { watched: true }]);
+  const names = { [first.syncId]: 'first', [later.syncId]: 'later' };
+  const all = async () => [await told(caller, 3, names), await caller.runs(), await caller.list('suppliers')];
+  const before = await all();
+  expect(before[0]).toEqual([
+    'first supplier.created known',
+    'later supplier.updated known name',
+    'lost supplier.created after-writes',
+    'lost supplier.updated known code',
+  ]);
+  clock.passWatch();
+  const kept = await eventually(
+    () => entries().find(ofBoth).toArray(),
+    (found) => found.length === 1 && found.every((entry) => entry.watched === undefined),
+    settledLateMs,
+  );
+  expect(kept[0]).toHaveProperty('expireAt');
+  for (const name of ['due', 'ids', 'outcomes', 'fields', 'evidence']) {
+    expect(kept[0]).not.toHaveProperty(name);
+  }
+  expect(await all()).toEqual(before);
+});
