@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { openPieces } from './pieces.ts';
+import { Pieces } from './pieces.ts';
 
 /** How many bytes of memory unfinished bodies take in one process at a time: a flood of slow uploads is turned away here. */
 const heldBytesMax = 256 * 1024 * 1024;
@@ -67,7 +67,7 @@ export function openBodies(heldMax: number = heldBytesMax): CollectBody {
   return async ({ raw, exchange }, reply, bytesMax) => {
     // A client that asked first has waited until now, and was let in.
     if (/^100-continue$/i.test(raw.headers.expect ?? '')) reply.raw.writeContinue();
-    const pieces = openPieces();
+    const pieces = new Pieces();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onData = (chunk: Buffer): void => {
       held += pieces.add(chunk);

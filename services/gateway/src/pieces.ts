@@ -10,66 +10,66 @@ const pageBytes = 64 * 1_024;
 /** What a buffer takes beside its bytes. */
 const objectBytes = 512;
 
-export interface Pieces {
-  readonly bytes: number;
-  /** What they take in memory, which is more than their bytes. */
-  readonly heldBytes: number;
-  readonly count: number;
-  /** Answers how much more is held now. */
-  add(piece: Buffer): number;
-  join(): Buffer;
-}
-
-export function openPieces(): Pieces {
-  const kept: Buffer[] = [];
-  let page = Buffer.alloc(0);
+export class Pieces {
+  readonly #kept: Buffer[] = [];
+  #page: Buffer | undefined;
   /** Of the page, what has been written and is not yet among those kept. */
-  let from = 0;
-  let to = 0;
-  let bytes = 0;
-  let heldBytes = 0;
+  #from = 0;
+  #to = 0;
+  #bytes = 0;
+  #heldBytes = 0;
 
-  const keep = (piece: Buffer): void => {
-    kept.push(piece);
-    heldBytes += objectBytes;
-  };
-  const closePage = (): void => {
-    if (to > from) keep(page.subarray(from, to));
-    from = to;
-  };
-  const copy = (piece: Buffer): void => {
-    if (to + piece.length > page.length) {
-      closePage();
-      page = Buffer.allocUnsafeSlow(pageBytes);
-      heldBytes += pageBytes;
-      from = 0;
-      to = 0;
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What they take in memory, which is more than their bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  get count(): number {
+    return this.#kept.length;
+  }
+
+  /** Answers how much more is held now. */
+  add(piece: Buffer): number {
+    const before = this.#heldBytes;
+    this.#bytes += piece.length;
+    if (piece.length < largeBytes && this.#kept.length >= keptAsTheyComeCount) {
+      this.#copy(piece);
+    } else {
+      this.#closePage();
+      this.#keep(piece);
+      this.#heldBytes += piece.length;
     }
-    to += piece.copy(page, to);
-  };
+    return this.#heldBytes - before;
+  }
 
-  return {
-    get bytes() {
-      return bytes;
-    },
-    get heldBytes() {
-      return heldBytes;
-    },
-    get count() {
-      return kept.length;
-    },
-    add(piece) {
-      const before = heldBytes;
-      bytes += piece.length;
-      if (piece.length < largeBytes && kept.length >= keptAsTheyComeCount) {
-        copy(piece);
-      } else {
-        closePage();
-        keep(piece);
-        heldBytes += piece.length;
-      }
-      return heldBytes - before;
-    },
-    join: () => Buffer.concat(to > from ? [...kept, page.subarray(from, to)] : kept, bytes),
-  };
+  join(): Buffer {
+    this.#closePage();
+    return Buffer.concat(this.#kept, this.#bytes);
+  }
+
+  #keep(piece: Buffer): void {
+    this.#kept.push(piece);
+    this.#heldBytes += objectBytes;
+  }
+
+  #copy(piece: Buffer): void {
+    if (this.#page === undefined || this.#to + piece.length > this.#page.length) {
+      this.#closePage();
+      this.#page = Buffer.allocUnsafeSlow(pageBytes);
+      this.#heldBytes += pageBytes;
+      this.#from = 0;
+      this.#to = 0;
+    }
+    this.#to += piece.copy(this.#page, this.#to);
+  }
+
+  #closePage(): void {
+    if (this.#page !== undefined && this.#to > this.#from)
+      this.#keep(this.#page.subarray(this.#from, this.#to));
+    this.#from = this.#to;
+  }
 }

@@ -1,8 +1,8 @@
-import { openPieces, type Pieces } from '@integration-sync/gateway/pieces';
+import { Pieces } from '@integration-sync/gateway/pieces';
 import { expect, it } from 'vitest';
 
 function collect(texts: Iterable<string>): Pieces {
-  const pieces = openPieces();
+  const pieces = new Pieces();
   for (const text of texts) pieces.add(Buffer.from(text));
   return pieces;
 }
@@ -27,19 +27,19 @@ it('many small ones take little more memory than their bytes', () => {
 });
 
 it('what they take is counted in full, objects and unfilled pages too', () => {
-  const pieces = openPieces();
+  const pieces = new Pieces();
   let growth = 0;
   for (let count = 0; count < 1_000; count += 1) growth += pieces.add(Buffer.alloc(1));
   expect(growth).toBe(pieces.heldBytes);
   expect(pieces.heldBytes).toBeGreaterThan(64 * 1_024);
-  const alternating = openPieces();
+  const alternating = new Pieces();
   for (let count = 0; count < 1_000; count += 1) alternating.add(Buffer.alloc(count % 2 === 0 ? 1 : 1_024));
   expect(alternating.heldBytes).toBeGreaterThan(alternating.bytes + alternating.count * 400);
 });
 
 it('a few large ones are kept as they are', () => {
   const piece = Buffer.alloc(65_536, 1);
-  const pieces = openPieces();
+  const pieces = new Pieces();
   pieces.add(piece);
   piece[0] = 2;
   expect(pieces.join()[0]).toBe(2);
