@@ -7,7 +7,6 @@
 //   special-purpose blocks           taken, with https on port 443
 //   anything else                    refused
 import { isIP } from 'node:net';
-import { ConfigError } from '@integration-sync/runtime/config';
 import ipaddr from 'ipaddr.js';
 
 export type AddressVerdict = { kind: 'public' } | { kind: 'allowed' } | { kind: 'refused'; reason: string };
@@ -71,20 +70,17 @@ function judgeIPv6(address: ipaddr.IPv6): AddressVerdict {
   return { kind: 'public' };
 }
 
-/** CIDRs separated by commas; a bare address stands for itself. */
-export function parseAllowList(text: string): AllowList {
-  return text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '')
-    .map((entry) => {
-      const [address = '', bits = address.includes(':') ? 128 : 32] = entry.split('/', 2);
-      const cidr = `${address}/${bits}`;
-      if (isIP(address) !== 0 && ipaddr.isValidCIDR(cidr)) return ipaddr.parseCIDR(cidr);
-      throw new ConfigError([
-        `WEBHOOK_EGRESS_ALLOW: expected CIDRs separated by commas, such as 10.0.0.0/8,127.0.0.1/32, got ${JSON.stringify(entry)}`,
-      ]);
-    });
+/** CIDRs separated by commas; a bare address stands for itself. Undefined where one of them is neither. */
+export function parseAllowList(text: string): AllowList | undefined {
+  const allowed: Network[] = [];
+  for (const entry of text.split(',').map((one) => one.trim())) {
+    if (entry === '') continue;
+    const [address = ''] = entry.split('/');
+    const cidr = address === entry ? `${entry}/${address.includes(':') ? 128 : 32}` : entry;
+    if (isIP(address) === 0 || !ipaddr.isValidCIDR(cidr)) return undefined;
+    allowed.push(ipaddr.parseCIDR(cidr));
+  }
+  return allowed;
 }
 
 const isIn = (address: Address, list: AllowList): boolean =>

@@ -1,6 +1,8 @@
 // What webhooks can be told from outside.
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
+import { parseAllowList } from './address.ts';
+import { parseKeys } from './vault.ts';
 
 export const WebhooksConfig = Type.Object({
   ...baseSettings,
@@ -9,8 +11,8 @@ export const WebhooksConfig = Type.Object({
     description:
       'Keys under which signing secrets are stored: `id:key`, key being the base64 of 32 bytes. Several are separated ' +
       'by commas: the first one seals, each opens what it has sealed.',
-    pattern: '^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=)*$',
-    expected: 'id:key, or several separated by commas, each key being the base64 of 32 bytes',
+    check: (text: string) => parseKeys(text) !== undefined,
+    expected: '`id:key`, or several separated by commas, each id once and each key the base64 of 32 bytes',
     secret: true,
   }),
   WEBHOOK_EGRESS_ALLOW: Type.String({
@@ -18,7 +20,7 @@ export const WebhooksConfig = Type.Object({
       'Addresses that may be delivered to although they are private, with any port and plain http too: CIDRs ' +
       'separated by commas. Metadata services of clouds stay refused.',
     default: '',
-    pattern: '^\\s*$|^\\s*[0-9A-Fa-f:.]+(/\\d{1,3})?\\s*(,\\s*[0-9A-Fa-f:.]+(/\\d{1,3})?\\s*)*$',
+    check: (text: string) => parseAllowList(text) !== undefined,
     expected: 'CIDRs separated by commas, such as 10.0.0.0/8,127.0.0.1/32',
   }),
   WEBHOOK_EGRESS_PROXY: Type.Optional(

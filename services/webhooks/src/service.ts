@@ -48,7 +48,7 @@ const requestsInFlightMax = 256;
 export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps = {}): Promise<Webhooks> {
   const { log = openLog({ service, level: config.LOG_LEVEL }), signal } = deps;
   const vault = openVault(config.WEBHOOK_SECRET_KEY);
-  const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW);
+  const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(await openFooting({ service, config, log, signal }));
   const endpoints = await openEndpoints(store);

@@ -2,7 +2,8 @@
 // settings that make sense, and one that does not says everything that is wrong at once.
 //
 // A schema's property names are the variables' names. Beside JSON Schema's own words a property may carry
-// `secret: true` (its value is never printed) and `expected` (words for a rule that the schema states tersely).
+// `secret: true` (its value is never printed), `expected` (words for a rule that the schema states tersely), and
+// `check` (a rule that only code can state, such as whether whoever reads the value can read it).
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';
@@ -32,6 +33,11 @@ export function readConfig<T extends TObject>(schema: T, environment: Environmen
     formats: formatsOf(),
   });
   ajv.addVocabulary(['secret', 'expected']);
+  ajv.addKeyword({
+    keyword: 'check',
+    validate: (check: (text: string) => boolean, text: string) => check(text),
+    errors: false,
+  });
   const valid = ajv.compile<Static<T>>(schema);
   if (!valid(values)) throw new ConfigError(problemsOf(schema, environment, valid.errors ?? []));
   return Object.freeze(values);
