@@ -23,7 +23,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** A first storm brings the process to its size; after that it may not grow by more than this. */
 const growthMbMax = 48;
-const warmUpShare = 0.6;
+const warmUpShare = 1.2;
 
 async function storm(stack: Stack): Promise<string[]> {
   const requests = Number(values.requests);
