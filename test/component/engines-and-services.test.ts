@@ -110,7 +110,7 @@ describe('a stack', () => {
   it('leaves the gateway its time to stop, and is gone within 15 s all the same', async () => {
     await using folder = await temporaryFolder();
     const stopLog = join(folder.path, 'stops');
-    const environment = { STOP_LOG: stopLog, GATEWAY_STOP_MS: '9200' };
+    const environment = { STOP_LOG: stopLog, GATEWAY_STOP_MS: '7000' };
     const stack = await start(folder.path, { environment });
     await eventually(
       () => readFacts(folder.path),

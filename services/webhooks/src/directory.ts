@@ -21,6 +21,11 @@ export interface Meant {
   epoch: number;
 }
 
+/** It was found, and cannot be sent to by this replica: its secret is not to be opened. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable';
+}
+
 export interface Directory {
   /** Null: there is no such endpoint. Undefined: not remembered, or not recent enough. */
   peek(meant: Meant): Known | null | undefined;
@@ -64,6 +69,14 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
     };
   };
 
+  const prepareOrThrow = (endpoint: Endpoint): Known => {
+    try {
+      return prepare(endpoint);
+    } catch (cause) {
+      throw new Unusable('its secret cannot be opened here', { cause });
+    }
+  };
+
   const find = openFinding(endpoints);
 
   const load = async (id: string): Promise<Known | null> => {
@@ -71,7 +84,7 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
     started.answer = (async () => {
       try {
         const found = await find(id);
-        const known = found === null ? null : prepare(found);
+        const known = found === null ? null : prepareOrThrow(found);
         if (!started.outdated) {
           if (entries.size >= endpointsMax) entries.clear();
           entries.set(id, { known, until: performance.now() + keptMs });

@@ -103,7 +103,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, tellChanged, inTurn, log });
   const stopping = new AbortController();
   const persistUntilStop = openPersistence(log, stopping.signal);
-  const shelf = openShelf({ held, keepers, numbers, persist: persistUntilStop });
+  const shelf = openShelf({ held, keepers, numbers, persist: persistUntilStop, log });
   const onMessage = openIntake({
     directory,
     lanes,
@@ -135,7 +135,6 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   closing.defer(async () => void (await Promise.all([keepers.close(), lanes.close()])));
   closing.defer(() => fanout.settled());
   closing.use(sweeping([keepers.sweep, announcer.sweep], log));
-  closing.defer(() => stopping.abort(new Error('the process stops')));
   const { ensure } = options;
   const { min, max, perInFlight } = parcelsAhead;
   const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
@@ -143,6 +142,8 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     bus.consume(eventsStream, fanoutConsumer.name, { ahead: eventsAhead, onMessage: fanout.take, ensure }),
   );
   closing.use(bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }));
+  // First of all: a reader may wait for what would be tried for as long as the process lives.
+  closing.defer(() => stopping.abort(new Error('the process stops')));
 
   return {
     directory,

@@ -20,10 +20,10 @@ export interface Endpoints {
   findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
   subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
   /**
-   * The event stream was made anew and ends there: places beyond that were in another one. Resolves with the
-   * integrations whose endpoints have changed thereby.
+   * The streams were made anew at that time: the places that older endpoints remember were in other ones. Resolves
+   * with the integrations that these are of.
    */
-  forgetPlacesAfter(lastSequence: number): Promise<string[]>;
+  forgetPlaces(madeAt: Date): Promise<string[]>;
   /** Applies the change if the endpoint is still as it was read; null if it is not. */
   change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
   remove(integration: string, id: string): Promise<boolean>;
@@ -106,13 +106,12 @@ const managing = (collection: Collection<Endpoint>) => ({
     }
     return byIntegration;
   },
-  async forgetPlacesAfter(lastSequence: number) {
-    const beyond = { $gt: lastSequence };
-    const stale: Filter<Endpoint> = { $or: [{ eventsAfter: beyond }, { 'earlierEvents.through': beyond }] };
+  async forgetPlaces(madeAt: Date) {
+    const stale: Filter<Endpoint> = { createdAt: { $lt: madeAt } };
     const integrations = await collection.distinct('integration', stale);
     if (integrations.length > 0)
       await collection.updateMany(stale, {
-        $set: { eventsAfter: 0, earlierEvents: [] },
+        $set: { eventsAfter: 0, earlierEvents: [], trials: [] },
         $inc: { version: 1 },
       });
     return integrations;

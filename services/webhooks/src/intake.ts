@@ -7,10 +7,11 @@
 //   is closed                           is set aside for its keeper
 //   is open, and its lane has room      is sent
 //   is open, and its lane has no room   is set aside for its keeper
+//   cannot be sent to by this replica   is set aside for its keeper, which tries again and again
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Deliver } from './courier.ts';
-import type { Directory, Known, Meant } from './directory.ts';
+import { Unusable, type Directory, type Known, type Meant } from './directory.ts';
 import { unpackParcel, type Delivery } from './envelope.ts';
 import type { Hands, InHand } from './hands.ts';
 import type { Keepers } from './keepers.ts';
@@ -18,7 +19,6 @@ import type { Lanes } from './lanes.ts';
 import type { Numbers } from './numbers.ts';
 import type { Persist } from './persistence.ts';
 import type { Shelf } from './shelf.ts';
-import { UnknownKey } from './vault.ts';
 
 export interface IntakeOptions {
   directory: Pick<Directory, 'peek' | 'get'>;
@@ -32,7 +32,7 @@ export interface IntakeOptions {
   persist: Persist;
   log: Log;
 }
-const retryMs = 1_000;
+
 /** Endpoints that are being looked up. */
 const lookupsMax = 500;
 
@@ -41,9 +41,9 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
   const { directory, lanes, hands, shelf, keepers, deliver, numbers, persist, log } = options;
   const lookups = new Set<Promise<void>>();
 
-  const find = (meant: Meant): Promise<Known | null | UnknownKey> =>
+  const find = (meant: Meant): Promise<Known | null | Unusable> =>
     directory.get(meant).catch((error: unknown) => {
-      if (error instanceof UnknownKey) return error;
+      if (error instanceof Unusable) return error;
       throw error;
     });
 
@@ -88,12 +88,9 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
       // The process stops. What it still has in hand goes back to the stream.
       return;
     }
-    if (known instanceof UnknownKey) {
-      log.error(
-        { err: known, endpoint: meant.endpointId },
-        'deliveries are left to a replica that has the key',
-      );
-      for (const _ of deliveries) inHand.giveBack(retryMs);
+    if (known instanceof Unusable) {
+      log.error({ err: known, endpoint: meant.endpointId }, 'an endpoint cannot be sent to');
+      for (const delivery of deliveries) shelf.put(inHand, delivery);
       return;
     }
     routeAll(inHand, deliveries, known);

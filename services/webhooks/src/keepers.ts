@@ -96,7 +96,12 @@ export function openKeepers(options: KeepersOptions): Keepers {
         troubles = 0;
       } catch (error) {
         if (isClosed()) break;
-        log.warn({ err: error, endpoint: id }, 'keeping an endpoint failed, trying again');
+        // An engine or a proxy that is away is not worth a line per endpoint and try.
+        if (troubles % 20 === 0)
+          log.warn(
+            { err: error, endpoint: id, tries: troubles + 1 },
+            'keeping an endpoint failed, trying again',
+          );
         await nap(keeper, troubleMs * 2 ** troubles, { forMore: false });
         troubles += 1;
       }

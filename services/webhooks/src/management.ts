@@ -244,6 +244,7 @@ const removing =
   async (request) => {
     const id = request.headers.get(requestHeaders.id) ?? '';
     const removed = await endpoints.remove(request.integration, id);
+    if (!removed && (await endpoints.find(id)) !== null) throw absent();
     // Also where it is gone already: perhaps since a moment ago, by one who could not tell anybody any more.
     await subscribers.changed(request.integration);
     tellChanged(id);

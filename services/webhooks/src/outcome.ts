@@ -45,6 +45,8 @@ export class ProxyAway extends Error {
 /** What keeps attempts from leaving and is no receiver's fault. Such an attempt counts for nothing. */
 export function faultOfOurs(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined;
+  // What a name leads to may be what could not be found out.
+  if (error.name === 'TargetRefused') return faultOfOurs(error.cause);
   const why =
     error instanceof ProxyAway
       ? 'the egress proxy cannot be reached'

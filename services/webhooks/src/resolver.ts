@@ -46,7 +46,10 @@ async function resolveName(name: string): Promise<readonly string[]> {
 }
 
 async function lookInHosts(name: string): Promise<string[]> {
-  const text = await readFile(hostsPath, 'utf8').catch(() => '');
+  const text = await readFile(hostsPath, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
   return text
     .split('\n')
     .map((line) => line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/))

@@ -3,7 +3,7 @@ import { limits } from '@integration-sync/contracts';
 import type { Connections } from './connections.ts';
 import type { Known } from './directory.ts';
 import type { Guard } from './guard.ts';
-import { outcomeOfSilence, type Outcome } from './outcome.ts';
+import { faultOfOurs, outcomeOfSilence, type Outcome } from './outcome.ts';
 import { post } from './post.ts';
 import { signedHeaders, type SigningKey } from './signature.ts';
 
@@ -37,6 +37,8 @@ export function openSender({ guard, connections, userAgent, signal }: SenderOpti
     try {
       target = await guard(known.endpoint.url);
     } catch (error) {
+      const fault = faultOfOurs(error);
+      if (fault !== undefined) throw fault;
       return outcomeOfSilence(error);
     }
     const { url } = target;

@@ -8,6 +8,7 @@ import { openLog, type Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
 import { parseAllowList } from './address.ts';
+import { forgetOtherStream } from './anew.ts';
 import { answering } from './answering.ts';
 import type { WebhooksConfig } from './config.ts';
 import { openConnections } from './connections.ts';
@@ -56,9 +57,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const subscribers = openSubscribers(store, endpoints);
   const ensure = async (): Promise<void> => {
     await ensureStreams(bus, config.STREAM_REPLICAS);
-    const { lastSequence } = await bus.streamFacts(eventsStream);
-    for (const integration of await endpoints.forgetPlacesAfter(lastSequence))
-      await subscribers.changed(integration);
+    const { madeAt } = await bus.streamFacts(eventsStream);
+    await forgetOtherStream({ store, endpoints, subscribers }, eventsStream, madeAt);
+    await ensureConsumers(bus);
   };
   await ensure();
 
@@ -98,6 +99,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
 
 async function ensureStreams(bus: Bus, replicas: number): Promise<void> {
   for (const spec of [eventsStreamSpec(replicas), ...streamSpecs(replicas)]) await bus.ensureStream(spec);
+}
+
+async function ensureConsumers(bus: Bus): Promise<void> {
   await bus.ensureConsumer(eventsStream, fanoutConsumer);
   await bus.ensureConsumer(deliveriesStream, deliverConsumer);
 }

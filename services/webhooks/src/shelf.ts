@@ -1,7 +1,8 @@
 // Setting deliveries aside: from the stream's consumer, whose places are shared by all endpoints, into what is
-// held for one endpoint. Many at a time, because the disk is synced once per batch. What cannot be set aside stays in
-// hand until it can: given back to the stream, it would take its neighbours in the message along, once a second.
+// held for one endpoint. Many at a time, because the disk is synced once per batch. Until somebody keeps the endpoint
+// it stays in hand: given back to the stream, it would take its neighbours in the message along, once a second.
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Log } from '@integration-sync/runtime/log';
 import type { Delivery } from './envelope.ts';
 import { openGathering } from './gathering.ts';
 import type { InHand } from './hands.ts';
@@ -24,6 +25,7 @@ export interface ShelfOptions {
   numbers: Pick<Numbers, 'setAside'>;
   /** Gives up when the process stops. */
   persist: Persist;
+  log: Log;
 }
 
 interface Item {
@@ -34,13 +36,21 @@ interface Item {
 const headStartMs = 10;
 const batchMax = 1_000;
 const waitingMax = 5_000;
+const retryMs = 1_000;
 
-export function openShelf({ held, keepers, numbers, persist }: ShelfOptions): Shelf {
+export function openShelf({ held, keepers, numbers, persist, log }: ShelfOptions): Shelf {
   let waiting = 0;
   let less = Promise.withResolvers<void>();
 
   const setAside = async (batch: readonly Item[]): Promise<void> => {
-    await persist('setting deliveries aside', () => held.putAll(batch.map(({ delivery }) => delivery)));
+    try {
+      await held.putAll(batch.map(({ delivery }) => delivery));
+    } catch (error) {
+      // One that is never taken must not stand before all others.
+      log.warn({ err: error, count: batch.length }, 'deliveries could not be set aside, trying again');
+      for (const { inHand } of batch) inHand.giveBack(retryMs);
+      return;
+    }
     const ids = new Set(batch.map(({ delivery }) => delivery.endpointId));
     await persist('finding a keeper', () => Promise.all([...ids].map((id) => keepers.ensure(id))));
     for (const { inHand } of batch) inHand.ack();

@@ -1,6 +1,7 @@
 // The keys that signing secrets are stored under: what a replica does whose configuration has others than the
 // database, at its start rather than at every delivery.
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import { openHouse, secretKey, type House } from '../../support/webhooks.ts';
 
@@ -76,4 +77,21 @@ test('the old key may go once every secret was rotated and the grace period is o
   await using _ = await startWith(keyOf('second', 8));
   await client.announce();
   expect(await receiver.received(1)).toHaveLength(1);
+});
+
+test('an endpoint whose secret cannot be opened holds up nobody, and has nothing sent twice to its neighbours', async () => {
+  await using _ = await house.start();
+  const client = house.newClient();
+  await client.register(receiver.url);
+  await using broken = await openReceiver();
+  const { id } = await client.register(broken.url);
+  const endpoints = await openEndpoints(house.store);
+  const read = await endpoints.find(id);
+  if (read === null) throw new Error('there is no endpoint');
+  await endpoints.change(read, { $set: { secret: `first:${Buffer.alloc(90, 1).toString('base64')}` } });
+  await client.announce(700);
+  await receiver.received(700);
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  expect(receiver.hits).toHaveLength(700);
+  expect(broken.hits).toHaveLength(0);
 });

@@ -27,6 +27,19 @@ afterAll(async () => {
   await mongodb[Symbol.asyncDispose]();
 });
 
+const parcelsFor = (integration: string, eventId: string, endpointIds: readonly string[]) => {
+  const event = 'supplier.created';
+  const body = { event, timestamp: new Date().toISOString(), integrationId: integration, data: {} };
+  return [
+    ...packParcels({
+      integration,
+      sending: '0',
+      to: endpointIds.map((endpointId) => ({ endpointId, epoch: 0, version: 1 })),
+      events: [{ eventId, body: Buffer.from(JSON.stringify(body)) }],
+    }),
+  ];
+};
+
 // One message for two endpoints: the replica remembers the first one, and cannot ask for the second.
 it('what waits for the database has nothing sent twice to its neighbours', { timeout: 60_000 }, async () => {
   await using _ = await house.start();
@@ -39,17 +52,7 @@ it('what waits for the database has nothing sent twice to its neighbours', { tim
   const second = await client.register(unknown.url);
   mongodb.hold();
   await mongodb.kill();
-  const event = 'supplier.created';
-  const timestamp = new Date().toISOString();
-  const body = JSON.stringify({ event, timestamp, integrationId: client.integration, data: {} });
-  await house.bus.publishBatch([
-    ...packParcels({
-      integration: client.integration,
-      sending: '0',
-      to: [first, second].map(({ id }) => ({ endpointId: id, epoch: 0, version: 1 })),
-      events: [{ eventId: 'shared', body: Buffer.from(body) }],
-    }),
-  ]);
+  await house.bus.publishBatch(parcelsFor(client.integration, 'shared', [first.id, second.id]));
   await pause(4_000);
   await mongodb.resume();
   await unknown.received(1, { withinMs: 20_000 });
@@ -57,6 +60,21 @@ it('what waits for the database has nothing sent twice to its neighbours', { tim
     all.filter(({ headers }) => headers['webhook-id'] === 'shared'),
   );
   expect(hits.map(({ length }) => length)).toEqual([1, 1]);
+});
+
+it('a replica stops at once, whatever it waits for', { timeout: 60_000 }, async () => {
+  const replica = await house.start();
+  mongodb.hold();
+  await mongodb.kill();
+  const nobodys = Array.from({ length: 600 }, (_, n) =>
+    parcelsFor('acme', `waiting-${n}`, [`wh_unknown_${n}`]),
+  );
+  await house.bus.publishBatch(nobodys.flat());
+  await pause(2_000);
+  const beganAt = Date.now();
+  await replica[Symbol.asyncDispose]();
+  expect(Date.now() - beganAt).toBeLessThan(5_000);
+  await mongodb.resume();
 });
 
 it('goes on with the endpoints that there are when the event stream had to be made anew', async () => {
@@ -80,8 +98,9 @@ it('goes on with the endpoints that there are when the event stream had to be ma
     20_000,
   );
   await nats.close();
-  await client.announce(10);
-  expect(await receiver.received(11, { withinMs: 20_000 })).toHaveLength(11);
+  // More than the stream before held, and many of them before anybody reads.
+  await client.announce(150);
+  expect(await receiver.received(151, { withinMs: 20_000 })).toHaveLength(151);
 });
 
 // Setup: two replicas as processes, NATS and MongoDB of this file's own, three healthy receivers, and 500

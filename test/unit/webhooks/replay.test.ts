@@ -29,7 +29,12 @@ function setUp({ leftMs }: { leftMs: number }) {
         published.push(messages.length);
         return [];
       },
-      streamFacts: async () => ({ messages: 0, firstSequence: 1, lastSequence: Infinity }),
+      streamFacts: async () => ({
+        madeAt: new Date(),
+        messages: 0,
+        firstSequence: 1,
+        lastSequence: Infinity,
+      }),
       async *readStream() {
         for (let sequence = 1; ; sequence += 1) {
           if (sequence % 100 === 0) await aWhile(1);

@@ -63,6 +63,7 @@ it.each(moments)(
       keepers: { ensure: async () => undefined },
       numbers: { setAside: () => undefined },
       persist: (_what, work) => work(),
+      log,
     });
     shelf.put(hands.take(), deliveryFor('wh_1'));
     await aWhile();

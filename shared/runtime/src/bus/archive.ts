@@ -26,6 +26,8 @@ export interface ReadOptions {
 }
 
 export interface StreamFacts {
+  /** Another one than before, if the stream was made anew. */
+  madeAt: Date;
   messages: number;
   firstSequence: number;
   lastSequence: number;
@@ -85,8 +87,13 @@ async function readChunk(
 }
 
 export async function streamFacts(connection: Connection, stream: string): Promise<StreamFacts> {
-  const { state } = await connection.whileConnected(() => connection.manager.streams.info(stream));
-  return { messages: state.messages, firstSequence: state.first_seq, lastSequence: state.last_seq };
+  const { state, created } = await connection.whileConnected(() => connection.manager.streams.info(stream));
+  return {
+    madeAt: new Date(created),
+    messages: state.messages,
+    firstSequence: state.first_seq,
+    lastSequence: state.last_seq,
+  };
 }
 
 /** How many messages the stream's leader has of the subject. */

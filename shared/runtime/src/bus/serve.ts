@@ -110,9 +110,9 @@ export async function serve(
   return {
     async [Symbol.asyncDispose]() {
       discovery[Symbol.dispose]();
+      using _signs = { [Symbol.dispose]: () => clearInterval(signs) };
       if (connection.connected) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
       while (inHand.size > 0) await Promise.all(inHand.keys());
-      clearInterval(signs);
       // A reply counts as sent only when the server has it.
       if (connection.connected) await connection.nats.flush();
     },
