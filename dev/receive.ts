@@ -74,7 +74,7 @@ async function receive(): Promise<void> {
     registration = registered;
     const { id } = registered;
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
-    await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+    await told();
     await call('DELETE', `/webhook-events/${id}`).catch((cause: unknown) => {
       throw new Error(`${id} stays registered: ${messageOf(cause)}`, { cause });
     });
@@ -82,6 +82,13 @@ async function receive(): Promise<void> {
     server.close();
     server.closeAllConnections();
   }
+}
+
+/** To end. Told once more, as by npm what the terminal has said already, it goes on ending. */
+function told(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  return promise;
 }
 
 async function takeDelivery(

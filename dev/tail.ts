@@ -1,6 +1,6 @@
 // npm run tail -- --integration acme
 // Prints events as they happen, straight from JetStream: an example of how another internal service reads them.
-// It uses the NATS client alone, as that service would; nothing here comes from this project's own bus.
+// It reads with the NATS client alone, as that service would; nothing here comes from this project's own bus.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { eventsStream, integrationPattern } from '@integration-sync/contracts';
@@ -66,8 +66,10 @@ async function tail(): Promise<void> {
   }
   const consumer = await jetstream(nats).consumers.get(eventsStream, name);
   const messages = await consumer.consume();
-  process.once('SIGINT', () => messages.stop());
-  process.once('SIGTERM', () => messages.stop());
+  // Also when told once more, as by npm what the terminal has said already.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => messages.stop());
+  // Whoever reads what is printed here has gone, as `head` does.
+  process.stdout.on('error', () => process.exit());
   process.stderr.write(`Reading ${eventsStream} as ${name}. Ctrl-C ends it.\n`);
 
   for await (const message of messages) {

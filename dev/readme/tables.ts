@@ -1,11 +1,12 @@
-// The README's tables that the code knows better than a person does: its routes and its settings. Each stands
-// between two marks, and is written anew from the route table and from the services' own schemas.
+// The README's tables that the code knows better than a person does: routes, fields, error codes and settings. Each
+// stands between two marks, and is written anew from the contracts and from the services' own schemas.
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { CatalogConfig } from '@integration-sync/catalog/config';
-import { basePath, routes } from '@integration-sync/contracts';
+import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { GatewayConfig } from '@integration-sync/gateway/config';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
+import type { TObject, TSchema } from 'typebox';
 
 const services = {
   gateway: GatewayConfig,
@@ -16,7 +17,13 @@ const services = {
 
 /** The text with its tables as they should be. */
 export function fillTables(readme: string): string {
-  return fill(fill(readme, 'routes', routeTable()), 'settings', settingsTable());
+  const tables = {
+    routes: routeTable(),
+    fields: fieldTable({ suppliers: Supplier, products: Product, batches: Batch }),
+    codes: codeTable(),
+    settings: settingsTable(),
+  };
+  return Object.entries(tables).reduce((text, [name, rows]) => fill(text, name, rows), readme);
 }
 
 function fill(text: string, name: string, rows: string): string {
@@ -35,6 +42,26 @@ function routeTable(): string {
   ]);
   return table(['Route', 'What it does', 'Scope'], rows);
 }
+
+function fieldTable(kinds: Readonly<Record<string, TObject>>): string {
+  const rows = Object.entries(kinds).flatMap(([plural, { properties }]) =>
+    Object.entries<TSchema & { 'x-expected'?: string; 'x-required'?: string }>(properties).map(
+      ([name, { 'x-expected': expected = '', 'x-required': required }]) => [
+        plural,
+        `\`${name}\``,
+        required === undefined ? '' : 'needed',
+        expected,
+      ],
+    ),
+  );
+  return table(['Of', 'Field', '', 'What it takes'], rows);
+}
+
+const codeTable = (): string =>
+  table(
+    ['Status', '`code`', 'What it is'],
+    Object.entries(codes).map(([code, { status, title }]) => [String(status), `\`${code}\``, title]),
+  );
 
 function settingsTable(): string {
   const settings = new Map<string, Setting & { of: string[] }>();

@@ -35,6 +35,7 @@ async function authenticate(
     reply.header('www-authenticate', 'Bearer error="invalid_token"');
     throw new Failure('unauthorized', 'The access token is not valid.', { cause: error });
   }
+  request.exchange.refusal = 'no token';
   reply.header('www-authenticate', 'Bearer');
   throw new Failure('unauthorized', 'Send an access token in the header "Authorization: Bearer <token>".');
 }
