@@ -1,19 +1,9 @@
 // The README's tables that the code knows better than a person does: routes, fields, error codes and settings. Each
 // stands between two marks, and is written anew from the contracts and from the services' own schemas.
-import { BatchesConfig } from '@integration-sync/batches/config';
-import { CatalogConfig } from '@integration-sync/catalog/config';
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
-import { GatewayConfig } from '@integration-sync/gateway/config';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
-import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import type { TObject, TSchema } from 'typebox';
-
-const services = {
-  gateway: GatewayConfig,
-  catalog: CatalogConfig,
-  batches: BatchesConfig,
-  webhooks: WebhooksConfig,
-};
+import { configs } from '../stack/configs.ts';
 
 /** The text with its tables as they should be. */
 export function fillTables(readme: string): string {
@@ -65,14 +55,14 @@ const codeTable = (): string =>
 
 function settingsTable(): string {
   const settings = new Map<string, Setting & { of: string[] }>();
-  for (const [service, schema] of Object.entries(services)) {
+  for (const [service, schema] of Object.entries(configs)) {
     for (const setting of listSettings(schema)) {
       const known = settings.get(setting.name);
       if (known === undefined) settings.set(setting.name, { ...setting, of: [service] });
       else known.of.push(service);
     }
   }
-  const all = Object.keys(services).length;
+  const all = Object.keys(configs).length;
   const rows = [...settings.values()].map(({ name, of, default: value, required, description }) => [
     `\`${name}\``,
     of.length === all ? 'all' : of.join(', '),

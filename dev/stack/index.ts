@@ -8,6 +8,7 @@ import { openProgress, type Progress } from '../engines/progress.ts';
 import { sendSignal } from '../process/identity.ts';
 import { messageOf } from '../process/words.ts';
 import { openBulletin, pidsOf, type Bulletin, type FixedFacts } from './bulletin.ts';
+import { checkSettings } from './configs.ts';
 import type { Pids } from './facts.ts';
 import { StartFailure } from './failure.ts';
 import { startFleet, type Fleet } from './fleet.ts';
@@ -74,8 +75,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   await using starting = new AsyncDisposableStack();
   const progress = starting.use(openProgress(options.say ?? (() => undefined)));
   const ledger = await takeFolder(folder, (line) => progress.say(line), starting);
-  const gatewayPort = await chooseGatewayPort(environment);
   const secrets = openSecrets(folder, environment);
+  checkSettings(environment, secrets);
+  const gatewayPort = await chooseGatewayPort(environment);
 
   let bulletin: Bulletin | undefined;
   const shared = { environment, logFolder, onChange: (): void => bulletin?.changed() };

@@ -160,6 +160,17 @@ describe('a start that cannot succeed', () => {
     await expect(access(join(folder.path, 'data/engines.json'))).rejects.toThrow('ENOENT');
   });
 
+  it('is refused before anything is started with every wrong setting of every service', async () => {
+    await using folder = await temporaryFolder();
+    const starting = start(folder.path, {
+      environment: { GATEWAY_PORT: 'abc', LOG_LEVEL: 'loud', WEBHOOK_EGRESS_ALLOW: '10.0.0.0/99' },
+    });
+    await expect(starting).rejects.toThrow(
+      /^GATEWAY_PORT: expected .*, got "abc"\nLOG_LEVEL: expected .*, got "loud"\nWEBHOOK_EGRESS_ALLOW: expected .*, got "10\.0\.0\.0\/99"$/,
+    );
+    await expect(access(join(folder.path, 'data'))).rejects.toThrow('ENOENT');
+  });
+
   it('is refused before anything is started when the port is taken', async () => {
     await using folder = await temporaryFolder();
     const other = createServer().listen(0, '127.0.0.1');

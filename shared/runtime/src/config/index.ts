@@ -10,7 +10,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { isHttpAddress, parseNatsServers } from './addresses.ts';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 
-export { parseNatsServers, type NatsServers } from './addresses.ts';
+export { parseNatsServers } from './addresses.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { baseSettings, storeSettings } from './settings.ts';
 
