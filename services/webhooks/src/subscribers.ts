@@ -4,7 +4,7 @@
 // change that was answered holds for every event that occurs afterwards, in every replica, and a thousand
 // endpoints cost a batch no more than one does.
 import { randomUUID } from 'node:crypto';
-import { sortStoreError, type Store } from '@integration-sync/runtime/store';
+import { isFirst, type Store } from '@integration-sync/runtime/store';
 import type { Endpoints } from './endpoints.ts';
 import type { Subscriber } from './subscription.ts';
 
@@ -74,12 +74,7 @@ export function openSubscribers(store: Store, endpoints: Pick<Endpoints, 'subscr
       const revision = randomUUID();
       const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });
       if ((await replace()).matchedCount === 1) return;
-      try {
-        await revisions.insertOne({ _id: integration, revision });
-      } catch (error) {
-        if (sortStoreError(error) !== 'duplicate') throw error;
-        await replace();
-      }
+      if (!(await isFirst(revisions.insertOne({ _id: integration, revision })))) await replace();
     },
   };
 }

@@ -8,7 +8,7 @@
 // the clocks of the replicas say. And since whoever closes is the one who counts, each push is counted once. What
 // recovery has counted is written down beside, for it may have to open and close the same push a second time.
 import type { Collection, Store } from '@integration-sync/runtime/store';
-import { sortStoreError } from '@integration-sync/runtime/store';
+import { isFirst } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
 
 export interface Head {
@@ -117,11 +117,7 @@ const outdated = ({ counted = {} }: Head, settled: string, now: number): string[
 
 /** Inserted, not upserted: two upserts at once may both believe that they made it. */
 async function makeHead(heads: Collection<Head>, key: string): Promise<void> {
-  try {
-    await heads.insertOne({ _id: key, total: 0, stamp: 0, open: {} });
-  } catch (error) {
-    if (sortStoreError(error) !== 'duplicate') throw error;
-  }
+  await isFirst(heads.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
 }
 
 /**

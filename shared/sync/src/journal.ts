@@ -19,7 +19,7 @@
 // finds it, so that the entry can no longer come.
 import type { EntityType } from '@integration-sync/contracts';
 import { limits } from '@integration-sync/contracts';
-import { sortStoreError, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
+import { isFirst, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
 import type { Counts } from './answer.ts';
 
 export interface Entry extends Counts {
@@ -261,15 +261,4 @@ export function openJournal(store: Store, collection: string): Journal {
       return found?.evidence ?? {};
     },
   };
-}
-
-/** Whether something was inserted, and not somebody quicker with something of the same id. */
-async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
-  try {
-    await inserting;
-    return true;
-  } catch (error) {
-    if (sortStoreError(error) !== 'duplicate') throw error;
-    return false;
-  }
 }

@@ -1,6 +1,6 @@
 // A secret that all replicas of a service share without being told: the first one makes it, the others find it.
 import { randomBytes } from 'node:crypto';
-import { sortStoreError, type Store } from '@integration-sync/runtime/store';
+import { isFirst, type Store } from '@integration-sync/runtime/store';
 
 interface StoredKey {
   _id: string;
@@ -14,11 +14,7 @@ export async function sharedKey(store: Store, collection: string, name: string):
   const find = () => keys.findOne({ _id: name }, { promoteBuffers: true });
   const found = await find();
   if (found !== null) return found.key;
-  try {
-    await keys.insertOne({ _id: name, key: randomBytes(keyBytes) });
-  } catch (error) {
-    if (sortStoreError(error) !== 'duplicate') throw error;
-  }
+  await isFirst(keys.insertOne({ _id: name, key: randomBytes(keyBytes) }));
   const made = await find();
   if (made === null) throw new Error(`the key ${name} was made, but is not there`);
   return made.key;

@@ -31,6 +31,17 @@ export function storeFailure(error: unknown): Failure {
   });
 }
 
+/** Whether something was inserted, and not somebody quicker with something of the same id. */
+export async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
+  try {
+    await inserting;
+    return true;
+  } catch (error) {
+    if (sortStoreError(error) !== 'duplicate') throw error;
+    return false;
+  }
+}
+
 /**
  * Which operations of an unordered write lost to a document that is already there, by their index.
  * Throws the error again if anything else failed as well.

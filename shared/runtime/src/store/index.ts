@@ -9,7 +9,7 @@ import { guarded } from './guard.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
 import { startPulse, type Pulse } from './pulse.ts';
 
-export { duplicateIndexes, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
+export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
 export type { NamedIndex } from './indexes.ts';
 export type {
   AnyBulkWriteOperation,
