@@ -1,6 +1,6 @@
 // What the gateway can be told from outside.
 import { limits } from '@integration-sync/contracts';
-import { baseSettings } from '@integration-sync/runtime/config';
+import { baseSettings, isHttpAddress } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 
 export const GatewayConfig = Type.Object(
@@ -29,7 +29,7 @@ export const GatewayConfig = Type.Object(
       Type.String({
         description:
           'Where the public keys of tokens signed with RS, PS, ES or EdDSA algorithms are. Use https beyond your own network.',
-        format: 'http-address',
+        check: isHttpAddress,
         expected:
           'an address such as https://login.example.com/.well-known/jwks.json, without user and password',
       }),

@@ -7,10 +7,9 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';
-import { isHttpAddress, parseNatsServers } from './addresses.ts';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 
-export { parseNatsServers } from './addresses.ts';
+export { isHttpAddress, parseNatsServers } from './addresses.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { baseSettings, storeSettings } from './settings.ts';
 
@@ -66,7 +65,5 @@ function formatsOf() {
   return {
     uri: formats.default.get('uri'),
     email: formats.default.get('email'),
-    'http-address': isHttpAddress,
-    'nats-servers': (text: string): boolean => parseNatsServers(text) !== undefined,
   };
 }

@@ -1,5 +1,6 @@
 // The settings that several services share. A service's own ones stand in its `config.ts`.
 import { Type } from 'typebox';
+import { isHttpAddress, parseNatsServers } from './addresses.ts';
 
 /** What every service needs. */
 export const baseSettings = {
@@ -8,7 +9,7 @@ export const baseSettings = {
       'Address of NATS: `nats://user:password@host:4222`, or with a token in place of both. ' +
       'Several servers of one cluster are separated by commas.',
     default: 'nats://127.0.0.1:4222',
-    format: 'nats-servers',
+    check: (text: string) => parseNatsServers(text) !== undefined,
     expected: 'an address such as nats://127.0.0.1:4222, or several separated by commas',
   }),
   NATS_MONITOR_URL: Type.Optional(
@@ -16,7 +17,7 @@ export const baseSettings = {
       description:
         'Where the monitoring of nats-server answers. With it, readiness refuses a server that acknowledges ' +
         'what it has not written to its disk.',
-      format: 'http-address',
+      check: isHttpAddress,
       expected: 'an address such as http://127.0.0.1:8222, without user and password',
     }),
   ),
