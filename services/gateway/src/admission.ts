@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Failure, type Scope } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenRefused, type Caller } from './claims.ts';
+import { timesSent } from './sent.ts';
 import type { VerifyToken } from './tokens.ts';
 
 /** Throws the failure that the caller is answered with; its challenge is already on the reply. */
@@ -41,11 +42,10 @@ async function authenticate(
 }
 
 /** The token, or undefined where no credentials were sent. Only this header is looked at, never the query. */
-function readToken({ headers, rawHeaders }: IncomingMessage): string | undefined {
-  const { authorization } = headers;
+function readToken(raw: IncomingMessage): string | undefined {
+  const { authorization } = raw.headers;
   if (authorization === undefined || authorization === '') return undefined;
-  // Node keeps the first of several and drops the rest; which of them somebody before us checked is anyone's guess.
-  const sent = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length;
+  const sent = timesSent(raw, 'authorization');
   if (sent > 1) throw new TokenRefused(`${sent} Authorization headers`);
   const token = /^bearer +(?<token>[\w~+/.=-]+)$/i.exec(authorization)?.groups?.['token'];
   if (token === undefined)

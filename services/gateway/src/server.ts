@@ -12,6 +12,7 @@ import { openBrokenRequests } from './broken.ts';
 import { closeExchange, openExchange, requestIdOf } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { failureOf, notFound, writeFailure } from './problems.ts';
+import { timesSent } from './sent.ts';
 
 /** URL and headers together. */
 const headerBytesMax = 16 * 1024;
@@ -105,14 +106,7 @@ function checkHost({ raw }: FastifyRequest): void {
   if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
     throw new Failure('invalid_request', 'An HTTP/1.1 request needs a Host header.');
   }
-  // Node keeps the first of several; somebody before us may have gone by another.
-  const { rawHeaders } = raw;
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at];
-    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
-  }
-  if (count > 1) throw new Failure('invalid_request', 'A request has one Host header.');
+  if (timesSent(raw, 'host') > 1) throw new Failure('invalid_request', 'A request has one Host header.');
 }
 
 /**
