@@ -51,7 +51,6 @@ export function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
 /** The IPv4 address that a translator or tunnel would make of it, wherever there is one. */
 function embeddedIn(address: Address): Address {
   if (!(address instanceof ipaddr.IPv6)) return address;
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address();
   const [first, second = 0, third = 0] = address.parts;
   const [high, low] = first === 0x2002 ? [second, third] : address.parts.slice(-2);
   return new ipaddr.IPv4([high ?? 0, low ?? 0].flatMap((part) => [part >> 8, part & 0xff]));

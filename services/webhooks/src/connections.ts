@@ -51,11 +51,10 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
     if (proxyUrl !== undefined) {
       const origin = `${url.protocol}//${address.includes(':') ? `[${address}]` : address}:${port}`;
       const requestTls = secure ? { ...tls, ...servername } : {};
-      const uri = proxyUrl;
       return {
         dispatcher: new ProxyAgent({
           ...options,
-          uri,
+          uri: proxyUrl,
           proxyTunnel: true,
           requestTls,
           clientFactory: toProxy,

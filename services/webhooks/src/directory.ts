@@ -33,6 +33,7 @@ export interface Directory {
   get(meant: Meant): Promise<Known | null>;
   /** What is remembered, however old. */
   remembered(endpointId: string): Known | null | undefined;
+  /** Throws `Unusable` where it cannot be. */
   prepare(endpoint: Endpoint): Known;
   forget(endpointId: string): void;
   forgetAll(): void;
@@ -58,20 +59,16 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
 
   const prepare = (endpoint: Endpoint): Known => {
     const { _id, secret } = endpoint;
-    return {
-      endpoint,
-      open: endpoint.open,
-      key: signingKeyOf(vault.open(secret, _id)),
-      previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
-        key: signingKeyOf(vault.open(sealed, _id)),
-        expiresAtMs: expiresAt.getTime(),
-      })),
-    };
-  };
-
-  const prepareOrThrow = (endpoint: Endpoint): Known => {
     try {
-      return prepare(endpoint);
+      return {
+        endpoint,
+        open: endpoint.open,
+        key: signingKeyOf(vault.open(secret, _id)),
+        previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
+          key: signingKeyOf(vault.open(sealed, _id)),
+          expiresAtMs: expiresAt.getTime(),
+        })),
+      };
     } catch (cause) {
       throw new Unusable('its secret cannot be opened here', { cause });
     }
@@ -84,7 +81,7 @@ export function openDirectory(endpoints: Pick<Endpoints, 'findAll'>, vault: Vaul
     started.answer = (async () => {
       try {
         const found = await find(id);
-        const known = found === null ? null : prepareOrThrow(found);
+        const known = found === null ? null : prepare(found);
         if (!started.outdated) {
           if (entries.size >= endpointsMax) entries.clear();
           entries.set(id, { known, until: performance.now() + keptMs });

@@ -152,15 +152,10 @@ function changing(options: ManagementOptions): BusHandler {
       const endpoint = await endpointOf(endpoints, request);
       const { lastSequence } = await bus.streamFacts(eventsStream);
       const change = changeOf(endpoint, wanted, lastSequence, new Date());
-      if (change === undefined) {
-        // It may have been made a moment ago, by one who could not tell anybody any more.
-        await subscribers.changed(endpoint.integration);
-        tellChanged(endpoint._id);
-        return json(webhookOf(endpoint));
-      }
-      const changed = await endpoints.change(endpoint, change);
+      const changed = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       // Somebody else changed it meanwhile, be it by a delivery that failed.
       if (changed === null) continue;
+      // Also where it is so already: perhaps since a moment ago, by one who could not tell anybody any more.
       await subscribers.changed(changed.integration);
       tellChanged(changed._id);
       if (endpoint.active && !changed.active) {
