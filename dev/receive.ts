@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { basePath, eventKinds } from '@integration-sync/contracts';
 import { Webhook } from 'standardwebhooks';
 import { issueAccessToken } from './access-token.ts';
+import { untilTold } from './process/signals.ts';
 import { explainMisuse, messageOf, readCount } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
@@ -74,7 +75,7 @@ async function receive(): Promise<void> {
     registration = registered;
     const { id } = registered;
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
-    await told();
+    await untilTold();
     await call('DELETE', `/webhook-events/${id}`).catch((cause: unknown) => {
       throw new Error(`${id} stays registered: ${messageOf(cause)}`, { cause });
     });
@@ -82,13 +83,6 @@ async function receive(): Promise<void> {
     server.close();
     server.closeAllConnections();
   }
-}
-
-/** To end. Told once more, as by npm what the terminal has said already, it goes on ending. */
-function told(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
-  return promise;
 }
 
 async function takeDelivery(

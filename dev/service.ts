@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { sendSignal } from './process/identity.ts';
 import { takeLock } from './process/lock.ts';
 import { findPort } from './process/port.ts';
+import { untilTold } from './process/signals.ts';
 import { changeFacts, readFacts, type StackFacts } from './stack/facts.ts';
 import { explainFailure, StartFailure } from './stack/failure.ts';
 import { lockOf } from './stack/folder.ts';
@@ -45,9 +46,7 @@ async function run(service: Service): Promise<number> {
     toldToStop = true;
     sendSignal(pid, 'SIGTERM');
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
-  // A second one, and the one that npm passes on, must not end us before it.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  void untilTold().then(stop);
   const look = setInterval(() => {
     if (isGone(facts)) stop();
   }, lookEveryMs);

@@ -1,5 +1,6 @@
 // npm start: the whole system in one terminal, until Ctrl-C.
 import { join } from 'node:path';
+import { endSignals } from './process/signals.ts';
 import { explainFailure } from './stack/failure.ts';
 import { startStack, type Stack } from './stack/index.ts';
 import { parseOptions, usage } from './stack/options.ts';
@@ -49,7 +50,7 @@ async function run(): Promise<number> {
 function listenForTheEnd(): AbortSignal {
   const end = new AbortController();
   let toldAt = 0;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of endSignals) {
     process.on(signal, () => {
       if (!end.signal.aborted) {
         toldAt = performance.now();

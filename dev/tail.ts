@@ -13,6 +13,7 @@ import {
   type JetStreamManager,
 } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { untilTold } from './process/signals.ts';
 import { explainMisuse } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
@@ -66,8 +67,7 @@ async function tail(): Promise<void> {
   }
   const consumer = await jetstream(nats).consumers.get(eventsStream, name);
   const messages = await consumer.consume();
-  // Also when told once more, as by npm what the terminal has said already.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => messages.stop());
+  void untilTold().then(() => messages.stop());
   // Whoever reads what is printed here has gone, as `head` does.
   process.stdout.on('error', () => process.exit());
   process.stderr.write(`Reading ${eventsStream} as ${name}. Ctrl-C ends it.\n`);

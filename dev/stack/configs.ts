@@ -9,7 +9,7 @@ import type { TObject } from 'typebox';
 import type { Environment } from '../engines/environment.ts';
 import { StartFailure } from './failure.ts';
 import type { Secrets } from './secrets.ts';
-import { serviceNames, settingsOf, type Service } from './services.ts';
+import { databaseOf, serviceNames, settingsOf, type Service } from './services.ts';
 
 export const configs: Readonly<Record<Service, TObject>> = {
   gateway: GatewayConfig,
@@ -25,7 +25,7 @@ export function checkSettings(environment: Environment, secrets: Secrets): void 
       nats: environment['NATS_URL'] || 'nats://127.0.0.1:4222',
       natsMonitor: environment['NATS_MONITOR_URL'],
       mongodb: environment['MONGODB_URL'] || 'mongodb://127.0.0.1:27017',
-      database: environment['MONGODB_DATABASE'] || 'integration_sync',
+      database: databaseOf(environment),
       gatewayPort: 0,
     },
     secrets,

@@ -16,6 +16,7 @@ import { chooseGatewayPort, gatewayUrl, takeFolder } from './folder.ts';
 import { waitUntilReady } from './readiness.ts';
 import { openSecrets } from './secrets.ts';
 import {
+  databaseOf,
   mainOf,
   settingsOf,
   type Addresses,
@@ -88,7 +89,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     nats: engines.nats.url,
     natsMonitor: engines.nats.monitorUrl ?? environment['NATS_MONITOR_URL'],
     mongodb: engines.mongodb.url,
-    database: environment['MONGODB_DATABASE'] || 'integration_sync',
+    database: databaseOf(environment),
     gatewayPort,
   };
   const settings = settingsOf(addresses, secrets, environment);

@@ -25,6 +25,10 @@ export interface Addresses {
   gatewayPort: number;
 }
 
+/** The database of a stack, unless the environment names another one. */
+export const databaseOf = (environment: Environment): string =>
+  environment['MONGODB_DATABASE'] || 'integration_sync';
+
 export type Settings = Record<string, string>;
 
 /** Beside what the environment says already, which is kept. */

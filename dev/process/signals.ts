@@ -1,0 +1,10 @@
+// What ends a command at the terminal.
+
+export const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** To end. Told once more, as by npm what the terminal has said already, the process goes on ending. */
+export function untilTold(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const signal of endSignals) process.on(signal, () => resolve());
+  return promise;
+}
