@@ -45,11 +45,11 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
   const entries = new Map<string, Entry>();
 
   const make = (target: CheckedTarget): Entry => {
-    const { address, host, isLiteral, port, secure, url } = target;
+    const { address, host, isLiteral, port, secure } = target;
     const servername = isLiteral ? {} : { servername: host };
     const usedAt = performance.now();
     if (proxyUrl !== undefined) {
-      const origin = `${url.protocol}//${address.includes(':') ? `[${address}]` : address}:${port}`;
+      const origin = `${secure ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`;
       const requestTls = secure ? { ...tls, ...servername } : {};
       return {
         dispatcher: new ProxyAgent({
@@ -66,7 +66,11 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
     const pinned: buildConnector.connector = (asked, callback) => {
       connect({ ...asked, hostname: address, host: address, ...servername }, callback);
     };
-    return { dispatcher: new Pool(url.origin, { ...options, connect: pinned }), origin: url.origin, usedAt };
+    return {
+      dispatcher: new Pool(target.origin, { ...options, connect: pinned }),
+      origin: target.origin,
+      usedAt,
+    };
   };
 
   const close = (key: string, { dispatcher }: Entry): void => {
@@ -83,7 +87,7 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
 
   return {
     to(target) {
-      const key = `${target.url.origin} ${target.address}`;
+      const key = `${target.origin} ${target.address}`;
       const found = entries.get(key);
       if (found !== undefined) {
         found.usedAt = performance.now();

@@ -79,21 +79,13 @@ export function openCourier({ send, directory, ledger, held, report, persist }: 
     const { event, timestamp } = head;
     const { eventId, body } = delivery;
     const attempted = await send(known, { eventId, event, timestamp, body });
-    const about = {
-      endpointId: delivery.endpointId,
-      integration: known.endpoint.integration,
-      eventId,
-      event,
-      number: delivery.attempts + 1,
-      attempted,
-    };
     if (attempted.verdict === 'succeeded') {
       await succeed(known);
-      report({ ...about, next: delivered, nextAttemptAt: null });
+      report(known, delivery, { event, attempted, next: delivered, nextAttemptAt: null });
       return 'settled';
     }
     const { next, nextAttemptAt, result } = await fail(known, delivery, place, attempted);
-    report({ ...about, next, nextAttemptAt });
+    report(known, delivery, { event, attempted, next, nextAttemptAt });
     return result;
   };
 }

@@ -1,5 +1,7 @@
 // One POST: sent, answered, and read to its end or to a bound, all within one deadline. The HTTP client's own
 // time-outs start afresh with every byte of a slow answer; this one does not.
+//
+// One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
 import type { Dispatcher } from 'undici';
 import { DeadlinePassed, faultOfOurs, outcomeOfAnswer, outcomeOfSilence, type Outcome } from './outcome.ts';
 
@@ -9,85 +11,135 @@ export interface Post {
   path: string;
   headers: string[];
   body: Uint8Array;
-  deadlineMs: number;
-  /** Ends it early, because the process stops. */
-  signal?: AbortSignal | undefined;
+  /** By `performance.now()`. */
+  endsBy: number;
+}
+
+export interface Poster extends Disposable {
+  /** Whatever goes wrong is an outcome, unless it is our own fault or the process stops: then it rejects. */
+  post(post: Post): Promise<Outcome>;
 }
 
 /** Nothing in an answer's body matters, so no more of it is read than shows that it comes. */
 const answerBytesMax = 64 * 1024;
+const watchMs = 50;
 
-/** Whatever goes wrong is an outcome, unless it is our own fault or the signal ends it: then it rejects. */
-export function post({
-  dispatcher,
-  origin,
-  path,
-  headers,
-  body,
-  deadlineMs,
-  signal,
-}: Post): Promise<Outcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-  let controller: Dispatcher.DispatchController | undefined;
-  let status: number | undefined;
-  let bytes = 0;
-  let settled = false;
-
-  const settle = (outcome: Outcome): void => {
-    if (settled) return;
-    settled = true;
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', giveUp);
-    resolve(outcome);
+export function openPoster(stop: AbortSignal): Poster {
+  const inFlight = new Set<Posting>();
+  const watch = setInterval(() => {
+    const now = performance.now();
+    for (const posting of inFlight) if (posting.endsBy <= now) posting.giveUp();
+  }, watchMs);
+  const onStop = (): void => {
+    for (const posting of inFlight) posting.stop(stop.reason);
   };
-  const end = (broken: unknown): void =>
-    settle(status === undefined ? outcomeOfSilence(broken) : outcomeOfAnswer(status, broken));
+  stop.addEventListener('abort', onStop);
 
-  const timer = setTimeout(() => {
-    const passed = new DeadlinePassed();
-    end(passed);
-    controller?.abort(passed);
-  }, deadlineMs);
-  const giveUp = (): void => {
-    reject(signal?.reason);
-    end(signal?.reason);
-    controller?.abort(new DeadlinePassed());
+  return {
+    post({ dispatcher, origin, path, headers, body, endsBy }) {
+      const posting = new Posting(endsBy, inFlight);
+      try {
+        dispatcher.dispatch(
+          {
+            origin,
+            path,
+            method: 'POST',
+            headers,
+            body: Buffer.from(body.buffer, body.byteOffset, body.length),
+          },
+          posting,
+        );
+      } catch (error) {
+        posting.end(error);
+      }
+      return posting.outcome;
+    },
+    [Symbol.dispose]() {
+      clearInterval(watch);
+      stop.removeEventListener('abort', onStop);
+    },
   };
-  signal?.addEventListener('abort', giveUp);
+}
 
-  try {
-    dispatcher.dispatch(
-      { origin, path, method: 'POST', headers, body: Buffer.from(body.buffer, body.byteOffset, body.length) },
-      {
-        onRequestStart(started) {
-          controller = started;
-          // The deadline passed while it waited for its connection.
-          if (settled) started.abort(new DeadlinePassed());
-        },
-        onResponseStart(_controller, answered) {
-          if (answered >= 200) status = answered;
-        },
-        onResponseData(reading, chunk) {
-          bytes += chunk.length;
-          if (bytes <= answerBytesMax || status === undefined) return;
-          settle(outcomeOfAnswer(status));
-          reading.abort(new Error('enough of the answer was read'));
-        },
-        onResponseEnd: () => end(undefined),
-        onResponseError(_controller, error) {
-          const fault = faultOfOurs(error);
-          if (fault !== undefined) reject(fault);
-          end(error);
-        },
-        onRequestUpgrade(_controller, answered, _headers, socket) {
-          status = answered;
-          end(undefined);
-          socket.destroy();
-        },
-      },
-    );
-  } catch (error) {
-    end(error);
+/** Hears from the HTTP client how it goes. In a class, because eight functions for each POST take their time. */
+class Posting implements Dispatcher.DispatchHandler {
+  readonly endsBy: number;
+  readonly outcome: Promise<Outcome>;
+  readonly #inFlight: Set<Posting>;
+  #resolve!: (outcome: Outcome) => void;
+  #reject!: (reason: unknown) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
+  #bytes = 0;
+
+  constructor(endsBy: number, inFlight: Set<Posting>) {
+    this.endsBy = endsBy;
+    this.#inFlight = inFlight;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    inFlight.add(this);
   }
-  return promise;
+
+  giveUp(): void {
+    const passed = new DeadlinePassed();
+    this.end(passed);
+    this.#controller?.abort(passed);
+  }
+
+  stop(reason: unknown): void {
+    this.#reject(reason);
+    this.giveUp();
+  }
+
+  end(broken: unknown): void {
+    this.#settle(
+      this.#status === undefined ? outcomeOfSilence(broken) : outcomeOfAnswer(this.#status, broken),
+    );
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The deadline passed while it waited for its connection.
+    if (!this.#inFlight.has(this)) controller.abort(new DeadlinePassed());
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status >= 200) this.#status = status;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= answerBytesMax || this.#status === undefined) return;
+    this.#settle(outcomeOfAnswer(this.#status));
+    controller.abort(new Error('enough of the answer was read'));
+  }
+
+  onResponseEnd(): void {
+    this.end(undefined);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const fault = faultOfOurs(error);
+    if (fault !== undefined) this.#reject(fault);
+    this.end(error);
+  }
+
+  onRequestUpgrade(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    _headers: unknown,
+    socket: { destroy(): void },
+  ): void {
+    this.#status = status;
+    this.end(undefined);
+    socket.destroy();
+  }
+
+  /** Only the first time matters. */
+  #settle(outcome: Outcome): void {
+    this.#inFlight.delete(this);
+    this.#resolve(outcome);
+  }
 }

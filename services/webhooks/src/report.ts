@@ -1,57 +1,58 @@
 // What is said of each attempt: one canonical log line, the metrics, and an entry of the attempt log.
 import type { Log } from '@integration-sync/runtime/log';
 import type { AttemptLog } from './attemptlog.ts';
+import type { Known } from './directory.ts';
+import type { Delivery } from './envelope.ts';
 import type { Numbers } from './numbers.ts';
 import type { Next } from './schedule.ts';
 import type { Attempted } from './sender.ts';
 
-export interface AttemptReport {
-  endpointId: string;
-  integration: string;
-  eventId: string;
+export interface Reported {
   event: string;
-  number: number;
   attempted: Attempted;
   /** Undefined if the endpoint was deleted meanwhile. */
   next: Next | undefined;
   nextAttemptAt: Date | null;
 }
 
-export type Report = (report: AttemptReport) => void;
+export type Report = (known: Known, delivery: Delivery, reported: Reported) => void;
 
 export function openReport(log: Log, attemptLog: AttemptLog, numbers: Numbers): Report {
-  return ({ endpointId, integration, eventId, event, number, attempted, next, nextAttemptAt }) => {
+  return ({ endpoint }, { eventId, attempts }, { event, attempted, next, nextAttemptAt }) => {
     const { verdict, responseStatus, durationMs, error, at } = attempted;
+    const attempt = attempts + 1;
     const outcome = verdict === 'succeeded' ? 'succeeded' : 'failed';
+    const againAt = nextAttemptAt?.toISOString();
     numbers.attempt(verdict, durationMs);
+    // What is undefined is left out of the line.
     log.info(
       {
-        endpoint: endpointId,
-        integration,
+        endpoint: endpoint._id,
+        integration: endpoint.integration,
         eventId,
         event,
-        attempt: number,
+        attempt,
         outcome,
         status: responseStatus,
         durationMs,
-        ...(error === null ? {} : { error }),
+        error: error ?? undefined,
         next: next?.event ?? 'endpoint deleted',
-        ...(nextAttemptAt === null ? {} : { nextAttemptAt: nextAttemptAt.toISOString() }),
-        ...(next?.disable === undefined ? {} : { disabled: next.disable }),
+        nextAttemptAt: againAt,
+        disabled: next?.disable,
       },
       'attempt',
     );
     if (next === undefined) return;
-    attemptLog.append(endpointId, {
+    attemptLog.append(endpoint._id, {
       eventId,
       event,
-      attempt: number,
+      attempt,
       at: at.toISOString(),
       outcome,
       responseStatus,
       durationMs,
       error,
-      nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+      nextAttemptAt: againAt ?? null,
     });
   };
 }

@@ -4,15 +4,8 @@ import type { Connections } from './connections.ts';
 import type { Known } from './directory.ts';
 import type { Guard } from './guard.ts';
 import { faultOfOurs, outcomeOfSilence, type Outcome } from './outcome.ts';
-import { post } from './post.ts';
-import { signedHeaders, type SigningKey } from './signature.ts';
-
-export interface Sending {
-  eventId: string;
-  event: string;
-  timestamp: string;
-  body: Uint8Array;
-}
+import type { Poster } from './post.ts';
+import { signedHeaders, type Signable, type SigningKey } from './signature.ts';
 
 export interface Attempted extends Outcome {
   at: Date;
@@ -20,55 +13,55 @@ export interface Attempted extends Outcome {
 }
 
 /** Rejects when it could not leave through a fault of ours, or the process stops: then there was no attempt. */
-export type Send = (known: Known, sending: Sending) => Promise<Attempted>;
+export type Send = (known: Known, sending: Signable) => Promise<Attempted>;
 
 export interface SenderOptions {
   guard: Guard;
   connections: Connections;
+  poster: Poster;
   userAgent: string;
-  /** Ends what is in flight. */
-  signal: AbortSignal;
 }
 
-export function openSender({ guard, connections, userAgent, signal }: SenderOptions): Send {
-  const attempt = async (known: Known, sending: Sending, at: Date): Promise<Outcome> => {
-    const startedAt = performance.now();
+export function openSender({ guard, connections, poster, userAgent }: SenderOptions): Send {
+  const attempt = async (known: Known, sending: Signable, at: Date, startedAt: number): Promise<Outcome> => {
+    const { endpoint } = known;
     let target;
     try {
-      target = await guard(known.endpoint.url);
+      target = await guard(endpoint.url);
     } catch (error) {
       const fault = faultOfOurs(error);
       if (fault !== undefined) throw fault;
       return outcomeOfSilence(error);
     }
-    const { url } = target;
     const { dispatcher, origin } = connections.to(target);
-    const headers = signedHeaders(
-      { ...sending, endpointId: known.endpoint._id },
-      keysAt(known, at),
+    const headers = signedHeaders({
+      sending,
+      endpointId: endpoint._id,
+      host: target.authority,
+      keys: keysAt(known, at),
       at,
       userAgent,
-    );
-    return post({
+    });
+    return poster.post({
       dispatcher,
       origin,
-      path: url.pathname + url.search,
-      headers: ['host', url.host, ...headers],
+      path: target.path,
+      headers,
       body: sending.body,
-      deadlineMs: limits.deliveryDeadlineMs - (performance.now() - startedAt),
-      signal,
+      endsBy: startedAt + limits.deliveryDeadlineMs,
     });
   };
 
   return async (known, sending) => {
     const at = new Date();
     const startedAt = performance.now();
-    const outcome = await attempt(known, sending, at);
-    return { ...outcome, at, durationMs: Math.round(performance.now() - startedAt) };
+    const { verdict, responseStatus, error } = await attempt(known, sending, at, startedAt);
+    return { verdict, responseStatus, error, at, durationMs: Math.round(performance.now() - startedAt) };
   };
 }
 
 function keysAt({ key, previousKeys }: Known, at: Date): [SigningKey, ...SigningKey[]] {
+  if (previousKeys.length === 0) return [key];
   const serving = previousKeys.filter(({ expiresAtMs }) => expiresAtMs > at.getTime());
   return [key, ...serving.map((previous) => previous.key)];
 }

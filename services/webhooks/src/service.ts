@@ -20,6 +20,7 @@ import { openGuard, type Guard } from './guard.ts';
 import { managementHandlers } from './management.ts';
 import { replayHandlers } from './replay.ts';
 import { openResolver, type Resolve } from './resolver.ts';
+import { openPoster } from './post.ts';
 import { openSender, type Send } from './sender.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams.ts';
 import { openSubscribers, type Subscribers } from './subscribers.ts';
@@ -68,7 +69,8 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const guard = openGuard({ allowed, resolve: openResolver(deps.resolve) });
   const stop = new AbortController();
   const userAgent = `${config.PLATFORM_NAME}-Webhook/1.0`;
-  const send = openSender({ guard, connections, userAgent, signal: stop.signal });
+  const poster = starting.use(openPoster(stop.signal));
+  const send = openSender({ guard, connections, poster, userAgent });
   const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
   const dispatch = starting.use(
     startDispatch({

@@ -18,7 +18,6 @@ export const signingKeyOf = (secret: string): SigningKey => ({
 });
 
 export interface Signable {
-  endpointId: string;
   /** The same on every attempt, replay and endpoint. */
   eventId: string;
   event: string;
@@ -27,34 +26,42 @@ export interface Signable {
   body: Uint8Array;
 }
 
+export interface Attempt {
+  sending: Signable;
+  endpointId: string;
+  /** With its port, unless that goes without saying. */
+  host: string;
+  keys: readonly [SigningKey, ...SigningKey[]];
+  at: Date;
+  userAgent: string;
+}
+
 /** Flat name-value pairs, as the HTTP client takes them with the least work. */
-export function signedHeaders(
-  delivery: Signable,
-  keys: readonly [SigningKey, ...SigningKey[]],
-  attemptAt: Date,
-  userAgent: string,
-): string[] {
-  const seconds = String(Math.floor(attemptAt.getTime() / 1000));
-  const prefix = `${delivery.eventId}.${seconds}.`;
+export function signedHeaders({ sending, endpointId, host, keys, at, userAgent }: Attempt): string[] {
+  const { eventId, event, timestamp, body } = sending;
+  const seconds = String(Math.floor(at.getTime() / 1000));
+  const prefix = `${eventId}.${seconds}.`;
   return [
+    'host',
+    host,
     'content-type',
     'application/json',
     'user-agent',
     userAgent,
     'x-webhook-event',
-    delivery.event,
+    event,
     'x-webhook-id',
-    delivery.endpointId,
+    endpointId,
     'x-webhook-timestamp',
-    delivery.timestamp,
+    timestamp,
     'x-webhook-signature',
-    createHmac('sha256', keys[0].text).update(delivery.body).digest('hex'),
+    createHmac('sha256', keys[0].text).update(body).digest('hex'),
     'webhook-id',
-    delivery.eventId,
+    eventId,
     'webhook-timestamp',
     seconds,
     'webhook-signature',
-    keys.map((key) => standardSignature(key, prefix, delivery.body)).join(' '),
+    keys.map((key) => standardSignature(key, prefix, body)).join(' '),
   ];
 }
 

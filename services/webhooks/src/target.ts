@@ -4,7 +4,12 @@ import { isIP } from 'node:net';
 import { metadataNames, type AddressVerdict } from './address.ts';
 
 export interface Target {
-  url: URL;
+  /** With its port, unless that goes without saying. */
+  origin: string;
+  /** What the Host header says. */
+  authority: string;
+  /** With the query. */
+  path: string;
   /** A name in lower case without its final dot, or an address without brackets. */
   host: string;
   isLiteral: boolean;
@@ -39,7 +44,15 @@ export function readTarget(text: string): Target | Refusal {
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   if (port === 0) return { refused: 'nothing listens on port 0' };
-  return { url, host, isLiteral: isIP(host) !== 0, port, secure };
+  return {
+    origin: url.origin,
+    authority: url.host,
+    path: url.pathname + url.search,
+    host,
+    isLiteral: isIP(host) !== 0,
+    port,
+    secure,
+  };
 }
 
 export interface JudgedAddress {

@@ -6,6 +6,7 @@ import { parseAllowList } from '../../../services/webhooks/src/address.ts';
 import { openConnections } from '../../../services/webhooks/src/connections.ts';
 import type { Known } from '../../../services/webhooks/src/directory.ts';
 import { openGuard } from '../../../services/webhooks/src/guard.ts';
+import { openPoster } from '../../../services/webhooks/src/post.ts';
 import { openResolver, type Resolve } from '../../../services/webhooks/src/resolver.ts';
 import { openSender } from '../../../services/webhooks/src/sender.ts';
 import { makeSecret } from '../../../services/webhooks/src/secret.ts';
@@ -38,8 +39,8 @@ function openEgress({ allow = '', resolver = resolve }: { allow?: string; resolv
   const send = openSender({
     guard: openGuard({ allowed: parseAllowList(allow) ?? [], resolve: resolver }),
     connections: openConnections({ connector }),
+    poster: openPoster(new AbortController().signal),
     userAgent: 'Test-Webhook/1.0',
-    signal: new AbortController().signal,
   });
   const attempt = (url: string) =>
     send(

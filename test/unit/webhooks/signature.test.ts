@@ -5,7 +5,6 @@ import { makeSecret, secretBytes } from '../../../services/webhooks/src/secret.t
 import { signedHeaders, signingKeyOf } from '../../../services/webhooks/src/signature.ts';
 
 const delivery = {
-  endpointId: 'wh_1',
   eventId: 'evt-1',
   event: 'supplier.created',
   timestamp: '2026-03-31T09:26:53.589Z',
@@ -14,12 +13,14 @@ const delivery = {
 
 function headersOf(secrets: readonly [string, ...string[]], at = new Date()): Record<string, string> {
   const [first, ...others] = secrets;
-  const flat = signedHeaders(
-    delivery,
-    [signingKeyOf(first), ...others.map(signingKeyOf)],
+  const flat = signedHeaders({
+    sending: delivery,
+    endpointId: 'wh_1',
+    host: 'receiver.example:8443',
+    keys: [signingKeyOf(first), ...others.map(signingKeyOf)],
     at,
-    'Acme-Webhook/1.0',
-  );
+    userAgent: 'Acme-Webhook/1.0',
+  });
   return Object.fromEntries(
     Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n], flat[2 * n + 1]]),
   );
@@ -41,6 +42,7 @@ describe('the signatures', () => {
   it('are the ones that the contract describes', () => {
     const headers = headersOf([secret], new Date('2026-03-31T09:26:54.999Z'));
     expect(headers).toEqual({
+      host: 'receiver.example:8443',
       'content-type': 'application/json',
       'user-agent': 'Acme-Webhook/1.0',
       'x-webhook-event': 'supplier.created',
