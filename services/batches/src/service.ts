@@ -34,6 +34,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
       store,
       bus,
       log,
+      metrics,
       kinds: [batches],
       streamReplicas: config.STREAM_REPLICAS,
       pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,

@@ -34,6 +34,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       store,
       bus,
       log,
+      metrics,
       kinds: [suppliers, products],
       streamReplicas: config.STREAM_REPLICAS,
       pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,

@@ -1,5 +1,6 @@
 // What Prometheus is told of webhooks. Labels never name an endpoint or an integration: there are too many.
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { openGauge } from '@integration-sync/runtime/metrics';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './schedule.ts';
 
 export interface Gauges {
@@ -59,16 +60,13 @@ export function openNumbers(registry: Registry, gauges: Gauges): Numbers {
     labelNames: ['reason'],
     registers,
   });
-  gauge(registry, 'webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
-  gauge(registry, 'webhook_waiting', 'Deliveries waiting in memory for their turn.', gauges.waiting);
-  gauge(registry, 'webhook_lanes', 'Endpoints with something in flight or waiting.', gauges.lanes);
-  gauge(
-    registry,
-    'webhook_kept',
-    'Endpoints whose held deliveries this replica looks after.',
-    gauges.keepers,
-  );
-  gauge(registry, 'webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
+    openGauge(registry, { name, help }, read);
+  gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
+  gauge('webhook_waiting', 'Deliveries waiting in memory for their turn.', gauges.waiting);
+  gauge('webhook_lanes', 'Endpoints with something in flight or waiting.', gauges.lanes);
+  gauge('webhook_kept', 'Endpoints whose held deliveries this replica looks after.', gauges.keepers);
+  gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
 
   return {
     attempt(verdict, durationMs) {
@@ -84,16 +82,4 @@ export function openNumbers(registry: Registry, gauges: Gauges): Numbers {
     setAside: (count) => setAside.inc(count),
     disabledBy: (reason) => disabled.inc({ reason }),
   };
-}
-
-function gauge(registry: Registry, name: string, help: string, read: () => number | Promise<number>): void {
-  const made = new Gauge({
-    name,
-    help,
-    registers: [registry],
-    async collect() {
-      // A metric that cannot be read leaves the others readable.
-      made.set(await Promise.resolve(read()).catch(() => Number.NaN));
-    },
-  });
 }

@@ -2,7 +2,7 @@
 // on a public one. Every label takes few values, all of them known from the code.
 import { createServer, type Server } from 'node:http';
 import { codes, type ErrorCode } from '@integration-sync/contracts';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ConfigError } from './config/index.ts';
 
 export interface MetricsOptions {
@@ -72,6 +72,22 @@ function requestObserver(registry: Registry): (seen: RequestSeen) => void {
     if (outcome !== 'ok' && codes[outcome].status >= 500) errors.inc({ subject, outcome });
     seconds.observe({ subject }, taken);
   };
+}
+
+/** A gauge that is read when Prometheus asks. */
+export function openGauge(
+  registry: Registry,
+  about: { name: string; help: string },
+  read: () => number | Promise<number>,
+): void {
+  const gauge = new Gauge({
+    ...about,
+    registers: [registry],
+    async collect() {
+      // A metric that cannot be read leaves the others readable.
+      gauge.set(await Promise.resolve(read()).catch(() => Number.NaN));
+    },
+  });
 }
 
 function serverOf(registry: Registry): Server {

@@ -9,6 +9,7 @@ import type { Gate } from './gate.ts';
 import type { Heads } from './heads.ts';
 import type { Journal } from './journal.ts';
 import type { Kind } from './kind.ts';
+import type { Numbers } from './numbers.ts';
 import type { Records } from './records.ts';
 import type { RememberedIds } from './remembered.ts';
 import type { Validator } from './validate.ts';
@@ -37,6 +38,7 @@ export interface Engine {
   pushedAgain: RememberedIds;
   /** What every push of this process passes. */
   gate: Gate;
+  numbers: Numbers;
   /** Pushes that are known to be past their writing. */
   settledPushes: RememberedIds;
   /** Resolves once the stream of events is there and as it should be. */

@@ -3,6 +3,7 @@
 export interface Gate {
   /** How many are inside now. */
   readonly inside: number;
+  readonly waiting: number;
   pass<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -29,6 +30,9 @@ export function openGate(insideMax: number): Gate {
   return {
     get inside() {
       return inside;
+    },
+    get waiting() {
+      return waiting.length;
     },
     async pass(work) {
       await enter();

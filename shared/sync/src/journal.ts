@@ -68,6 +68,12 @@ export interface LeftBehind {
   due: Date;
 }
 
+/** Pushes that are not announced yet. */
+export interface Backlog {
+  count: number;
+  oldestAt: Date | undefined;
+}
+
 interface Tombstone {
   _id: string;
   expireAt: Date;
@@ -103,6 +109,7 @@ export interface Journal {
   unsettledAmong(syncIds: readonly string[]): Promise<Set<string>>;
   /** Those whose listings are not told yet. */
   pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
+  backlog(): Promise<Backlog>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
   evidenceOf(syncId: string): Promise<Evidence>;
 }
@@ -118,6 +125,9 @@ export const journalIndexes: readonly NamedIndex[] = [
   { name: 'left-behind', key: { due: 1 }, sparse: true },
   { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 },
 ];
+
+/** Counting must not become a burden itself, after an outage. */
+const backlogMax = 10_000;
 
 const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
@@ -252,6 +262,19 @@ export function openJournal(store: Store, collection: string): Journal {
     },
     unsettledAmong: (syncIds) => among(syncIds, unsettled),
     pendingAmong: (syncIds) => among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
+    async backlog() {
+      const [found] = await entries
+        .aggregate<Omit<Backlog, 'oldestAt'> & { oldestAt: Date }>(
+          [
+            { $match: { due: { $gt: new Date(0) }, watched: { $exists: false } } },
+            { $limit: backlogMax },
+            { $group: { _id: null, count: { $sum: 1 }, oldestAt: { $min: '$startedAt' } } },
+          ],
+          { hint: 'left-behind' },
+        )
+        .toArray();
+      return found ?? { count: 0, oldestAt: undefined };
+    },
     async keepEvidence(syncId, changedById) {
       const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);
       await entries.updateOne({ _id: syncId, ...unsettled }, { $set: Object.fromEntries(evidence) });

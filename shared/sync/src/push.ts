@@ -34,6 +34,7 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
   engine.announcer.announce(announcement);
 
   const { counts } = announcement;
+  engine.numbers.pushed(kind.plural, counts);
   const { success, errors, records: results } = answerItems(written.settled, rejected);
   const { created, updated } = counts;
   const drafts = kind.drafting === undefined ? {} : { ddsCreated: written.drafts.map(({ entry }) => entry) };

@@ -67,6 +67,7 @@ async function settle(
     const of = kinds.get(entry.entityType);
     if (of === undefined) throw new Error(`nothing is known of ${entry.entityType} here`);
     await settleEntry(engine, of, entry);
+    if (entry.watched !== true) engine.numbers.recovered();
     engine.log.info({ syncId, found }, 'settled a push that was left behind');
     return true;
   } catch (error) {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { eventsStreamSpec, Failure, type ListingEntity } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import type { Metrics } from '@integration-sync/runtime/metrics';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
 import { openAnnouncer } from './announcer.ts';
 import { steadyClock } from './clock.ts';
@@ -18,6 +19,7 @@ import { sharedKey } from './keys.ts';
 import type { Kind } from './kind.ts';
 import { listingIndexes, openListing, type ListingRule } from './listing.ts';
 import { push } from './push.ts';
+import { openNumbers } from './numbers.ts';
 import { openRecords, type RecordDocument } from './records.ts';
 import { rememberIds } from './remembered.ts';
 import { startSweeper } from './sweeper.ts';
@@ -29,6 +31,7 @@ export interface SyncOptions {
   store: Store;
   bus: Bus;
   log: Log;
+  metrics: Pick<Metrics, 'registry'>;
   kinds: readonly Kind[];
   /** How many servers keep a copy of the event stream. */
   streamReplicas: number;
@@ -94,9 +97,16 @@ async function openEngine(
   names: { journal: string; heads: string },
   opening: AsyncDisposableStack,
 ): Promise<Engine> {
-  const { store, bus, log, kinds, onStage } = options;
+  const { store, bus, log, metrics, kinds, onStage } = options;
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
+  const gate = openGate(options.pushesAtOnceMax);
+  const numbers = openNumbers(metrics.registry, {
+    inside: () => gate.inside,
+    waiting: () => gate.waiting,
+    backlog: () => journal.backlog(),
+    now,
+  });
   const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
   const ensureEvents = (): Promise<void> => bus.ensureStream(eventsStreamSpec(options.streamReplicas));
   await Promise.all([
@@ -112,7 +122,8 @@ async function openEngine(
     journal,
     heads: openHeads(store, names.heads, now),
     announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach })),
-    gate: openGate(options.pushesAtOnceMax),
+    gate,
+    numbers,
     settledPushes: rememberIds(rememberedMax),
     pushedAgain: rememberIds(rememberedMax),
     ensureEvents,

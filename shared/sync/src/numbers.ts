@@ -1,0 +1,61 @@
+// What Prometheus is told of pushes. Labels never name an integration: there are too many.
+import { openGauge } from '@integration-sync/runtime/metrics';
+import { Counter, type Registry } from 'prom-client';
+import type { Counts } from './answer.ts';
+import type { Backlog } from './journal.ts';
+
+export interface Gauges {
+  inside: () => number;
+  waiting: () => number;
+  backlog: () => Promise<Backlog>;
+  now: () => number;
+}
+
+export interface Numbers {
+  pushed(kind: string, counts: Counts): void;
+  /** A push that another process left behind was settled here. */
+  recovered(): void;
+}
+
+export function openNumbers(registry: Registry, { inside, waiting, backlog, now }: Gauges): Numbers {
+  const registers = [registry];
+  const items = new Counter({
+    name: 'sync_items_total',
+    help: 'Pushed items, by what became of them.',
+    labelNames: ['kind', 'outcome'],
+    registers,
+  });
+  const recovered = new Counter({
+    name: 'sync_pushes_recovered_total',
+    help: 'Pushes that were left behind by whoever carried them out, and settled here.',
+    registers,
+  });
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
+    openGauge(registry, { name, help }, read);
+  gauge('sync_pushes_inside', 'Pushes that are being carried out.', inside);
+  gauge('sync_pushes_waiting', 'Pushes that wait for their turn.', waiting);
+  gauge(
+    'sync_pushes_unannounced',
+    'Pushes whose events are not on the stream yet, over all replicas; 10,000 at most.',
+    async () => (await backlog()).count,
+  );
+  gauge(
+    'sync_unannounced_seconds',
+    'How long the oldest of them has been so; 0 if there is none.',
+    async () => {
+      const { oldestAt } = await backlog();
+      return oldestAt === undefined ? 0 : Math.max(0, now() - oldestAt.getTime()) / 1_000;
+    },
+  );
+
+  return {
+    pushed(kind, { created, updated, unchanged, failed }) {
+      const count = (outcome: string, value: number): void => items.inc({ kind, outcome }, value);
+      count('created', created);
+      count('updated', updated - unchanged);
+      count('unchanged', unchanged);
+      count('failed', failed);
+    },
+    recovered: () => recovered.inc(),
+  };
+}

@@ -1,0 +1,110 @@
+// What an operator can see of pushes from outside.
+import type { Engine } from '@integration-sync/dev/engines';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { startMongodb } from '../../support/mongodb.ts';
+import { openWorld, type World } from '../../support/sync.ts';
+
+let mongodb: Engine;
+let world: World;
+
+beforeAll(async () => {
+  mongodb = await startMongodb();
+  world = await openWorld(mongodb.url);
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await mongodb[Symbol.asyncDispose]();
+});
+
+/** The values of a metric by its labels, without the one that names the service. */
+async function read(url: string, name: string): Promise<Record<string, number>> {
+  const text = await (await fetch(url)).text();
+  const values = text.matchAll(new RegExp(`^${name}\\{(.*?),?service="catalog"\\} (\\S+)$`, 'gm'));
+  return Object.fromEntries([...values].map(([, labels, value]) => [labels, Number(value)]));
+}
+
+const one = async (url: string, name: string): Promise<number | undefined> => (await read(url, name))[''];
+
+const item = (externalId: string, name = 'N') => ({ externalId, name });
+
+it('says what became of items, by kind', async () => {
+  await using catalog = await world.startCatalog();
+  const caller = world.caller();
+  await caller.push('suppliers', [item('a'), item('b'), item('c')]);
+  await caller.push('suppliers', [item('a'), item('b', 'M'), { externalId: 'd' }]);
+  await caller.push('products', [item('p')]);
+  expect(await read(catalog.metricsUrl, 'sync_items_total')).toEqual({
+    'kind="suppliers",outcome="created"': 3,
+    'kind="suppliers",outcome="updated"': 1,
+    'kind="suppliers",outcome="unchanged"': 1,
+    'kind="suppliers",outcome="failed"': 1,
+    'kind="products",outcome="created"': 1,
+    'kind="products",outcome="updated"': 0,
+    'kind="products",outcome="unchanged"': 0,
+    'kind="products",outcome="failed"': 0,
+  });
+});
+
+it('says how many pushes are carried out, and how many wait for that', async () => {
+  const released = Promise.withResolvers<void>();
+  await using catalog = await world.startCatalog({
+    onStage: async (stage) => (stage === 'after-entry' ? released.promise : undefined),
+  });
+  const caller = world.caller();
+  const pushes = Array.from({ length: 6 }, (_, n) =>
+    caller.push('suppliers', [{ externalId: `${n}`, name: 'N' }]),
+  );
+  try {
+    await eventually(
+      () => one(catalog.metricsUrl, 'sync_pushes_waiting'),
+      (waiting) => waiting === 2,
+    );
+    expect(await one(catalog.metricsUrl, 'sync_pushes_inside')).toBe(4);
+  } finally {
+    released.resolve();
+  }
+  await Promise.all(pushes);
+  expect(await one(catalog.metricsUrl, 'sync_pushes_inside')).toBe(0);
+});
+
+it('says what is not announced yet, since when, and what was taken over', { timeout: 60_000 }, async () => {
+  const died = Promise.withResolvers<void>();
+  const caller = world.caller();
+  await using catalog = await world.startCatalog();
+  const backlog = async () => ({
+    count: await one(catalog.metricsUrl, 'sync_pushes_unannounced'),
+    seconds: await one(catalog.metricsUrl, 'sync_unannounced_seconds'),
+  });
+  await eventually(backlog, ({ count }) => count === 0);
+  await catalog[Symbol.asyncDispose]();
+
+  await using stuck = await world.startCatalog({
+    async onStage(stage) {
+      if (stage === 'after-writes') await died.promise;
+    },
+  });
+  const lost = caller.push('suppliers', [{ externalId: 'a', name: 'N' }]).catch(() => undefined);
+  await eventually(
+    () => one(stuck.metricsUrl, 'sync_pushes_unannounced'),
+    (count) => count === 1,
+  );
+  await using survivor = await world.startCatalog();
+  const waited = await eventually(
+    () => one(survivor.metricsUrl, 'sync_unannounced_seconds'),
+    (seconds) => (seconds ?? 0) >= 1,
+  );
+  expect(waited).toBeLessThan(20);
+  // Whichever comes first.
+  const recovered = async () => {
+    const each = await Promise.all(
+      [stuck, survivor].map(({ metricsUrl }) => one(metricsUrl, 'sync_pushes_recovered_total')),
+    );
+    return each.reduce<number>((sum, count = 0) => sum + count, 0);
+  };
+  await eventually(recovered, (count) => count === 1, 40_000);
+  expect(await one(survivor.metricsUrl, 'sync_pushes_unannounced')).toBe(0);
+  expect(await one(survivor.metricsUrl, 'sync_unannounced_seconds')).toBe(0);
+  died.resolve();
+  await lost;
+});
