@@ -1,7 +1,7 @@
-// Publishing facts: one at a time, or all those of one push as an atomic batch. Every message carries an id, so
+// Publishing facts: one at a time, a few side by side, or many as an atomic batch. Every message carries an id, so
 // that publishing again after a doubt is harmless.
 import { Failure } from '@integration-sync/contracts';
-import { nuid, type Msg } from '@nats-io/nats-core';
+import { nuid } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import type { Connection } from './connection.ts';
 import { disconnected } from './connection.ts';
@@ -19,20 +19,16 @@ export interface Published {
 }
 
 const ackTimeoutMs = 5_000;
+/** The server opens a file store of its own for each atomic batch: that takes it as long as some 15 messages do. */
+const atomicMin = 16;
 /** The server's own bound on one atomic batch. */
 const batchMessagesMax = 1_000;
 /** The server takes 50 open batches a stream; several processes share them. */
 const openBatchesMax = 8;
 const windowMessages = 256;
 
-export async function publish(connection: Connection, message: OutgoingMessage): Promise<Published> {
-  const ack = await acknowledged(connection, () =>
-    connection.stream.publish(message.subject, message.body, {
-      msgID: message.id,
-      timeout: ackTimeoutMs,
-    }),
-  );
-  return { sequence: ack.seq, duplicate: ack.duplicate };
+export function publish(connection: Connection, message: OutgoingMessage): Promise<Published> {
+  return acknowledged(connection, () => ask(connection, message, new RawHeaders(`${idLine(message)}\r\n`)));
 }
 
 export interface BatchPublisher {
@@ -44,7 +40,7 @@ export function openBatchPublisher(connection: Connection): BatchPublisher {
   let open = 0;
 
   const publishChunk = async (messages: readonly OutgoingMessage[]): Promise<number[]> => {
-    if (messages.length > 1 && open < openBatchesMax) {
+    if (messages.length >= atomicMin && open < openBatchesMax) {
       open += 1;
       try {
         return await publishAtomically(connection, messages);
@@ -78,43 +74,38 @@ async function publishAtomically(
   connection: Connection,
   messages: readonly OutgoingMessage[],
 ): Promise<number[]> {
-  const headers = new BatchHeaders(nuid.next(), messages.length);
-  const { nats, inbox } = connection;
+  const batchId = nuid.next();
+  const headersOf = (message: OutgoingMessage, sequence: number, rest = ''): RawHeaders =>
+    new RawHeaders(
+      `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${idLine(message)}\r\n`,
+    );
   return acknowledged(connection, async () => {
     for (const [index, message] of messages.slice(0, -1).entries()) {
-      headers.describe(message, index + 1);
-      nats.publish(message.subject, bytesOf(message), { headers });
+      const headers = headersOf(message, index + 1);
+      connection.nats.publish(message.subject, bytesOf(message), { headers });
     }
     // The server answers the message that closes the batch: all are stored, or why none is.
     const [closing] = messages.slice(-1);
     if (closing === undefined) return [];
-    headers.describe(closing, messages.length);
-    const asked = { headers, body: bytesOf(closing), timeoutMs: ackTimeoutMs };
-    const last = readAck(await inbox.ask(closing.subject, asked));
+    const headers = headersOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n');
+    const { sequence } = await ask(connection, closing, headers);
     // They stand in the stream one after another, with nobody else's between them.
-    return messages.map((_, index) => last - messages.length + 1 + index);
+    return messages.map((_, index) => sequence - messages.length + 1 + index);
   });
 }
 
+const idLine = ({ id }: OutgoingMessage): string => `Nats-Msg-Id: ${id}\r\n`;
+
 /**
- * The headers of one message after another of a batch, written straight to bytes: the client's own headers are
- * checked and encoded one by one, which for 500 messages is most of what publishing them costs.
+ * Headers that are written straight to bytes: the client's own are checked and encoded one by one, which for 500
+ * messages is most of what publishing them costs.
  */
-class BatchHeaders extends MsgHdrsImpl {
-  readonly #batchId: string;
-  readonly #count: number;
-  #bytes = new Uint8Array();
+class RawHeaders extends MsgHdrsImpl {
+  readonly #bytes: Uint8Array;
 
-  constructor(batchId: string, count: number) {
+  constructor(lines: string) {
     super();
-    this.#batchId = batchId;
-    this.#count = count;
-  }
-
-  describe(message: OutgoingMessage, sequence: number): void {
-    let text = `NATS/1.0\r\nNats-Batch-Id: ${this.#batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n`;
-    if (sequence === this.#count) text += 'Nats-Batch-Commit: 1\r\n';
-    this.#bytes = Buffer.from(`${text}Nats-Msg-Id: ${message.id}\r\n\r\n`);
+    this.#bytes = Buffer.from(`NATS/1.0\r\n${lines}`);
   }
 
   override encode(): Uint8Array {
@@ -125,11 +116,19 @@ class BatchHeaders extends MsgHdrsImpl {
 const bytesOf = ({ body }: OutgoingMessage): Uint8Array =>
   typeof body === 'string' ? Buffer.from(body) : body;
 
-/** Where the message stands that closed the batch. */
-function readAck(answer: Msg): number {
-  const { error, seq = 0 }: { error?: { description: string }; seq?: number } = answer.json();
-  if (error !== undefined) throw new Error(`batch refused: ${error.description}`);
-  return seq;
+/** Resolves when it is stored, with where it stands. */
+async function ask({ inbox }: Connection, message: OutgoingMessage, headers: RawHeaders): Promise<Published> {
+  const body = bytesOf(message);
+  const answer = await inbox.ask(message.subject, { headers, body, timeoutMs: ackTimeoutMs });
+  const { error, seq = 0, duplicate = false }: Answer = answer.json();
+  if (error !== undefined) throw new Error(`the stream refused: ${error.description}`);
+  return { sequence: seq, duplicate };
+}
+
+interface Answer {
+  error?: { description: string };
+  seq?: number;
+  duplicate?: boolean;
 }
 
 /** In order, with a window of unacknowledged messages. */
