@@ -26,6 +26,8 @@ export interface Exchange {
   code: ErrorCode | undefined;
   /** Which check a token failed: for us, not for the caller. */
   refusal: string | undefined;
+  /** What a caller was told of a fault that is not theirs. */
+  detail: string | undefined;
   /** How it was broken off on its connection, before it could be answered. */
   brokenOff: { status: number; reason: string } | undefined;
   /** The subject that was asked. */
@@ -44,6 +46,7 @@ export const openExchange = (requestId: string): Exchange => ({
   caller: undefined,
   code: undefined,
   refusal: undefined,
+  detail: undefined,
   brokenOff: undefined,
   upstream: undefined,
   bytesIn: 0,
@@ -91,6 +94,7 @@ export function closeExchange(
       status,
       code: exchange.code,
       refusal: exchange.refusal,
+      detail: exchange.detail,
       reason: exchange.brokenOff?.reason,
       aborted: aborted || undefined,
       bytesIn: exchange.bytesIn,

@@ -14,6 +14,7 @@ const retryAfterSeconds = 1;
 export function writeFailure(request: FastifyRequest, reply: FastifyReply, failure: Failure): Buffer {
   const { status } = codes[failure.code];
   request.exchange.code = failure.code;
+  if (status >= 500) request.exchange.detail = failure.detail;
   if (failure.code === 'unavailable' || failure.code === 'rate_limited') {
     reply.header('retry-after', failure.retryAfterSeconds ?? retryAfterSeconds);
   }

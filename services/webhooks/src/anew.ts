@@ -1,8 +1,10 @@
-// Whether the event stream is still the one in which endpoints remember places. After a loss of all that NATS had it
-// is made anew and counts from one, and an endpoint that waits for what comes after the place where it was registered
-// would wait for long.
+// Whether the streams are still those in which endpoints remember places. After a loss of all that NATS had they are
+// made anew and count from one; put back to an older copy they have still to come to some of the places. An endpoint
+// that waits for what comes after the place where it was registered would wait for long, without a word.
+import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Endpoints } from './endpoints.ts';
+import { eventsStream, heldStream } from './streams.ts';
 import type { Subscribers } from './subscribers.ts';
 
 interface KnownStream {
@@ -11,22 +13,30 @@ interface KnownStream {
 }
 
 export interface AnewOptions {
+  bus: Pick<Bus, 'streamFacts'>;
   store: Store;
-  endpoints: Pick<Endpoints, 'forgetPlaces'>;
+  endpoints: Pick<Endpoints, 'forgetPlaces' | 'furthestPlaces' | 'bringBack'>;
   subscribers: Pick<Subscribers, 'changed'>;
 }
 
 /** Before anything is read from the stream. May be done twice, or be cut off, without harm. */
-export async function forgetOtherStream(
-  { store, endpoints, subscribers }: AnewOptions,
-  name: string,
-  madeAt: Date,
-): Promise<void> {
+export async function forgetOtherStream({ bus, store, endpoints, subscribers }: AnewOptions): Promise<void> {
+  const { madeAt } = await bus.streamFacts(eventsStream);
   const streams = store.collection<KnownStream>('webhook_streams');
-  const known = await streams.findOne({ _id: name });
+  const known = await streams.findOne({ _id: eventsStream });
   if (known?.madeAt.getTime() === madeAt.getTime()) return;
   if (known !== null) {
     for (const integration of await endpoints.forgetPlaces(madeAt)) await subscribers.changed(integration);
   }
-  await streams.updateOne({ _id: name }, { $set: { madeAt } }, { upsert: true });
+  await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
+}
+
+/** The same of streams that are older than the places. While a process runs they do not become so. */
+export async function bringBackPlaces({ bus, endpoints, subscribers }: AnewOptions): Promise<void> {
+  // Before the streams are asked: they only grow, so what is beyond their ends then was never in them.
+  const furthest = await endpoints.furthestPlaces();
+  const [events, held] = await Promise.all([bus.streamFacts(eventsStream), bus.streamFacts(heldStream)]);
+  const ends = { events: events.lastSequence, held: held.lastSequence };
+  if (furthest.events <= ends.events && furthest.held <= ends.held) return;
+  for (const integration of await endpoints.bringBack(ends)) await subscribers.changed(integration);
 }

@@ -25,6 +25,7 @@ const entriesPerMessage = 16;
 const messagesPerBatch = 500;
 /** Beyond this the bus has been away for long; the log gives way before memory does. */
 const waitingMax = 20_000;
+const linesEveryFailures = 50;
 
 type LogBus = Pick<Bus, 'publishBatch' | 'readStream' | 'purge'>;
 
@@ -40,6 +41,7 @@ export function openAttemptLog(bus: LogBus, log: Log, replica: string): AttemptL
   let messages: Message[] = [];
   let count = 0;
   let dropped = 0;
+  let failures = 0;
   let writing: Promise<void> | undefined;
 
   const gather = (): void => {
@@ -62,11 +64,14 @@ export function openAttemptLog(bus: LogBus, log: Log, replica: string): AttemptL
         messages = messages.slice(batch.length);
       }
     } catch (error) {
-      log.debug({ err: error }, 'the attempt log is not written, trying again');
+      if (failures % linesEveryFailures === 0)
+        log.warn({ err: error, waiting: messages.length }, 'the attempt log is not written, trying again');
+      failures += 1;
       return;
     }
     if (dropped > 0) log.warn({ dropped }, 'entries of the attempt log were dropped');
     dropped = 0;
+    failures = 0;
   };
   const flush = async (): Promise<void> => {
     writing ??= write().finally(() => (writing = undefined));

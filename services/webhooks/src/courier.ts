@@ -81,11 +81,11 @@ export function openCourier({ send, directory, ledger, held, report, persist }: 
     const attempted = await send(known, { eventId, event, timestamp, body });
     if (attempted.verdict === 'succeeded') {
       await succeed(known);
-      report(known, delivery, { event, attempted, next: delivered, nextAttemptAt: null });
+      report(known, delivery, { head, attempted, next: delivered, nextAttemptAt: null });
       return 'settled';
     }
     const { next, nextAttemptAt, result } = await fail(known, delivery, place, attempted);
-    report(known, delivery, { event, attempted, next, nextAttemptAt });
+    report(known, delivery, { head, attempted, next, nextAttemptAt });
     return result;
   };
 }

@@ -29,7 +29,7 @@ import { openRoll } from './roll.ts';
 import type { Send } from './sender.ts';
 import { openShelf } from './shelf.ts';
 import type { Subscribers } from './subscribers.ts';
-import { deliverConsumer, deliveriesStream, fanoutConsumer } from './streams.ts';
+import { deliverConsumer, deliveriesStream, fanoutConsumer, heldStream } from './streams.ts';
 import { openTurns } from './turns.ts';
 import type { Vault } from './vault.ts';
 
@@ -87,6 +87,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     lanes: () => lanes.open,
     keepers: () => keepers.count,
     disabled: () => endpoints.countDisabled(),
+    held: async () => (await bus.streamFacts(heldStream)).messages,
   });
   const announcer = openAnnouncer(endpoints, bus, log);
   const tellChanged = (endpointId: string): void => {

@@ -24,6 +24,10 @@ export interface Endpoints {
    * with the integrations that these are of.
    */
   forgetPlaces(madeAt: Date): Promise<string[]>;
+  /** The last places in the streams that any of them remembers. */
+  furthestPlaces(): Promise<Places>;
+  /** The streams end before some of the places that are remembered. Resolves with the integrations that these are of. */
+  bringBack(ends: Places): Promise<string[]>;
   /** Applies the change if the endpoint is still as it was read; null if it is not. */
   change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
   remove(integration: string, id: string): Promise<boolean>;
@@ -43,6 +47,12 @@ export interface Endpoints {
   /** Kept by none of these replicas, which are all that live. */
   orphans(alive: readonly string[]): Promise<{ _id: string; keeper: string }[]>;
   countDisabled(): Promise<number>;
+}
+
+/** In EVENTS and in HELD. */
+export interface Places {
+  events: number;
+  held: number;
 }
 
 export async function openEndpoints(store: Store): Promise<Endpoints> {
@@ -114,6 +124,28 @@ const managing = (collection: Collection<Endpoint>) => ({
         $set: { eventsAfter: 0, earlierEvents: [], trials: [] },
         $inc: { version: 1 },
       });
+    return integrations;
+  },
+  async furthestPlaces() {
+    const [found] = await collection
+      .aggregate<Places>([
+        { $project: { eventsAfter: 1, held: { $max: '$trials.sequence' } } },
+        { $group: { _id: null, events: { $max: '$eventsAfter' }, held: { $max: '$held' } } },
+      ])
+      .toArray();
+    return { events: found?.events ?? 0, held: found?.held ?? 0 };
+  },
+  async bringBack({ events, held }: Places) {
+    const ahead: Filter<Endpoint> = { eventsAfter: { $gt: events } };
+    const tried: Filter<Endpoint> = { 'trials.sequence': { $gt: held } };
+    const integrations = await collection.distinct('integration', { $or: [ahead, tried] });
+    const version = { $inc: { version: 1 } } as const;
+    await collection.updateMany(tried, { $set: { trials: [] }, ...version });
+    await collection.updateMany(ahead, {
+      $set: { eventsAfter: events },
+      $pull: { earlierEvents: { through: { $gt: events } } },
+      ...version,
+    });
     return integrations;
   },
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>

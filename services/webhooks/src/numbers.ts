@@ -9,10 +9,13 @@ export interface Gauges {
   lanes: () => number;
   keepers: () => number;
   disabled: () => Promise<number>;
+  held: () => Promise<number>;
 }
 
 export interface Numbers {
   attempt(verdict: Verdict, durationMs: number): void;
+  /** From the event to its being delivered, whatever came in between. */
+  delivered(seconds: number): void;
   /** From a parcel's being stored to its being taken. */
   deliveryLag(seconds: number): void;
   /** From the event's being stored to its deliveries' being stored. */
@@ -36,6 +39,12 @@ export function openNumbers(registry: Registry, gauges: Gauges): Numbers {
     name: 'webhook_attempt_seconds',
     help: 'How long delivery attempts took.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const delivered = new Histogram({
+    name: 'webhook_delivered_seconds',
+    help: 'Time from an event to its being delivered, attempts that failed and waits included.',
+    buckets: [...lagBuckets, 3_600, 86_400],
     registers,
   });
   const deliveryLag = new Histogram({
@@ -66,6 +75,7 @@ export function openNumbers(registry: Registry, gauges: Gauges): Numbers {
   gauge('webhook_waiting', 'Deliveries waiting in memory for their turn.', gauges.waiting);
   gauge('webhook_lanes', 'Endpoints with something in flight or waiting.', gauges.lanes);
   gauge('webhook_kept', 'Endpoints whose held deliveries this replica looks after.', gauges.keepers);
+  gauge('webhook_held', 'Deliveries that are set aside, over all replicas.', gauges.held);
   gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
 
   return {
@@ -73,6 +83,7 @@ export function openNumbers(registry: Registry, gauges: Gauges): Numbers {
       attempts.inc({ outcome: verdict });
       seconds.observe(durationMs / 1000);
     },
+    delivered: (age) => delivered.observe(age),
     deliveryLag: (lag) => deliveryLag.observe(lag),
     fanoutLag: (lag) => fanoutLag.observe(lag),
     fannedOut(eventCount, deliveryCount) {

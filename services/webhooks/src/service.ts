@@ -8,7 +8,7 @@ import { openLog, type Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
 import { parseAllowList } from './address.ts';
-import { forgetOtherStream } from './anew.ts';
+import { bringBackPlaces, forgetOtherStream } from './anew.ts';
 import { answering } from './answering.ts';
 import type { WebhooksConfig } from './config.ts';
 import { openConnections } from './connections.ts';
@@ -24,6 +24,7 @@ import { openPoster } from './post.ts';
 import { openSender, type Send } from './sender.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams.ts';
 import { openSubscribers, type Subscribers } from './subscribers.ts';
+import { keepUp } from './upkeep.ts';
 import { openVault, type Vault } from './vault.ts';
 
 export interface Webhooks extends AsyncDisposable {
@@ -58,11 +59,12 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const subscribers = openSubscribers(store, endpoints);
   const ensure = async (): Promise<void> => {
     await ensureStreams(bus, config.STREAM_REPLICAS);
-    const { madeAt } = await bus.streamFacts(eventsStream);
-    await forgetOtherStream({ store, endpoints, subscribers }, eventsStream, madeAt);
+    await forgetOtherStream({ bus, store, endpoints, subscribers });
     await ensureConsumers(bus);
   };
   await ensure();
+  await bringBackPlaces({ bus, store, endpoints, subscribers });
+  starting.use(keepUp(ensure, log));
 
   const { connector, ca } = deps;
   const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));

@@ -47,17 +47,22 @@ async function within(work: Promise<void>, detail: string): Promise<void> {
  * and then a power cut loses acknowledged pushes' events. A service behind such a server is not ready.
  */
 function openDurability(monitorUrl: string | undefined): () => Promise<void> {
-  let checkedAt = -Infinity;
+  let checkedAt: number | undefined;
   return async () => {
-    if (monitorUrl === undefined || performance.now() - checkedAt < durabilityKeptMs) return;
+    if (monitorUrl === undefined) return;
+    if (checkedAt !== undefined && performance.now() - checkedAt < durabilityKeptMs) return;
     const answer = await fetch(new URL('/jsz?config=1', monitorUrl), {
       signal: AbortSignal.timeout(patienceMs),
     }).catch((error: unknown) => {
+      // It kept everything when it was last asked. One server of several that is down, or nothing but its
+      // monitoring, is no reason to take everything out of service.
+      if (checkedAt !== undefined) return undefined;
       // The detail is shown to everybody, and where NATS is, is not for everybody.
       throw new Failure('unavailable', 'The monitoring of NATS does not answer.', {
         cause: new Error(`no answer at ${monitorUrl}`, { cause: error }),
       });
     });
+    if (answer === undefined) return;
     const facts: { config?: { sync_always?: boolean } } = JSON.parse(await answer.text());
     if (facts.config?.sync_always !== true) {
       throw new Failure(

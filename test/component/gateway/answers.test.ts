@@ -223,6 +223,11 @@ describe('what becomes of its failures', () => {
     const startedAt = Date.now();
     await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
     expect(Date.now() - startedAt).toBeLessThan(1_000);
+    expect(gateway.lines.at(-1)).toMatchObject({
+      level: 'warn',
+      status: 503,
+      detail: expect.stringMatching(/^The catalog service is away/),
+    });
   });
 
   it('no answer in time is 504, when the time is over', { timeout: 20_000 }, async () => {

@@ -5,7 +5,7 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { startNats } from '../../support/nats.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
@@ -26,21 +26,27 @@ const request: BusRequest = {
   log,
 };
 
-async function check(natsMonitorUrl: string | undefined, of = store): Promise<string> {
+/** Asks one process, as often as it is called. */
+function checking(natsMonitorUrl: string | undefined, of = store): () => Promise<string> {
   const handler = healthHandlers({ service: 'catalog', store: of, natsMonitorUrl })[request.subject];
   if (handler === undefined) throw new Error('no handler');
-  return handler(request).then(
-    ({ body }) => String(body),
-    (error: unknown) => (error instanceof Failure ? `${error.code}: ${error.detail}` : String(error)),
-  );
+  return () =>
+    handler(request).then(
+      ({ body }) => String(body),
+      (error: unknown) => (error instanceof Failure ? `${error.code}: ${error.detail}` : String(error)),
+    );
 }
 
+const check = (natsMonitorUrl: string | undefined, of = store): Promise<string> =>
+  checking(natsMonitorUrl, of)();
+
 /** A monitoring that says what a nats-server says which runs with other settings. */
-async function withMonitor(config: object, use: (url: string) => Promise<void>): Promise<void> {
+async function withMonitor<T>(config: object, use: (url: string) => Promise<T>): Promise<T> {
   const server = createServer((_, response) => response.end(JSON.stringify({ config })));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const used = await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   await new Promise((resolve) => server.close(resolve));
+  return used;
 }
 
 it('is well behind a NATS that writes before it acknowledges', async () => {
@@ -58,6 +64,25 @@ it('is not ready behind one that does not, and says what to set', async () => {
 it('is not ready while the monitoring that it was told of does not answer', async () => {
   // Where it is stands in the log alone: anybody may ask for readiness.
   expect(await check('http://127.0.0.1:1')).toBe('unavailable: The monitoring of NATS does not answer.');
+});
+
+it('stays ready when a monitoring that was content goes away, and is not when it comes back with bad news', async () => {
+  const now = vi.spyOn(performance, 'now');
+  onTestFinished(() => now.mockRestore());
+  const later = (): void => void now.mockReturnValue(performance.now() + 31_000);
+  const config = { sync_always: true };
+  const ask = await withMonitor(config, async (url) => {
+    const asking = checking(url);
+    expect(await asking()).toBe('{"status":"ok"}');
+    config.sync_always = false;
+    later();
+    expect(await asking()).toMatch(/^unavailable: NATS runs without/);
+    config.sync_always = true;
+    expect(await asking()).toBe('{"status":"ok"}');
+    return asking;
+  });
+  later();
+  expect(await ask()).toBe('{"status":"ok"}');
 });
 
 it('takes the settings of NATS on trust where nobody told it of a monitoring', async () => {

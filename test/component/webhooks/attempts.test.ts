@@ -177,9 +177,23 @@ it('metrics count attempts, lags, lanes and disabled endpoints', async () => {
     'webhook_attempt_seconds',
     'webhook_delivery_lag_seconds',
     'webhook_fanout_lag_seconds',
+    'webhook_delivered_seconds_count',
   ]) {
     expect(text).toContain(name);
   }
+  expect(text).toMatch(/webhook_held\{[^}]*\} \d+\n/);
   expect(text).toMatch(/webhook_lanes\{[^}]*\} \d+/);
   expect(text).toMatch(/webhook_endpoints_disabled\{[^}]*\} 1\n/);
+});
+
+it('the line of an attempt that disabled the endpoint is a warning', async () => {
+  await using receiver = await openReceiver(answer(410));
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url);
+  await client.announce();
+  const line = await eventually(
+    async () => house.lines.find((one) => one.includes(id)),
+    (found) => found !== undefined,
+  );
+  expect(JSON.parse(line ?? '')).toMatchObject({ level: 'warn', outcome: 'failed', disabled: 'gone' });
 });

@@ -103,6 +103,34 @@ it('goes on with the endpoints that there are when the event stream had to be ma
   expect(await receiver.received(151, { withinMs: 20_000 })).toHaveLength(151);
 });
 
+it('goes on with endpoints that are ahead of a stream that was put back to an older copy', async () => {
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  const first = await house.start();
+  const { id } = await client.register(receiver.url);
+  await first[Symbol.asyncDispose]();
+  const { lastSequence } = await house.bus.streamFacts('EVENTS');
+  const endpoints = house.store.collection<{ _id: string; eventsAfter: number }>('webhook_endpoints');
+  await endpoints.updateOne({ _id: id }, { $set: { eventsAfter: lastSequence + 1_000 } });
+  await using _ = await house.start();
+  await client.announce(3);
+  expect(await receiver.received(3)).toHaveLength(3);
+});
+
+it.each(['HELD', 'ATTEMPTS', 'DELIVERIES'])('makes %s again when somebody has deleted it', async (name) => {
+  await using _ = await house.start();
+  const nats = await connect({ servers: house.nats.url });
+  const { streams } = await jetstreamManager(nats);
+  await streams.delete(name);
+  const isThere = () =>
+    streams.info(name).then(
+      () => true,
+      () => false,
+    );
+  expect(await eventually(isThere, Boolean, 20_000)).toBe(true);
+  await nats.close();
+});
+
 // Setup: two replicas as processes, NATS and MongoDB of this file's own, three healthy receivers, and 500
 // deliveries a second.
 // Timeline: events are announced all the time; a replica, NATS and MongoDB are killed with SIGKILL in turn, and come

@@ -146,6 +146,7 @@ async function patiently(connection: Connection, what: string, work: () => Promi
       await work();
       return;
     } catch (error) {
+      if (connection.nats.isClosed()) throw error;
       // 503 passes; what is refused with anything else is refused for good.
       if (error instanceof JetStreamApiError && error.status !== 503) throw refused(what, error);
       if (tries % linesEveryTries === 0) connection.log.warn({ err: error, what }, 'waiting for jetstream');
