@@ -45,6 +45,10 @@ export async function openMetrics({ service, port, host = '127.0.0.1' }: Metrics
   };
 }
 
+const faults: ReadonlySet<string> = new Set(
+  Object.entries(codes).flatMap(([code, { status }]) => (status >= 500 ? [code] : [])),
+);
+
 function requestObserver(registry: Registry): (seen: RequestSeen) => void {
   const labelNames = ['subject', 'outcome'] as const;
   const registers = [registry];
@@ -67,9 +71,19 @@ function requestObserver(registry: Registry): (seen: RequestSeen) => void {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
+  const known = new Set<string>();
+  /** A series that began with its first fault would hide it: Prometheus sees a rise only from what it knew before. */
+  const begin = (subject: string): void => {
+    known.add(subject);
+    for (const outcome of faults) {
+      requests.inc({ subject, outcome }, 0);
+      errors.inc({ subject, outcome }, 0);
+    }
+  };
   return ({ subject, outcome, seconds: taken }) => {
+    if (!known.has(subject)) begin(subject);
     requests.inc({ subject, outcome });
-    if (outcome !== 'ok' && codes[outcome].status >= 500) errors.inc({ subject, outcome });
+    if (faults.has(outcome)) errors.inc({ subject, outcome });
     seconds.observe({ subject }, taken);
   };
 }

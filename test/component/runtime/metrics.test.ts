@@ -57,6 +57,10 @@ describe('the metrics of a process', () => {
       await read(metrics, 'sync_request_errors_total', { subject, outcome: 'invalid_request' }),
     ).toBeUndefined();
     expect(await read(metrics, 'sync_request_errors_total', { subject, outcome: 'ok' })).toBeUndefined();
+    // Of what has not happened yet there is a series as well, so that its first time is seen to be one.
+    const other = { subject: 'svc.catalog.products.list', outcome: 'internal' };
+    expect(await read(metrics, 'sync_requests_total', other)).toBe(0);
+    expect(await read(metrics, 'sync_request_errors_total', other)).toBe(0);
     expect(await read(metrics, 'sync_request_seconds_count', { subject })).toBe(4);
     expect(await read(metrics, 'sync_request_seconds_sum', { subject })).toBeCloseTo(3.221);
     expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '0.025' })).toBe(2);
