@@ -239,6 +239,21 @@ it('answers even when the answer is larger than the server takes', async () => {
   expect(failure.code).toBe('internal');
 });
 
+it('tells a failure even when its words are more than the server takes, and serves on', async () => {
+  let words = asking.maxPayloadBytes;
+  await using _ = await serve(answering, {
+    'svc.catalog.wordy.ask': async () => {
+      const detail = 'w'.repeat(words);
+      throw new Failure('invalid_request', detail, { errors: [{ pointer: '/x', detail }] });
+    },
+  });
+  const failure = await failureOf(asking.request('svc.catalog.wordy.ask', { timeoutMs: 1_000 }));
+  expect(failure).toMatchObject({ code: 'invalid_request', detail: expect.stringMatching(/^w{1000}…$/) });
+  words = 3;
+  const short = await failureOf(asking.request('svc.catalog.wordy.ask', { timeoutMs: 1_000 }));
+  expect(short).toMatchObject({ detail: 'www', errors: [{ pointer: '/x', detail: 'www' }] });
+});
+
 it('is seen by the micro protocol, with what it serves and how that went', async () => {
   await using _ = await serve(answering, { 'svc.catalog.echo.ask': async () => ({ body: 'x' }) });
   await asking.request('svc.catalog.echo.ask', { timeoutMs: 1_000 });

@@ -49,6 +49,8 @@ export type ObserveRequest = (seen: { subject: string; outcome: 'ok' | ErrorCode
 /** Room for headers beside a reply's body, inside the server's `max_payload`. */
 const headerBytesMax = 64 * 1024;
 const defaultTimeoutMs = 30_000;
+/** In characters. */
+const firstWordsMax = 1_000;
 
 export async function serve(
   connection: Connection,
@@ -143,7 +145,7 @@ async function answer(
   } catch (error) {
     const failure = asFailure(error, request);
     code = failure.code;
-    respond(connection, message, writeFailure(failure));
+    respond(connection, message, failureParts(connection, failure));
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const level =
@@ -181,9 +183,9 @@ function replyParts(
 ): { headers: Record<string, string>; body: Uint8Array } {
   const body =
     typeof reply.body === 'string' ? new TextEncoder().encode(reply.body) : (reply.body ?? new Uint8Array());
-  const bodyBytesMax = (connection.nats.info?.max_payload ?? 1_048_576) - headerBytesMax;
+  const bytesMax = bodyBytesMax(connection);
   // NATS would throw here and the caller would wait for nothing.
-  if (body.length > bodyBytesMax) throw new Error(`reply of ${body.length} bytes is over ${bodyBytesMax}`);
+  if (body.length > bytesMax) throw new Error(`reply of ${body.length} bytes is over ${bytesMax}`);
   const headers: Record<string, string> = { [replyHeaders.status]: String(reply.status ?? 200) };
   for (const [name, value] of Object.entries(reply.headers ?? {}))
     headers[replyHeaders.httpPrefix + name] = value;
@@ -192,6 +194,15 @@ function replyParts(
   }
   return { headers, body };
 }
+
+/** With its first words alone where all of them do not fit into a message: a failure is told in any case. */
+function failureParts(connection: Connection, failure: Failure): ReturnType<typeof writeFailure> {
+  const parts = writeFailure(failure);
+  if (Buffer.byteLength(parts.body) <= bodyBytesMax(connection)) return parts;
+  return writeFailure(new Failure(failure.code, `${failure.detail.slice(0, firstWordsMax)}…`));
+}
+
+const bodyBytesMax = ({ nats }: Connection): number => (nats.info?.max_payload ?? 1_048_576) - headerBytesMax;
 
 function asFailure(error: unknown, request: BusRequest): Failure {
   if (error instanceof Failure) {
