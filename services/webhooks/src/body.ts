@@ -2,12 +2,12 @@
 import { eventKinds, Failure, quote, type FailureEntry } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
 import { Ajv, type ErrorObject } from 'ajv';
-import type { Static, TSchema } from 'typebox';
+import type { Static, TObject } from 'typebox';
 
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
 
 /** Throws the failure to answer with. With `optional`, no body at all is an empty object. */
-export function bodyReader<T extends TSchema>(
+export function bodyReader<T extends TObject>(
   schema: T,
   { optional = false } = {},
 ): (bytes: Uint8Array) => Static<T> {
@@ -17,10 +17,23 @@ export function bodyReader<T extends TSchema>(
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new Failure('invalid_request', 'The body must be a JSON object.');
     }
+    refuseIfTooLong(schema, body);
     if (isValid(body)) return body;
     const entries = (isValid.errors ?? []).map(entryOf);
     throw invalidRequest(entries);
   };
+}
+
+/** Before anything else: what is told of a million wrong entries would take more memory than there is. */
+function refuseIfTooLong({ properties }: TObject, body: object): void {
+  for (const [field, value] of Object.entries(body)) {
+    const max = Object.hasOwn(properties, field)
+      ? Reflect.get(properties[field] ?? {}, 'maxItems')
+      : undefined;
+    if (!Array.isArray(value) || typeof max !== 'number' || value.length <= max) continue;
+    const detail = `${field}: expected ${expectation('maxItems', max)}, got ${describe(value)}`;
+    throw invalidRequest([{ pointer: `/${field}`, detail }]);
+  }
 }
 
 export const invalidRequest = (errors: FailureEntry[]): Failure =>

@@ -10,6 +10,7 @@ export const limits = {
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
   eventsKeptDays: 7,
+  eventsListedMax: 100,
   gracePeriodSecondsMax: 7 * 24 * 60 * 60,
   gracePeriodSecondsDefault: 24 * 60 * 60,
 } as const;

@@ -9,6 +9,7 @@ const url = Type.String({
 });
 const events = Type.Array(Type.Unsafe<EventKind>({ type: 'string', enum: [...eventKinds] }), {
   minItems: 1,
+  maxItems: limits.eventsListedMax,
   description: 'The kinds of events to deliver',
 });
 const instant = (description: string) => Type.String({ format: 'date-time', description });

@@ -115,6 +115,19 @@ describe('registering', () => {
     expect(errors?.[0]?.pointer).toBe('/events/0');
   });
 
+  it.each(['register', 'change', 'replay'])('tells at once of a list that is too long: %s', async (verb) => {
+    const { id } = await client.register(url);
+    const events = Array.from({ length: 101 }, () => 'supplier.deleted');
+    const body = { url, since: '2026-01-01', events };
+    const { detail, errors } = await refusal(client.ask(verb, { id, body }));
+    expect(detail).toBe('events: expected at most 100 entries, got an array of 101');
+    expect(errors).toEqual([{ pointer: '/events', detail }]);
+    const { errors: others } = await refusal(
+      client.ask(verb, { id, body: { ...body, events: events.slice(1) } }),
+    );
+    expect(others).toHaveLength(100);
+  });
+
   it('takes 120 of one integration, as it is set, and refuses the next as a conflict', async () => {
     const another = house.newClient();
     for (let n = 0; n < 120; n += 1) await another.register(url);
