@@ -30,6 +30,11 @@ export interface Heads {
   /** Closes what was opened then, and nothing that was opened since. */
   forget(key: string, syncId: string, openedAt: number): Promise<void>;
   /**
+   * From now on recovery alone counts an open push, of whose records `before` are counted. One that is closed has been
+   * counted by its own process, with all that it wrote.
+   */
+  take(key: string, syncId: string, before: number): Promise<void>;
+  /**
    * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
    * somebody else has closed it with fewer of them.
    */
@@ -98,6 +103,13 @@ export function openHeads(store: Store, collection: string, now: () => number): 
         { $unset: { [name]: '' }, ...(added === 0 ? {} : { $inc: { total: added } }) },
       );
       return matchedCount === 1;
+    },
+    async take(key, syncId, before) {
+      const counted = `counted.${syncId}`;
+      await heads.updateOne(
+        { _id: key, [`open.${syncId}`]: { $exists: true }, [counted]: { $exists: false } },
+        { $set: { [counted]: before } },
+      );
     },
     async forget(key, syncId, openedAt) {
       const name = `open.${syncId}`;

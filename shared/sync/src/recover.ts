@@ -37,6 +37,8 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
+  // Before it is looked at: its own process might count what comes after that, and we count it once more later.
+  await takeHeads(engine, of, entry);
   const outcomes = await outcomesOf(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
@@ -87,14 +89,24 @@ async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   await of.drafts?.stamp(entry._id, draftIds(of, ids), await engine.heads.open(keys.drafts, entry._id));
 }
 
+async function takeHeads(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
+  const { created, drafted } = countedOf(entry);
+  const keys = headKeys({ ...entry, of });
+  await engine.heads.take(keys.records, entry._id, created);
+  if (keys.drafts !== undefined) await engine.heads.take(keys.drafts, entry._id, drafted);
+}
+
 /** False if they were told of less before. */
 async function settleHeads(engine: Engine, of: KindEngine, entry: Entry, now: Counted): Promise<boolean> {
-  const { created, drafted } = entry.counted ?? { created: 0, drafted: 0 };
+  const { created, drafted } = countedOf(entry);
   const keys = headKeys({ ...entry, of });
   const ofRecords = await engine.heads.settle(keys.records, entry._id, now.created, created);
   if (keys.drafts === undefined) return ofRecords;
   return (await engine.heads.settle(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
 }
+
+/** By its own process. */
+const countedOf = ({ counted = { created: 0, drafted: 0 } }: Entry): Counted => counted;
 
 async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcement> {
   const ids = idsOf(of, entry);

@@ -38,6 +38,31 @@ describe('a push that is still there', () => {
   });
 });
 
+describe('a push that recovery has taken', () => {
+  it('counts nothing itself any more, and is counted with what there is', async () => {
+    const key = headKey('taken', 'suppliers');
+    const [syncId, other] = [hoursAgo(0), hoursAgo(0)];
+    await heads.open(key, syncId);
+    await heads.open(key, other);
+    await heads.take(key, syncId, 1);
+    await heads.take(key, syncId, 2);
+    expect(await heads.close(key, syncId, 3)).toBe(false);
+    expect(await heads.close(key, other, 5)).toBe(true);
+    expect(await heads.settle(key, syncId, 3, 0)).toBe(true);
+    expect(await heads.read(key)).toMatchObject({ total: 5 + 3 - 1, open: {} });
+  });
+
+  it('stays as it is where it was closed before', async () => {
+    const key = headKey('closed', 'suppliers');
+    const syncId = hoursAgo(0);
+    await heads.open(key, syncId);
+    await heads.close(key, syncId, 3);
+    await heads.take(key, syncId, 0);
+    expect(await heads.settle(key, syncId, 3, 0)).toBe(true);
+    expect((await heads.read(key)).counted).toBeUndefined();
+  });
+});
+
 describe('what was seen open', () => {
   it.each([
     ['is forgotten', 0],

@@ -226,6 +226,52 @@ it('is found though its listing was told of nothing, by somebody who did not com
   expect(await heads.read(key)).toMatchObject({ total: 2, open: {} });
 });
 
+// Timeline: somebody takes a push over and finds nothing of it. Before its listing is told so, its records come, its
+// own process counts them, learns that it was taken over, and dies. Only then the listing is told of nothing.
+// What this proves: what the push has counted itself is not counted again when it is found later.
+it('is counted once, be it by its own process or by whoever took it over', { timeout: 60_000 }, async () => {
+  const caller = world.caller();
+  const clock = openClock();
+  await using before = await openMongodbProxy(inject('engines').mongodb);
+  await using after = await openMongodbProxy(inject('engines').mongodb);
+  await using _slow = await world.startCatalog({}, before.url);
+  const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
+  await eventually(
+    () => entries().findOne({ _id: syncId }),
+    (entry) => entry?.state === 'announced',
+  );
+  const writing = before.holdNext('insert', 'suppliers');
+  const lost = caller.push(
+    'suppliers',
+    ['x', 'y', 'z'].map((externalId) => ({ externalId, name: 'N' })),
+  );
+  lost.catch(() => undefined);
+  await writing;
+
+  const telling = after.holdNext('find', 'catalog_heads');
+  await using _survivor = await world.startCatalog({ now: clock.now }, after.url);
+  await telling;
+  const givingBack = before.holdNext('update', 'catalog_journal', ['hiddenFrom']);
+  before.release();
+  await givingBack;
+  await before[Symbol.asyncDispose]();
+  after.release();
+  await eventually(
+    () => entries().findOne({ hiddenFrom: caller.integration }),
+    (entry) => entry !== null,
+  );
+  clock.passWatch();
+
+  expect(await told(caller, 2, { [syncId]: 'bystander' })).toEqual([
+    'bystander supplier.created bystander',
+    'lost supplier.created x',
+    'lost supplier.created y',
+    'lost supplier.created z',
+  ]);
+  const heads = openHeads(world.store, 'catalog_heads', Date.now);
+  expect(await heads.read(headKey(caller.integration, 'suppliers'))).toMatchObject({ total: 4, open: {} });
+});
+
 it('is done with, when nothing comes, without another word', { timeout: 60_000 }, async () => {
   const caller = world.caller();
   const clock = openClock();
