@@ -8,6 +8,8 @@ export interface MongodbProxy extends AsyncDisposable {
   holdNext(command: string, collection: string, mentions?: readonly string[]): Promise<void>;
   /** Lets everything go on that is held. */
   release(): void;
+  /** Closes all connections at the same moment, and takes new ones. */
+  cut(): void;
 }
 
 export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
@@ -46,6 +48,9 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
     });
     database.on('close', () => client.destroy());
   });
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -66,8 +71,9 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
     release() {
       for (const release of releases.splice(0)) release();
     },
+    cut,
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
+      cut();
       server.close();
       await once(server, 'close');
     },

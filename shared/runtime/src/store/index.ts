@@ -6,6 +6,7 @@ import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
 import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';
+import { watchHeartbeats } from './heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
 import { startPulse, type Pulse } from './pulse.ts';
 
@@ -67,6 +68,15 @@ export async function openStore({
       log: log.child({ mongodb: redactUrl(url) }),
     }),
   );
+  for (const deaf of [client, watcher]) {
+    opening.use(
+      watchHeartbeats(deaf, () => {
+        log.warn('the MongoDB driver hears nothing any more, connecting anew');
+        // The pulse connects it again, or says that it cannot.
+        close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
+      }),
+    );
+  }
   await answered(pulse, signal);
 
   const database = guarded(client.db(name), pulse);
