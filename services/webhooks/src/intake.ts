@@ -54,13 +54,19 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
     if (known === null || !isOpenFor(known, delivery)) return route(inHand, delivery, known);
     try {
       await deliver(known, delivery, undefined);
-      // Known to be closed here means that something is held.
-      if (!known.open) await keepers.ensure(delivery.endpointId);
-      inHand.ack();
     } catch (error) {
       log.debug({ err: error, eventId: delivery.eventId }, 'a delivery was not finished here');
       shelf.put(inHand, delivery);
+      return;
     }
+    try {
+      // Known to be closed here means that something is held. From here on the delivery itself is done with.
+      if (!known.open) await persist('finding a keeper', () => keepers.ensure(delivery.endpointId));
+    } catch {
+      // The process stops. What it still has in hand goes back to the stream.
+      return;
+    }
+    inHand.ack();
   };
 
   const route = (inHand: InHand, delivery: Delivery, known: Known | null): void => {

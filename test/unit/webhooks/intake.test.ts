@@ -1,0 +1,100 @@
+// What becomes of a delivery when its lane is done with it.
+import { openLog } from '@integration-sync/runtime/log';
+import type { StreamMessage } from '@integration-sync/runtime/bus';
+import { expect, it } from 'vitest';
+import type { Known } from '../../../services/webhooks/src/directory.ts';
+import { packParcels } from '../../../services/webhooks/src/envelope.ts';
+import { openHands } from '../../../services/webhooks/src/hands.ts';
+import { openIntake } from '../../../services/webhooks/src/intake.ts';
+import { openLanes } from '../../../services/webhooks/src/lanes.ts';
+import { openPersistence } from '../../../services/webhooks/src/persistence.ts';
+import { signingKeyOf } from '../../../services/webhooks/src/signature.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openEndpoint } from '../../support/webhook-parts.ts';
+
+const log = openLog({ service: 'test', level: 'silent' });
+
+function parcelFor(endpointId: string): { message: StreamMessage; settled: string[] } {
+  const [parcel] = packParcels({
+    integration: 'acme',
+    sending: '0',
+    to: [{ endpointId, epoch: 0, version: 1 }],
+    events: [{ eventId: 'one', body: Buffer.from('{}') }],
+  });
+  if (parcel === undefined) throw new Error('nothing was packed');
+  const settled: string[] = [];
+  const message: StreamMessage = {
+    ...parcel,
+    headers: new Map(),
+    sequence: 1,
+    deliveries: 1,
+    storedAt: new Date(),
+    ack: () => void settled.push('ack'),
+    nak: () => void settled.push('nak'),
+    working: () => undefined,
+    term: () => undefined,
+  };
+  return { message, settled };
+}
+
+/** The endpoint closes while the delivery is under way, and for a while nobody can be made its keeper. */
+function openHouse({ deliver }: { deliver: (known: Known) => Promise<'settled'> }) {
+  const known: Known = {
+    endpoint: openEndpoint('wh_1'),
+    open: true,
+    key: signingKeyOf('whsec_AAAA'),
+    previousKeys: [],
+  };
+  const stack = new DisposableStack();
+  const setAside: string[] = [];
+  let refusals = 1;
+  let ensured = 0;
+  const take = openIntake({
+    directory: { peek: () => known, get: async () => known },
+    lanes: stack.use(openLanes({ inFlightMax: 10 })),
+    hands: stack.use(openHands()),
+    shelf: { put: (_inHand, { eventId }) => void setAside.push(eventId), room: () => undefined },
+    keepers: {
+      async ensure() {
+        refusals -= 1;
+        if (refusals >= 0) throw new Error('the database is away');
+        ensured += 1;
+      },
+    },
+    deliver: (found) => deliver(found),
+    numbers: { deliveryLag: () => undefined },
+    persist: openPersistence(log, new AbortController().signal),
+    log,
+  });
+  return { take, setAside, ensured: () => ensured, [Symbol.dispose]: () => stack.dispose() };
+}
+
+it('a delivery that was tried is not set aside as a new one while no keeper is to be found', async () => {
+  using house = openHouse({
+    async deliver(known) {
+      known.open = false;
+      return 'settled';
+    },
+  });
+  const { message, settled } = parcelFor('wh_1');
+  void house.take(message);
+  await eventually(
+    () => [...settled, ...house.setAside],
+    (all) => all.length > 0,
+  );
+  expect(house.setAside).toEqual([]);
+  expect(settled).toEqual(['ack']);
+  expect(house.ensured()).toBe(1);
+});
+
+it('a delivery that did not leave is set aside', async () => {
+  using house = openHouse({ deliver: () => Promise.reject(new Error('out of sockets')) });
+  const { message, settled } = parcelFor('wh_1');
+  void house.take(message);
+  await eventually(
+    () => house.setAside,
+    (all) => all.length > 0,
+  );
+  expect(house.setAside).toEqual(['one']);
+  expect(settled).toEqual([]);
+});
