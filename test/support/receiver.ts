@@ -2,7 +2,7 @@
 // subscribed to, so no test sleeps.
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 export interface Hit {
   /** Milliseconds since the receiver was opened. */
@@ -20,6 +20,16 @@ export const answer =
     void response.writeHead(status, headers).end();
 
 export const hang: Behaviour = () => undefined;
+
+/** Answers on a new connection, and closes one that is used again, as if it had done so a moment before. */
+export function answerOncePerConnection(): Behaviour {
+  const served = new WeakSet<Socket>();
+  return (_hit, response, { socket }) => {
+    if (served.has(socket)) socket.destroy();
+    else response.writeHead(204).end();
+    served.add(socket);
+  };
+}
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string;

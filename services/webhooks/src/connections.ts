@@ -8,6 +8,8 @@ import type { CheckedTarget } from './guard.ts';
 import { ProxyAway } from './outcome.ts';
 
 export interface Connections extends AsyncDisposable {
+  /** One is being opened in this very moment: what begins now is the first to go out on it. */
+  readonly opening: boolean;
   to(target: CheckedTarget): { dispatcher: Dispatcher; origin: string };
 }
 
@@ -43,6 +45,14 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca === undefined ? {} : { ca }) };
   const connect = connector ?? buildConnector(tls);
   const entries = new Map<string, Entry>();
+  let opening = false;
+
+  /** The client begins with what waited for a connection in the same breath in which it says that there is one. */
+  const watched = (pool: Pool): Pool =>
+    pool.on('connect', () => {
+      opening = true;
+      queueMicrotask(() => (opening = false));
+    });
 
   const make = (target: CheckedTarget): Entry => {
     const { address, host, isLiteral, port, secure } = target;
@@ -58,6 +68,7 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
           proxyTunnel: true,
           requestTls,
           clientFactory: toProxy,
+          factory: (to, pooling) => watched(new Pool(to, pooling)),
         }),
         origin,
         usedAt,
@@ -67,7 +78,7 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
       connect({ ...asked, hostname: address, host: address, ...servername }, callback);
     };
     return {
-      dispatcher: new Pool(target.origin, { ...options, connect: pinned }),
+      dispatcher: watched(new Pool(target.origin, { ...options, connect: pinned })),
       origin: target.origin,
       usedAt,
     };
@@ -86,6 +97,9 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
   sweep.unref();
 
   return {
+    get opening() {
+      return opening;
+    },
     to(target) {
       const key = `${target.origin} ${target.address}`;
       const found = entries.get(key);

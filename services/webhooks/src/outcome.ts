@@ -94,6 +94,10 @@ export function describeBreak(error: unknown): string {
   return code === '' ? 'the connection failed' : `the connection failed (${code})`;
 }
 
+/** The other side has closed the connection, or does not know it any more. */
+export const isHangUp = (error: Error): boolean =>
+  error.message === 'other side closed' || ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
+
 const codeOf = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? error.code : '';
 

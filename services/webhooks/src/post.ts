@@ -1,9 +1,20 @@
 // One POST: sent, answered, and read to its end or to a bound, all within one deadline. The HTTP client's own
 // time-outs start afresh with every byte of a slow answer; this one does not.
 //
+// A receiver may close a connection that it has kept open at any time, also in the moment in which a request is on
+// its way to it. That says nothing of the receiver, so the request is made once more, on the next connection.
+//
 // One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
 import type { Dispatcher } from 'undici';
-import { DeadlinePassed, faultOfOurs, outcomeOfAnswer, outcomeOfSilence, type Outcome } from './outcome.ts';
+import type { Connections } from './connections.ts';
+import {
+  DeadlinePassed,
+  faultOfOurs,
+  isHangUp,
+  outcomeOfAnswer,
+  outcomeOfSilence,
+  type Outcome,
+} from './outcome.ts';
 
 export interface Post {
   dispatcher: Dispatcher;
@@ -24,7 +35,7 @@ export interface Poster extends Disposable {
 const answerBytesMax = 64 * 1024;
 const watchMs = 50;
 
-export function openPoster(stop: AbortSignal): Poster {
+export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'opening'>): Poster {
   const inFlight = new Set<Posting>();
   const watch = setInterval(() => {
     const now = performance.now();
@@ -37,21 +48,15 @@ export function openPoster(stop: AbortSignal): Poster {
 
   return {
     post({ dispatcher, origin, path, headers, body, endsBy }) {
-      const posting = new Posting(endsBy, inFlight);
-      try {
-        dispatcher.dispatch(
-          {
-            origin,
-            path,
-            method: 'POST',
-            headers,
-            body: Buffer.from(body.buffer, body.byteOffset, body.length),
-          },
-          posting,
-        );
-      } catch (error) {
-        posting.end(error);
-      }
+      const request: Dispatcher.DispatchOptions = {
+        origin,
+        path,
+        method: 'POST',
+        headers,
+        body: Buffer.from(body.buffer, body.byteOffset, body.length),
+      };
+      const posting = new Posting({ dispatcher, request, endsBy, inFlight, connections });
+      posting.begin();
       return posting.outcome;
     },
     [Symbol.dispose]() {
@@ -61,25 +66,45 @@ export function openPoster(stop: AbortSignal): Poster {
   };
 }
 
+interface PostingOptions {
+  dispatcher: Dispatcher;
+  request: Dispatcher.DispatchOptions;
+  endsBy: number;
+  inFlight: Set<Posting>;
+  connections: Pick<Connections, 'opening'>;
+}
+
 /** Hears from the HTTP client how it goes. In a class, because eight functions for each POST take their time. */
 class Posting implements Dispatcher.DispatchHandler {
   readonly endsBy: number;
   readonly outcome: Promise<Outcome>;
-  readonly #inFlight: Set<Posting>;
+  readonly #options: PostingOptions;
   #resolve!: (outcome: Outcome) => void;
   #reject!: (reason: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
+  /** Whether its connection has served before. */
+  #isKept = false;
   #status: number | undefined;
   #bytes = 0;
 
-  constructor(endsBy: number, inFlight: Set<Posting>) {
-    this.endsBy = endsBy;
-    this.#inFlight = inFlight;
+  constructor(options: PostingOptions) {
+    this.endsBy = options.endsBy;
+    this.#options = options;
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    inFlight.add(this);
+    options.inFlight.add(this);
+  }
+
+  begin(): void {
+    const { dispatcher, request } = this.#options;
+    this.#isKept = false;
+    try {
+      dispatcher.dispatch(request, this);
+    } catch (error) {
+      this.end(error);
+    }
   }
 
   giveUp(): void {
@@ -101,8 +126,9 @@ class Posting implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#isKept = !this.#options.connections.opening;
     // The deadline passed while it waited for its connection.
-    if (!this.#inFlight.has(this)) controller.abort(new DeadlinePassed());
+    if (!this.#options.inFlight.has(this)) controller.abort(new DeadlinePassed());
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
@@ -121,6 +147,11 @@ class Posting implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isKept && this.#status === undefined && isHangUp(error)) {
+      // The HTTP client must be done with the connection first.
+      queueMicrotask(() => this.begin());
+      return;
+    }
     const fault = faultOfOurs(error);
     if (fault !== undefined) this.#reject(fault);
     this.end(error);
@@ -139,7 +170,7 @@ class Posting implements Dispatcher.DispatchHandler {
 
   /** Only the first time matters. */
   #settle(outcome: Outcome): void {
-    this.#inFlight.delete(this);
+    this.#options.inFlight.delete(this);
     this.#resolve(outcome);
   }
 }

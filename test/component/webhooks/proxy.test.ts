@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
-import { answer, openReceiver } from '../../support/receiver.ts';
+import { answer, answerOncePerConnection, openReceiver } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -97,6 +97,16 @@ it.each(['http', 'https'])('deliver over %s by CONNECT to the address', async (s
     async () => (await client.ask('deliveries', { id })).body.entities[0]?.outcome,
     (outcome) => outcome === 'succeeded',
   );
+});
+
+it('deliver on another connection where the receiver has closed the one that was kept', async () => {
+  await using receiver = await openReceiver(answerOncePerConnection());
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+  for (const hits of [1, 3]) {
+    expect((await client.ask('test', { id })).body).toMatchObject({ delivered: true, error: null });
+    expect(receiver.hits).toHaveLength(hits);
+  }
 });
 
 it('ask the proxy for nothing where an address is refused', async () => {

@@ -4,7 +4,13 @@ import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
-import { answer, hang, openReceiver, type Behaviour } from '../../support/receiver.ts';
+import {
+  answer,
+  answerOncePerConnection,
+  hang,
+  openReceiver,
+  type Behaviour,
+} from '../../support/receiver.ts';
 import { openHouse, type AnswerBody, type Client, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -125,6 +131,33 @@ describe.concurrent('succeeds', () => {
     });
   });
 
+  it.each(['http', 'https'])(
+    'on another connection where it has closed the one that was kept, over %s',
+    async (scheme) => {
+      await using receiver = await openReceiver(
+        answerOncePerConnection(),
+        scheme === 'https' ? { certificate: trusted } : {},
+      );
+      const client = house.newClient();
+      const { id } = await client.register(receiver.url);
+      await client.announce();
+      await eventually(
+        async () => (await client.ask('deliveries', { id })).body.total,
+        (total) => total === 1,
+      );
+      await client.announce();
+      const { entities } = await eventually(
+        async () => (await client.ask('deliveries', { id })).body,
+        ({ total }) => total === 2,
+      );
+      expect(entities).toMatchObject([
+        { attempt: 1, outcome: 'succeeded' },
+        { attempt: 1, outcome: 'succeeded' },
+      ]);
+      expect(receiver.hits).toHaveLength(3);
+    },
+  );
+
   it('over https with a certificate for its address', async () => {
     await using receiver = await openReceiver(answer(204), { certificate: trusted });
     expect(await attemptAt(receiver.url)).toMatchObject({ outcome: 'succeeded', responseStatus: 204 });
@@ -168,14 +201,19 @@ describe.concurrent('fails', () => {
     expect(Math.abs(entry.durationMs - 10_000)).toBeLessThan(500);
   });
 
-  it('when it resets the connection', async () => {
+  it('when it resets the connection, and is not asked again before its time', async () => {
+    let count = 0;
     await using server = await openSocketServer((socket) =>
-      socket.once('data', () => socket.resetAndDestroy()),
+      socket.once('data', () => {
+        count += 1;
+        socket.resetAndDestroy();
+      }),
     );
     expect(await attemptAt(server.url)).toMatchObject({
       responseStatus: null,
       error: expect.stringContaining('closed before'),
     });
+    expect(count).toBe(1);
   });
 
   it('when it closes early', async () => {

@@ -36,10 +36,11 @@ function openEgress({ allow = '', resolver = resolve }: { allow?: string; resolv
     connected.push(`${hostname}:${port || '443'}`);
     callback(Object.assign(new Error('nothing is connected here'), { code: 'ECONNREFUSED' }), null);
   };
+  const connections = openConnections({ connector });
   const send = openSender({
     guard: openGuard({ allowed: parseAllowList(allow) ?? [], resolve: resolver }),
-    connections: openConnections({ connector }),
-    poster: openPoster(new AbortController().signal),
+    connections,
+    poster: openPoster(new AbortController().signal, connections),
     userAgent: 'Test-Webhook/1.0',
   });
   const attempt = (url: string) =>
