@@ -40,6 +40,8 @@ const options = {
   allowH2: false,
 } as const;
 const connectTimeoutMs = 10_000;
+/** Well before an attempt is over, or a proxy whose machine is gone would look like a receiver that is silent. */
+const proxyConnectTimeoutMs = 4_000;
 
 export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions = {}): Connections {
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca === undefined ? {} : { ca }) };
@@ -124,7 +126,7 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
 
 /** Tells apart that the proxy is away and that a receiver is. */
 const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
-  const connect = buildConnector({ timeout: connectTimeoutMs });
+  const connect = buildConnector({ timeout: proxyConnectTimeoutMs });
   return new Pool(origin, {
     // A proxy that does not answer must not keep the connection of an attempt that is long over.
     headersTimeout: connectTimeoutMs,

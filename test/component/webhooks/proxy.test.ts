@@ -1,11 +1,13 @@
 // Deliveries through an egress proxy: it is told the checked address, never a name, and sees nothing of what is in
 // a TLS connection. Delivering to refused addresses is no more possible than without it.
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
+import { freeze } from '../../support/freeze.ts';
 import { answer, answerOncePerConnection, openReceiver } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
@@ -26,6 +28,24 @@ afterAll(async () => {
   await house[Symbol.asyncDispose]();
   await proxy[Symbol.asyncDispose]();
 });
+
+/** An address at which nobody takes a connection and nobody refuses one, as where a machine is gone. */
+async function openBlackHole() {
+  const stack = new DisposableStack();
+  const listening = `require('node:net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () {
+    console.log(this.address().port);
+  })`;
+  const child = spawn(process.execPath, ['-e', listening], { stdio: ['ignore', 'pipe', 'inherit'] });
+  stack.defer(() => child.kill('SIGKILL'));
+  const [port] = await once(child.stdout, 'data');
+  stack.use(freeze([child.pid ?? 0]));
+  // As many as the system takes on its behalf; what comes after them is dropped.
+  for (let count = 0; count < 8; count += 1) {
+    const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+    stack.defer(() => socket.destroy());
+  }
+  return { url: `http://127.0.0.1:${Number(port)}`, [Symbol.dispose]: () => stack.dispose() };
+}
 
 async function openProxy() {
   const asked: string[] = [];
@@ -159,6 +179,18 @@ it('does not keep a connection to a proxy that never answers', { timeout: 40_000
   } finally {
     proxy.refuseWith(undefined);
   }
+});
+
+it('blame nobody where the machine of the proxy is gone', async () => {
+  using blackHole = await openBlackHole();
+  await using other = await openHouse();
+  await other.start({ resolve: async () => ['127.0.0.1'] }, { WEBHOOK_EGRESS_PROXY: blackHole.url });
+  const client = other.newClient();
+  const { id } = await client.register('http://receiver.test:9/');
+  await expect(client.ask('test', { id })).rejects.toMatchObject({
+    code: 'unavailable',
+    detail: expect.stringContaining('the egress proxy'),
+  });
 });
 
 it.each([
