@@ -34,12 +34,22 @@ export interface Poster extends Disposable {
 /** Nothing in an answer's body matters, so no more of it is read than shows that it comes. */
 const answerBytesMax = 64 * 1024;
 const watchMs = 50;
+/** A watch that comes so late has stood still with the whole process, while receivers went on. */
+const standstillMs = 500;
 
 export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'opening'>): Poster {
   const inFlight = new Set<Posting>();
-  const watch = setInterval(() => {
+  const look = (): void => {
     const now = performance.now();
     for (const posting of inFlight) if (posting.endsBy <= now) posting.giveUp();
+  };
+  let watchedAt = performance.now();
+  const watch = setInterval(() => {
+    const before = watchedAt;
+    watchedAt = performance.now();
+    // Answers that came meanwhile are there and still to be read.
+    if (watchedAt - before > standstillMs) setImmediate(look);
+    else look();
   }, watchMs);
   const onStop = (): void => {
     for (const posting of inFlight) posting.stop(stop.reason);
