@@ -66,7 +66,9 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'op
         body: Buffer.from(body.buffer, body.byteOffset, body.length),
       };
       const posting = new Posting({ dispatcher, request, endsBy, inFlight, connections });
-      posting.begin();
+      // It may have stopped while it was asked where the receiver's name leads to.
+      if (stop.aborted) posting.stop(stop.reason);
+      else posting.begin();
       return posting.outcome;
     },
     [Symbol.dispose]() {

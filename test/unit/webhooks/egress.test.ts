@@ -30,7 +30,14 @@ const resolve: Resolve = async (name) => {
   return addresses;
 };
 
-function openEgress({ allow = '', resolver = resolve }: { allow?: string; resolver?: Resolve } = {}) {
+interface EgressOptions {
+  allow?: string;
+  resolver?: Resolve;
+  stop?: AbortSignal;
+}
+
+function openEgress(options: EgressOptions = {}) {
+  const { allow = '', resolver = resolve, stop = new AbortController().signal } = options;
   const connected: string[] = [];
   const connector: buildConnector.connector = ({ hostname, port }, callback) => {
     connected.push(`${hostname}:${port || '443'}`);
@@ -40,7 +47,7 @@ function openEgress({ allow = '', resolver = resolve }: { allow?: string; resolv
   const send = openSender({
     guard: openGuard({ allowed: parseAllowList(allow) ?? [], resolve: resolver }),
     connections,
-    poster: openPoster(new AbortController().signal, connections),
+    poster: openPoster(stop, connections),
     userAgent: 'Test-Webhook/1.0',
   });
   const attempt = (url: string) =>
@@ -186,6 +193,17 @@ describe('a name that changes its address', () => {
     expect((await attempt('https://public.example/')).error).toMatch(/^refused: /);
     expect(connected).toEqual(['93.184.216.34:443']);
   });
+});
+
+test('nothing is sent any more where the process has stopped while a name was looked up', async () => {
+  const stopping = new AbortController();
+  const resolver = async (): Promise<string[]> => {
+    stopping.abort(new Error('the process stops'));
+    return ['93.184.216.34'];
+  };
+  const { connected, attempt } = openEgress({ resolver, stop: stopping.signal });
+  await expect(attempt('https://public.example/')).rejects.toThrow('the process stops');
+  expect(connected).toEqual([]);
 });
 
 test('an answer of the resolver serves for a second and no longer, and a failure not at all', async () => {
