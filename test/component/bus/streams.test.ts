@@ -53,6 +53,22 @@ it('reads on where large messages end a chunk early', { timeout: 60_000 }, async
   expect(await read('LARGE', 'LARGE.>')).toHaveLength(150);
 });
 
+it('reads a message that is larger than what is asked for at once', async () => {
+  await bus.ensureStream(spec('HUGE'));
+  for (const id of ['one', 'two', 'three'])
+    await bus.publish({ subject: 'HUGE.x', id, body: new Uint8Array(3_000_000) });
+  expect(await read('HUGE', 'HUGE.>')).toEqual(['one', 'two', 'three']);
+});
+
+it('reads much many times at once without being cut off by the server', { timeout: 60_000 }, async () => {
+  await bus.ensureStream(spec('MUCH'));
+  const body = new Uint8Array(250_000);
+  for (let index = 0; index < 300; index += 1)
+    await bus.publish({ subject: 'MUCH.x', id: `much-${index}`, body });
+  const found = await Promise.all([1, 2, 3, 4].map(() => read('MUCH', 'MUCH.>')));
+  expect(found.map((ids) => ids.length)).toEqual([300, 300, 300, 300]);
+});
+
 it('makes a stream, leaves it be, and changes what the code changed', async () => {
   await bus.ensureStream(spec('MADE'));
   await bus.publish({ subject: 'MADE.x', id: '1', body: 'kept' });

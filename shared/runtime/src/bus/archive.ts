@@ -33,27 +33,51 @@ export interface StreamFacts {
   lastSequence: number;
 }
 
-const chunkMessages = 500;
+export type ReadStream = (stream: string, options: ReadOptions) => AsyncGenerator<StoredMessage>;
 
-/** Every stored message of the subject from there on, oldest first, up to what was stored when it began. */
-export async function* readStream(
-  connection: Connection,
-  stream: string,
-  options: ReadOptions,
-): AsyncGenerator<StoredMessage> {
-  let from: DirectBatchOptions =
-    'time' in options.from
-      ? { start_time: storable(options.from.time) }
-      : { seq: Math.max(options.from.sequence, 1) };
-  for (let left = options.max ?? Infinity; left > 0;) {
-    const batch = Math.min(chunkMessages, left);
-    const chunk = await readChunk(connection, stream, { ...from, batch, next_by_subj: options.subject });
-    yield* chunk.messages;
-    const last = chunk.messages.at(-1);
-    if (last === undefined || !chunk.more) return;
-    left -= chunk.messages.length;
-    from = { seq: last.sequence + 1 };
-  }
+/**
+ * Whom the server has more than 64 MB on the way to is cut off by it, with everything that this process does on the
+ * bus. So what is read at once is bounded here: long readings take turns, short ones go their way between them.
+ */
+const chunkMessages = 500;
+const chunkBytesMax = 2 * 1024 * 1024;
+const longChunksMax = 8;
+
+/** Reads every stored message of the subject from there on, oldest first, up to what was stored when it began. */
+export function openReading(connection: Connection): ReadStream {
+  const waiting: (() => void)[] = [];
+  let underWay = 0;
+
+  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (underWay < longChunksMax) underWay += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      // Whoever is done hands its place to the next.
+      const next = waiting.shift();
+      if (next === undefined) underWay -= 1;
+      else next();
+    }
+  };
+
+  return async function* readStream(stream, options) {
+    let from: DirectBatchOptions =
+      'time' in options.from
+        ? { start_time: storable(options.from.time) }
+        : { seq: Math.max(options.from.sequence, 1) };
+    for (let left = options.max ?? Infinity; left > 0;) {
+      const batch = Math.min(chunkMessages, left);
+      const asked = { ...from, batch, max_bytes: chunkBytesMax, next_by_subj: options.subject };
+      const read = () => readChunk(connection, stream, asked);
+      const chunk = await (options.max === undefined ? inTurn(read) : read());
+      yield* chunk.messages;
+      const last = chunk.messages.at(-1);
+      if (last === undefined || !chunk.more) return;
+      left -= chunk.messages.length;
+      from = { seq: last.sequence + 1 };
+    }
+  };
 }
 
 /** Times further away overflow in the server; nothing was stored that early, and nothing will be that late. */

@@ -3,8 +3,8 @@
 import type { Log } from '../log.ts';
 import {
   countMessages,
+  openReading,
   purge,
-  readStream,
   remove,
   streamFacts,
   type ReadOptions,
@@ -109,7 +109,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     publish: (message) => publish(connection, message),
     publishBatch: (messages) => publisher.publishBatch(messages),
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
-    readStream: (stream, reading) => readStream(connection, stream, reading),
+    readStream: openReading(connection),
     streamFacts: (stream) => streamFacts(connection, stream),
     countMessages: (stream, subject) => countMessages(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),
