@@ -1,11 +1,12 @@
 // The attempt log: an entry per attempt, the last 1,000 of each endpoint and often more, in the stream ATTEMPTS.
 // Entries are written a batch at a time, several of one endpoint in one message, because the disk is synced once
 // per batch; a process that is killed loses those of its last tenth of a second, and nothing but those.
-import type { DeliveryAttempt } from '@integration-sync/contracts';
+import { Failure, type DeliveryAttempt } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { attemptsSubject } from './envelope.ts';
 import { attemptsStream } from './streams.ts';
+import { openTurns } from './turns.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
   /** In the log; newer entries have greater ones. */
@@ -14,8 +15,8 @@ export interface LoggedAttempt extends DeliveryAttempt {
 
 export interface AttemptLog extends AsyncDisposable {
   append(endpointId: string, entry: DeliveryAttempt): void;
-  /** Oldest first. */
-  read(endpointId: string): Promise<LoggedAttempt[]>;
+  /** Oldest first. In turn, and not at all where that comes after the given time; epoch milliseconds. */
+  read(endpointId: string, until: number): Promise<LoggedAttempt[]>;
   removeEndpoint(endpointId: string): Promise<void>;
 }
 
@@ -26,6 +27,9 @@ const messagesPerBatch = 500;
 /** Beyond this the bus has been away for long; the log gives way before memory does. */
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
+
+/** Logs that are read at once: a full one takes some ten megabytes of memory until it is answered. */
+const readsMax = 4;
 
 type LogBus = Pick<Bus, 'publishBatch' | 'readStream' | 'purge'>;
 
@@ -43,6 +47,7 @@ export function openAttemptLog(bus: LogBus, log: Log, replica: string): AttemptL
   let dropped = 0;
   let failures = 0;
   let writing: Promise<void> | undefined;
+  const inTurn = openTurns({ max: readsMax });
 
   const gather = (): void => {
     for (const [endpointId, all] of entries) {
@@ -90,16 +95,19 @@ export function openAttemptLog(bus: LogBus, log: Log, replica: string): AttemptL
       if (others === undefined) entries.set(endpointId, [entry]);
       else others.push(entry);
     },
-    async read(endpointId) {
-      const all: LoggedAttempt[] = [];
-      const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
-      for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
-        const some: DeliveryAttempt[] = JSON.parse(Buffer.from(body).toString());
-        for (const [n, entry] of some.entries())
-          all.push({ ...entry, place: sequence * entriesPerMessage + n });
-      }
-      return all;
-    },
+    read: (endpointId, until) =>
+      inTurn(async () => {
+        // Nobody waits for it any more, and others do.
+        if (Date.now() > until) throw new Failure('timeout', 'Too many logs are being read.');
+        const all: LoggedAttempt[] = [];
+        const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
+        for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
+          const some: DeliveryAttempt[] = JSON.parse(Buffer.from(body).toString());
+          for (const [n, entry] of some.entries())
+            all.push({ ...entry, place: sequence * entriesPerMessage + n });
+        }
+        return all;
+      }),
     async removeEndpoint(endpointId) {
       await bus.purge(attemptsStream, attemptsSubject(endpointId));
     },

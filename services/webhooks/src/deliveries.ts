@@ -40,7 +40,7 @@ export const deliveriesHandlers = ({
     const { _id } = await endpointOf(endpoints, request);
     const start = startOf(asked, cursorKey, _id);
     if (asked.cursor !== undefined) refuseOthers(query, asked, start);
-    const all = (await attemptLog.read(_id)).toReversed();
+    const all = (await attemptLog.read(_id, request.deadline)).toReversed();
     const listed = listAttempts(all, start);
     const next =
       listed.next === undefined
