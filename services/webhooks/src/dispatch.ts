@@ -104,7 +104,14 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const keepers = openKeepers({ endpoints, held, directory, lanes, deliver, roll, tellChanged, inTurn, log });
   const stopping = new AbortController();
   const persistUntilStop = openPersistence(log, stopping.signal);
-  const shelf = openShelf({ held, keepers, numbers, persist: persistUntilStop, log });
+  const shelf = openShelf({
+    held,
+    keepers,
+    numbers,
+    persist: persistUntilStop,
+    signal: stopping.signal,
+    log,
+  });
   const onMessage = openIntake({
     directory,
     lanes,

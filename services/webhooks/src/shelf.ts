@@ -1,6 +1,7 @@
 // Setting deliveries aside: from the stream's consumer, whose places are shared by all endpoints, into what is
-// held for one endpoint. Many at a time, because the disk is synced once per batch. Until somebody keeps the endpoint
-// it stays in hand: given back to the stream, it would take its neighbours in the message along, once a second.
+// held for one endpoint. Many at a time, because the disk is synced once per batch. Until it is held, and somebody
+// keeps the endpoint, it stays in hand: given back to the stream, it would take its neighbours in the message along,
+// once a second.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Delivery } from './envelope.ts';
@@ -25,6 +26,8 @@ export interface ShelfOptions {
   numbers: Pick<Numbers, 'setAside'>;
   /** Gives up when the process stops. */
   persist: Persist;
+  /** The process stops. */
+  signal: AbortSignal;
   log: Log;
 }
 
@@ -38,36 +41,61 @@ const batchMax = 1_000;
 const waitingMax = 5_000;
 const retryMs = 1_000;
 
-export function openShelf({ held, keepers, numbers, persist, log }: ShelfOptions): Shelf {
+export function openShelf({ held, keepers, numbers, persist, signal, log }: ShelfOptions): Shelf {
   let waiting = 0;
   let less = Promise.withResolvers<void>();
 
-  const setAside = async (batch: readonly Item[]): Promise<void> => {
+  const left = (count: number): void => {
+    waiting -= count;
+    less.resolve();
+    less = Promise.withResolvers();
+  };
+
+  const tryAgain = async (items: readonly Item[], afterMs: number): Promise<void> => {
+    try {
+      await wait(afterMs, undefined, { signal });
+    } catch {
+      // The process stops. What it still has in hand goes back to the stream.
+      left(items.length);
+      return;
+    }
+    for (const item of items) gathering.add(item);
+  };
+
+  const store = async (batch: readonly Item[]): Promise<boolean> => {
     try {
       await held.putAll(batch.map(({ delivery }) => delivery));
+      return true;
     } catch (error) {
-      // One that is never taken must not stand before all others.
       log.warn({ err: error, count: batch.length }, 'deliveries could not be set aside, trying again');
-      for (const { inHand } of batch) inHand.giveBack(retryMs);
+      return false;
+    }
+  };
+
+  const setAside = async (batch: readonly Item[]): Promise<void> => {
+    if (!(await store(batch))) {
+      // In halves, so that one that is never taken stands in the way of ever fewer.
+      const middle = Math.ceil(batch.length / 2);
+      void tryAgain(batch.slice(0, middle), retryMs);
+      void tryAgain(batch.slice(middle), retryMs * 2);
       return;
     }
     const ids = new Set(batch.map(({ delivery }) => delivery.endpointId));
-    await persist('finding a keeper', () => Promise.all([...ids].map((id) => keepers.ensure(id))));
-    for (const { inHand } of batch) inHand.ack();
-    numbers.setAside(batch.length);
+    try {
+      await persist('finding a keeper', () => Promise.all([...ids].map((id) => keepers.ensure(id))));
+      for (const { inHand } of batch) inHand.ack();
+      numbers.setAside(batch.length);
+    } catch {
+      // The process stops, as above.
+    }
+    left(batch.length);
   };
 
   const gathering = openGathering<Item>({
     max: batchMax,
     // What arrives in one go is set aside in one go, once what came with it and can be sent is on its way.
     pause: () => wait(headStartMs),
-    async work(batch) {
-      // The process stops. What it still has in hand goes back to the stream.
-      await setAside(batch).catch(() => undefined);
-      waiting -= batch.length;
-      less.resolve();
-      less = Promise.withResolvers();
-    },
+    work: setAside,
   });
 
   return {

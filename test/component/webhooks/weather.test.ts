@@ -5,7 +5,7 @@ import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { startMongodb } from '../../support/mongodb.ts';
-import { openReceiver } from '../../support/receiver.ts';
+import { answer, openReceiver, type Hit } from '../../support/receiver.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 import { packParcels } from '../../../services/webhooks/src/envelope.ts';
@@ -40,6 +40,8 @@ const parcelsFor = (integration: string, eventId: string, endpointIds: readonly 
   ];
 };
 
+const isShared = ({ headers }: Hit): boolean => headers['webhook-id'] === 'shared';
+
 // One message for two endpoints: the replica remembers the first one, and cannot ask for the second.
 it('what waits for the database has nothing sent twice to its neighbours', { timeout: 60_000 }, async () => {
   await using _ = await house.start();
@@ -56,10 +58,35 @@ it('what waits for the database has nothing sent twice to its neighbours', { tim
   await pause(4_000);
   await mongodb.resume();
   await unknown.received(1, { withinMs: 20_000 });
-  const hits = [remembered, unknown].map(({ hits: all }) =>
-    all.filter(({ headers }) => headers['webhook-id'] === 'shared'),
-  );
+  const hits = [remembered, unknown].map(({ hits: all }) => all.filter(isShared));
   expect(hits.map(({ length }) => length)).toEqual([1, 1]);
+});
+
+// One message for two endpoints, one of which is closed; what is held for it is refused for a while.
+it('what cannot be set aside has nothing sent twice to its neighbours', { timeout: 60_000 }, async () => {
+  await using _ = await house.start();
+  await using healthy = await openReceiver();
+  await using failing = await openReceiver(answer(500));
+  const client = house.newClient();
+  const first = await client.register(healthy.url);
+  await client.announce();
+  await healthy.received(1);
+  const second = await client.register(failing.url);
+  await client.announce();
+  await failing.received(2);
+  const nats = await connect({ servers: house.nats.url });
+  const { streams } = await jetstreamManager(nats);
+  try {
+    await streams.update('HELD', { max_msgs: 1 });
+    await house.bus.publishBatch(parcelsFor(client.integration, 'shared', [first.id, second.id]));
+    await pause(3_500);
+    await streams.update('HELD', { max_msgs: -1 });
+  } finally {
+    await nats.close();
+  }
+  failing.behave(answer(204));
+  await failing.received(1, { withinMs: 20_000, where: isShared });
+  expect([healthy, failing].map(({ hits }) => hits.filter(isShared).length)).toEqual([1, 1]);
 });
 
 it('a replica stops at once, whatever it waits for', { timeout: 60_000 }, async () => {

@@ -63,6 +63,7 @@ it.each(moments)(
       keepers: { ensure: async () => undefined },
       numbers: { setAside: () => undefined },
       persist: (_what, work) => work(),
+      signal: new AbortController().signal,
       log,
     });
     shelf.put(hands.take(), deliveryFor('wh_1'));
