@@ -31,7 +31,7 @@ export type Deliver = (known: Known, delivery: Delivery, place: Place | undefine
 
 export interface CourierOptions {
   send: Send;
-  directory: Pick<Directory, 'remembered'>;
+  directory: Pick<Directory, 'remembered' | 'forget'>;
   ledger: Ledger;
   held: Pick<Held, 'put'>;
   report: Report;
@@ -65,6 +65,8 @@ export function openCourier({ send, directory, ledger, held, report, persist }: 
         dueAt,
       }),
     );
+    // It closed nothing but what is remembered here, where the endpoint may have been opened again meanwhile.
+    if (next?.gate === 'unchanged') directory.forget(known.endpoint._id);
     const again = next?.event === 'again';
     // Not recorded with the endpoint, because another failure was; so it must be noted where it is held.
     const moves = stays && again && next.gate === 'unchanged';
