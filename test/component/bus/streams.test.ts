@@ -231,6 +231,22 @@ it('reads on after a stream that is not there could not be made at once', async 
   expect(tries).toBe(3);
 });
 
+it('stops at once though what it reads from can still not be made again', async () => {
+  const asked = Promise.withResolvers<void>();
+  const consuming = bus.consume('NEVER', 'n', {
+    ahead: 16,
+    async ensure() {
+      asked.resolve();
+      await new Promise(() => {});
+    },
+    onMessage: () => undefined,
+  });
+  await asked.promise;
+  const began = performance.now();
+  await consuming[Symbol.asyncDispose]();
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
 it('purges one subject and leaves its neighbours', async () => {
   await bus.ensureStream(spec('PURGE'));
   await bus.publishBatch(messages('PURGE', 10));

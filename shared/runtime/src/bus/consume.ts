@@ -1,4 +1,5 @@
 // Reading a durable consumer: messages come in bounded numbers, and whoever takes one settles it.
+import { setTimeout as wait } from 'node:timers/promises';
 import { JetStreamApiError, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { readHeaders, type Headers } from './message.ts';
@@ -39,6 +40,7 @@ export function consume(
   options: ConsumeOptions,
 ): AsyncDisposable {
   const stop = new AbortController();
+  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
   let messages: ConsumerMessages | undefined;
 
   // The client's own endless `consume` asks for more as messages arrive, not as they are taken: a reader that is
@@ -71,9 +73,10 @@ export function consume(
       } catch (error) {
         if (stop.signal.aborted) return;
         connection.log.warn({ err: error, stream, consumer }, 'reading a consumer failed, trying again');
-        if (isMissing(error)) await makeAgain();
+        // Which may take for as long as the server does.
+        if (isMissing(error)) await Promise.race([makeAgain(), stopped]);
       }
-      if (!stop.signal.aborted) await new Promise((resolve) => setTimeout(resolve, openRetryMs));
+      if (!stop.signal.aborted) await Promise.race([wait(openRetryMs), stopped]);
     }
   };
   const reading = readForEver().catch((error: unknown) =>
