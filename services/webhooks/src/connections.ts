@@ -92,6 +92,12 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
     dispatcher.close().catch(() => undefined);
   };
 
+  const closeLeastUsed = (): void => {
+    const [first, ...others] = entries;
+    if (first === undefined) return;
+    close(...others.reduce((least, one) => (one[1].usedAt < least[1].usedAt ? one : least), first));
+  };
+
   const sweep = setInterval(() => {
     const before = performance.now() - idleMs;
     for (const [key, entry] of entries) if (entry.usedAt < before) close(key, entry);
@@ -109,10 +115,7 @@ export function openConnections({ proxyUrl, connector, ca }: ConnectionsOptions 
         found.usedAt = performance.now();
         return found;
       }
-      if (entries.size >= setsMax) {
-        const [oldest] = entries;
-        if (oldest !== undefined) close(...oldest);
-      }
+      if (entries.size >= setsMax) closeLeastUsed();
       const made = make(target);
       entries.set(key, made);
       return made;

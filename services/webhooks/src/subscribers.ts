@@ -30,12 +30,12 @@ interface Entry {
 const collectionName = 'webhook_revisions';
 /** A change that was made and never answered, because its replica died, is noticed after this. */
 const keptMs = 30_000;
-const subscribersMax = 100_000;
+const weightMax = 100_000;
 
 export function openSubscribers(store: Store, endpoints: Pick<Endpoints, 'subscribersOf'>): Subscribers {
   const revisions = store.collection<Revision>(collectionName);
   const entries = new Map<string, Entry>();
-  let remembered = 0;
+  let weight = 0;
 
   const recall = (integration: string, revision: string): Entry | undefined => {
     const entry = entries.get(integration);
@@ -43,11 +43,11 @@ export function openSubscribers(store: Store, endpoints: Pick<Endpoints, 'subscr
   };
 
   const remember = (integration: string, entry: Entry): void => {
-    remembered += entry.subscribers.length - (entries.get(integration)?.subscribers.length ?? 0);
+    weight += weightOf(entry) - weightOf(entries.get(integration));
     entries.set(integration, entry);
-    if (remembered <= subscribersMax) return;
+    if (weight <= weightMax) return;
     entries.clear();
-    remembered = 0;
+    weight = 0;
   };
 
   return {
@@ -78,3 +78,7 @@ export function openSubscribers(store: Store, endpoints: Pick<Endpoints, 'subscr
     },
   };
 }
+
+/** An integration that has no endpoint any more takes room, too. */
+const weightOf = (entry: Entry | undefined): number =>
+  entry === undefined ? 0 : entry.subscribers.length + 1;
