@@ -1,11 +1,11 @@
 // What the steps of a push, a listing and a recovery share within one process.
 import type { Bus } from '@integration-sync/runtime/bus';
+import type { Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
 import type { Drafts } from './drafts.ts';
 import type { FieldReader } from './fields.ts';
-import type { Gate } from './gate.ts';
 import type { Heads } from './heads.ts';
 import type { Journal } from './journal.ts';
 import type { Kind } from './kind.ts';

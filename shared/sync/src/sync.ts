@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { eventsStreamSpec, Failure, type ListingEntity } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
+import { openGate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
@@ -11,7 +12,6 @@ import { steadyClock } from './clock.ts';
 import { openDrafts, type DraftDocument } from './drafts.ts';
 import type { Engine, KindEngine, Stage } from './engine.ts';
 import { fieldReader } from './fields.ts';
-import { openGate } from './gate.ts';
 import { openHeads } from './heads.ts';
 import { answerRuns, listRuns, openRuns, type OpenRunSource } from './history.ts';
 import { journalIndexes, openJournal } from './journal.ts';
@@ -35,7 +35,10 @@ export interface SyncOptions {
   kinds: readonly Kind[];
   /** How many servers keep a copy of the event stream. */
   streamReplicas: number;
-  /** How many pushes this process carries out at once; others wait for their turn. */
+  /**
+   * How many pushes this process carries out at once; others wait for their turn. The database does not get faster by
+   * being asked everything at the same time, only fuller.
+   */
   pushesAtOnceMax: number;
   now?: (() => number) | undefined;
   /** Called at the places at which a test may stop the process. */

@@ -5,6 +5,7 @@ import {
   type DirectBatchOptions,
   type StoredMsg,
 } from '@nats-io/jetstream';
+import { openGate } from '../gate.ts';
 import type { Connection } from './connection.ts';
 import { readHeaders, type Headers } from './message.ts';
 
@@ -45,21 +46,7 @@ const longChunksMax = 8;
 
 /** Reads every stored message of the subject from there on, oldest first, up to what was stored when it began. */
 export function openReading(connection: Connection): ReadStream {
-  const waiting: (() => void)[] = [];
-  let underWay = 0;
-
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (underWay < longChunksMax) underWay += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      // Whoever is done hands its place to the next.
-      const next = waiting.shift();
-      if (next === undefined) underWay -= 1;
-      else next();
-    }
-  };
+  const gate = openGate(longChunksMax);
 
   return async function* readStream(stream, options) {
     let from: DirectBatchOptions =
@@ -70,7 +57,7 @@ export function openReading(connection: Connection): ReadStream {
       const batch = Math.min(chunkMessages, left);
       const asked = { ...from, batch, max_bytes: chunkBytesMax, next_by_subj: options.subject };
       const read = () => readChunk(connection, stream, asked);
-      const chunk = await (options.max === undefined ? inTurn(read) : read());
+      const chunk = await (options.max === undefined ? gate.pass(read) : read());
       yield* chunk.messages;
       const last = chunk.messages.at(-1);
       if (last === undefined || !chunk.more) return;

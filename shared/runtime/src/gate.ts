@@ -1,5 +1,4 @@
-// Lets a bounded number of pushes write at once; the others wait for their turn, in the order in which they
-// came. The database does not get faster by being asked everything at the same time, only fuller.
+// Lets a bounded amount of work be done at once; the rest waits for its turn, in the order in which it came.
 export interface Gate {
   /** How many are inside now. */
   readonly inside: number;

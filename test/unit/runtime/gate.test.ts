@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openGate } from '../../../shared/sync/src/gate.ts';
+import { openGate } from '@integration-sync/runtime/gate';
 
 const ticks = async (count: number): Promise<void> => {
   for (let tick = 0; tick < count; tick += 1) await Promise.resolve();
