@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Child } from '../process/child.ts';
 import { CommandError, runCommand } from '../process/command.ts';
 import { readText } from '../process/files.ts';
@@ -178,7 +179,10 @@ export async function startPostgresql(context: RowContext, made: string): Promis
       readyWithinMs: 120_000,
       // The fast shutdown: it ends sessions instead of waiting for them.
       stopSignal: 'SIGINT',
-      beforeStart: () => forgetStranger(data),
+      async beforeStart() {
+        await untilSessionsEnd(data);
+        await forgetStranger(data);
+      },
     });
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
     return { url, child, [Symbol.asyncDispose]: () => child.stop() };
@@ -194,6 +198,25 @@ async function copyData({ dataFolder, cache }: RowContext, fresh: string): Promi
   await runCommand('cp', ['-a', '--reflink=auto', fresh, draft], { signal: cache.signal });
   await rename(draft, data);
   return data;
+}
+
+const sessionsEndWithinMs = 10_000;
+
+/**
+ * The sessions of a killed PostgreSQL end by themselves, but a busy one not at once, and it refuses to start as long as
+ * one of them has the memory that they shared. Which one that was stands in the file with its pid.
+ */
+async function untilSessionsEnd(data: string): Promise<void> {
+  const [, , , , , , sharedMemory = ''] = (readText(join(data, 'postmaster.pid')) ?? '').split('\n');
+  const [, id] = sharedMemory.trim().split(/\s+/);
+  if (id === undefined) return;
+  const end = performance.now() + sessionsEndWithinMs;
+  while (isAttached(id) && performance.now() < end) await wait(20);
+}
+
+function isAttached(id: string): boolean {
+  const rows = (readText('/proc/sysvipc/shm') ?? '').split('\n').map((row) => row.trim().split(/\s+/));
+  return rows.some(([, shmid, , , , , attached]) => shmid === id && attached !== '0');
 }
 
 /**

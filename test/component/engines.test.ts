@@ -12,6 +12,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { openTestBus, text } from '../support/bus.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { descendantsOf, freeze } from '../support/freeze.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const stream = {
@@ -98,6 +99,18 @@ describe('engines', () => {
     expect(nats.pids()).toHaveLength(1);
     await using bus = await openTestBus(nats.url);
     expect(bus.connected).toBe(true);
+  });
+
+  it('come back though what they had started is slow to end', async () => {
+    await using folder = await temporaryFolder();
+    await using mongodb = await startEngine('mongodb', { dataFolder: folder.path, temporary: true });
+    const frozen = freeze(descendantsOf(mongodb.pids()));
+    mongodb.hold();
+    await mongodb.kill();
+    setTimeout(() => frozen[Symbol.dispose](), 1_000);
+    await mongodb.resume();
+    await using store = await openStore({ url: mongodb.url, database: 'back', log });
+    expect(await store.collection('records').countDocuments()).toBe(0);
   });
 
   it('are gone with their data when they were temporary, and keep it otherwise', async () => {

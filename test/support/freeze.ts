@@ -22,6 +22,10 @@ export function mayFreeze(pids: readonly number[]): boolean {
   }
 }
 
+/** What the processes started, and what that did. */
+export const descendantsOf = (pids: readonly number[]): number[] =>
+  withDescendants(pids).filter((pid) => !pids.includes(pid));
+
 function withDescendants(pids: readonly number[]): number[] {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const family = new Set(pids);
