@@ -3,14 +3,14 @@
 // It runs inside a chroot of that folder, as Debian's user `postgres`. Its data lies in the stack's own
 // folder and is mounted into the chroot for this one process, in a mount namespace that ends with it: two
 // databases side by side share the programs and nothing else, and no mount is ever left behind.
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Child } from '../process/child.ts';
 import { CommandError, runCommand } from '../process/command.ts';
 import { readText } from '../process/files.ts';
-import { identify } from '../process/identity.ts';
+import { identify, sendSignal } from '../process/identity.ts';
 import { NotServed } from './engine.ts';
 import { makeOnce, type Maker } from './make.ts';
 import { startOnPort, startProgram, type RowContext } from './rows.ts';
@@ -180,7 +180,7 @@ export async function startPostgresql(context: RowContext, made: string): Promis
       // The fast shutdown: it ends sessions instead of waiting for them.
       stopSignal: 'SIGINT',
       async beforeStart() {
-        await untilSessionsEnd(data);
+        await endSessions(data);
         await forgetStranger(data);
       },
     });
@@ -200,23 +200,32 @@ async function copyData({ dataFolder, cache }: RowContext, fresh: string): Promi
   return data;
 }
 
-const sessionsEndWithinMs = 10_000;
+/** They end by themselves in less, as a rule. */
+const sessionsEndWithinMs = 1_000;
 
 /**
- * The sessions of a killed PostgreSQL end by themselves, but a busy one not at once, and it refuses to start as long as
- * one of them has the memory that they shared. Which one that was stands in the file with its pid.
+ * PostgreSQL refuses to start as long as one session of a killed one has the memory that they shared; which memory that
+ * is stands in the file with its pid. A busy session takes a moment to end, and now and then one never does.
  */
-async function untilSessionsEnd(data: string): Promise<void> {
-  const [, , , , , , sharedMemory = ''] = (readText(join(data, 'postmaster.pid')) ?? '').split('\n');
+async function endSessions(data: string): Promise<void> {
+  const [pid = '', , , , , , sharedMemory = ''] = (readText(join(data, 'postmaster.pid')) ?? '').split('\n');
   const [, id] = sharedMemory.trim().split(/\s+/);
-  if (id === undefined) return;
+  // One that lives has sessions that are none of ours to end.
+  if (id === undefined || readText(`/proc/${pid.trim()}/comm`)?.trim() === 'postgres') return;
   const end = performance.now() + sessionsEndWithinMs;
-  while (isAttached(id) && performance.now() < end) await wait(20);
+  for (let left = attachedTo(id); left.length > 0; left = attachedTo(id)) {
+    if (performance.now() > end) for (const session of left) sendSignal(session, 'SIGKILL');
+    await wait(20);
+  }
 }
 
-function isAttached(id: string): boolean {
-  const rows = (readText('/proc/sysvipc/shm') ?? '').split('\n').map((row) => row.trim().split(/\s+/));
-  return rows.some(([, shmid, , , , , attached]) => shmid === id && attached !== '0');
+/** In a list of what a process has mapped, shared memory has its id where files have their inode. */
+function attachedTo(id: string): number[] {
+  const mapped = new RegExp(`^\\S+ \\S+ \\S+ \\S+ ${id} +/SYSV`, 'm');
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && readText(`/proc/${pid}/comm`)?.trim() === 'postgres')
+    .filter((pid) => mapped.test(readText(`/proc/${pid}/maps`) ?? ''));
 }
 
 /**
