@@ -23,6 +23,12 @@ await bus.serve({
   description: 'Gives always the same answer',
   inFlightMax: 100,
   quiet: [subjects.suppliersPush],
-  handlers: { [subjects.suppliersPush]: () => Promise.resolve(reply) },
+  handlers: {
+    async [subjects.suppliersPush](request) {
+      // As catalog does before it writes.
+      if (performance.now() > request.waitedForUntilMs) await request.isWaitedFor();
+      return reply;
+    },
+  },
 });
 process.send?.('serving');

@@ -1,6 +1,7 @@
-// npm run bench:webhooks [-- throughput hanging fanout replicas]: how fast deliveries are, beside a bare loop and
+// npm run bench:webhooks [-- throughput hanging fanout burst replicas]: how fast deliveries are, beside a bare loop and
 // beside BullMQ on Redis, and whether somebody else's dead endpoints cost a healthy one anything. Everything runs
 // on this machine, on engines of its own, and leaves nothing behind. Redis must be on PATH (Debian: redis-server).
+import { benchBurst } from './webhooks/burst.ts';
 import { openHouse, type House } from './webhooks/house.ts';
 import { benchFanout, benchHanging } from './webhooks/neighbours.ts';
 import { benchReplicas } from './webhooks/replicas.ts';
@@ -13,6 +14,7 @@ const benches = new Map<string, Bench>([
   ['throughput', benchThroughput],
   ['hanging', benchHanging],
   ['fanout', benchFanout],
+  ['burst', benchBurst],
   ['replicas', benchReplicas],
 ]);
 const wanted = new Set(process.argv.slice(2));

@@ -18,7 +18,7 @@ import {
   type Client,
 } from './docker.ts';
 import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
-import type { RowContext } from './rows.ts';
+import type { RowContext } from './row.ts';
 
 export interface ContainerSpec {
   image: string;

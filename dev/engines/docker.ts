@@ -9,7 +9,7 @@ import { identify, runs } from '../process/identity.ts';
 import { messageOf } from '../process/words.ts';
 import { labels } from './choice.ts';
 import { NotServed } from './engine.ts';
-import type { RowContext } from './rows.ts';
+import type { RowContext } from './row.ts';
 
 export type Client = Awaited<ReturnType<typeof getContainerRuntimeClient>>;
 

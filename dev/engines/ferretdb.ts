@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { RunningEngine } from './engine.ts';
 import { makeOnce } from './make.ts';
 import { checkPostgresql, makePostgresql, startPostgresql } from './postgresql.ts';
-import { engineOf, startOnPort, startProgram, type RowContext } from './rows.ts';
+import type { RowContext } from './row.ts';
+import { engineOf, startOnPort, startProgram } from './rows.ts';
 import { pins } from './versions.ts';
 
 export async function startFerretdb(context: RowContext): Promise<RunningEngine> {

@@ -4,15 +4,8 @@ import { join } from 'node:path';
 import type { RunningEngine } from './engine.ts';
 import { startFerretdb } from './ferretdb.ts';
 import { makeOnce } from './make.ts';
-import {
-  engineOf,
-  findOnPath,
-  startFromImage,
-  startOnPort,
-  startProgram,
-  type RowContext,
-  type Rows,
-} from './rows.ts';
+import type { RowContext, Rows } from './row.ts';
+import { engineOf, findOnPath, startFromImage, startOnPort, startProgram } from './rows.ts';
 import { minimums, pins } from './versions.ts';
 
 export const mongodbRows: Rows = {

@@ -13,7 +13,8 @@ import { readText } from '../process/files.ts';
 import { identify, sendSignal } from '../process/identity.ts';
 import { NotServed } from './engine.ts';
 import { makeOnce, type Maker } from './make.ts';
-import { startOnPort, startProgram, type RowContext } from './rows.ts';
+import type { RowContext } from './row.ts';
+import { startOnPort, startProgram } from './rows.ts';
 import { pins } from './versions.ts';
 
 /** `recipe` counts the changes to how it is made: a folder made by an older recipe is not taken. */
@@ -177,10 +178,13 @@ export async function startPostgresql(context: RowContext, made: string): Promis
       readyWhen: /database system is ready to accept connections/,
       // After a kill it reads its log again first.
       readyWithinMs: 120_000,
-      // The fast shutdown: it ends sessions instead of waiting for them.
-      stopSignal: 'SIGINT',
+      // The fast shutdown ends sessions instead of waiting for them, and writes out what only its log has; that may
+      // take longer than a stop may. The immediate one leaves it to the log, which loses nothing either.
+      stopSignal: context.temporary ? 'SIGQUIT' : 'SIGINT',
+      hurrySignal: 'SIGQUIT',
+      afterStop: () => endSessions(data, 0),
       async beforeStart() {
-        await endSessions(data);
+        await endSessions(data, sessionsEndWithinMs);
         await forgetStranger(data);
       },
     });
@@ -205,16 +209,17 @@ const sessionsEndWithinMs = 1_000;
 
 /**
  * PostgreSQL refuses to start as long as one session of a killed one has the memory that they shared; which memory that
- * is stands in the file with its pid. A busy session takes a moment to end, and now and then one never does.
+ * is stands in the file with its pid. A busy session takes a moment to end, and now and then one never does: what is
+ * left after `withinMs` is killed.
  */
-async function endSessions(data: string): Promise<void> {
+async function endSessions(data: string, withinMs: number): Promise<void> {
   const [pid = '', , , , , , sharedMemory = ''] = (readText(join(data, 'postmaster.pid')) ?? '').split('\n');
   const [, id] = sharedMemory.trim().split(/\s+/);
   // One that lives has sessions that are none of ours to end.
-  if (id === undefined || readText(`/proc/${pid.trim()}/comm`)?.trim() === 'postgres') return;
-  const end = performance.now() + sessionsEndWithinMs;
+  if (id === undefined || isPostgres(Number(pid))) return;
+  const end = performance.now() + withinMs;
   for (let left = attachedTo(id); left.length > 0; left = attachedTo(id)) {
-    if (performance.now() > end) for (const session of left) sendSignal(session, 'SIGKILL');
+    if (performance.now() >= end) for (const session of left) sendSignal(session, 'SIGKILL');
     await wait(20);
   }
 }
@@ -224,7 +229,7 @@ function attachedTo(id: string): number[] {
   const mapped = new RegExp(`^\\S+ \\S+ \\S+ \\S+ ${id} +/SYSV`, 'm');
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => pid > 0 && readText(`/proc/${pid}/comm`)?.trim() === 'postgres')
+    .filter((pid) => pid > 0 && isPostgres(pid))
     .filter((pid) => mapped.test(readText(`/proc/${pid}/maps`) ?? ''));
 }
 
@@ -237,5 +242,7 @@ async function forgetStranger(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid');
   const pid = Number.parseInt(readText(file) ?? '', 10);
   if (Number.isNaN(pid) || identify(pid) === undefined) return;
-  if (readText(`/proc/${pid}/comm`)?.trim() !== 'postgres') await rm(file, { force: true });
+  if (!isPostgres(pid)) await rm(file, { force: true });
 }
+
+const isPostgres = (pid: number): boolean => readText(`/proc/${pid}/comm`)?.trim() === 'postgres';

@@ -1,37 +1,13 @@
-// The table of sources: what a row is given, and what all rows that run a program of this machine share.
+// What all rows of the table that run a program of this machine share.
 import { setTimeout as wait } from 'node:timers/promises';
 import { ChildDied, startChild, type Child, type ChildSpec } from '../process/child.ts';
 import { CommandError, runCommand } from '../process/command.ts';
-import type { Ledger } from '../process/ledger.ts';
 import { openLogFile } from '../process/logfile.ts';
 import { findPort } from '../process/port.ts';
-import type { Cache } from './cache.ts';
-import type { Forced } from './choice.ts';
 import type { ContainerSpec } from './container.ts';
-import { NotServed, type Addresses, type EngineName, type RunningEngine } from './engine.ts';
-import type { Environment } from './environment.ts';
+import { NotServed, type Addresses, type RunningEngine } from './engine.ts';
+import type { RowContext } from './row.ts';
 import { isAtLeast, parseVersion, type Version } from './versions.ts';
-
-export interface RowContext {
-  name: EngineName;
-  environment: Environment;
-  cache: Cache;
-  ledger: Ledger;
-  /** This engine's own, and this source's own: engines do not read each other's files. */
-  dataFolder: string;
-  /** Where its programs' logs go: NAME.log. */
-  logFolder: string;
-  /** The port of the last time, which whoever noted the address would like to find again. */
-  portWished: number | undefined;
-  /** A process of the engine has come or gone. */
-  onChange: () => void;
-  /** Nobody wants its data once it stops. */
-  temporary: boolean;
-}
-
-/** Starts the engine from one source, or says by NotServed why that cannot be. */
-export type Row = (context: RowContext) => Promise<RunningEngine>;
-export type Rows = Record<Forced, Row>;
 
 /** Loaded only where it is tried: testcontainers takes half a second to load. */
 export async function startFromImage(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {

@@ -5,7 +5,7 @@ import { explainRefusals, labels, listRefusals, orderSources, type Forced, type 
 import { NoEngine, NotServed, type Engine, type RunningEngine, type Source } from './engine.ts';
 import { givenAddress, useGiven } from './environment.ts';
 import type { Memory } from './memory.ts';
-import type { RowContext, Rows } from './rows.ts';
+import type { RowContext, Rows } from './row.ts';
 
 export interface Setting extends Omit<RowContext, 'dataFolder' | 'portWished'> {
   /** Of all engines; each takes a folder of its own in it. */

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { startStack, type Stack } from '../stack/index.ts';
 import { residentMb } from './memory.ts';
 import { runSchemathesis } from './schemathesis.ts';
-import { sendOddRequests } from './storm.ts';
+import { sendOddRequests } from './volley.ts';
 
 const { values } = parseArgs({
   options: {
@@ -21,11 +21,11 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A first storm brings the process to its size; after that it may not grow by more than this. */
+/** A first volley brings the process to its size; after that it may not grow by more than this. */
 const growthMbMax = 48;
 const warmUpShare = 1.2;
 
-async function storm(stack: Stack): Promise<string[]> {
+async function sendVolleys(stack: Stack): Promise<string[]> {
   const requests = Number(values.requests);
   const gateways = (): number[] => stack.pids()['gateway'] ?? [];
   const warmUp = await sendOddRequests(stack, {
@@ -59,7 +59,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 say(`seed ${seed}`);
 const faults = [
-  ...(values.only === 'schemathesis' ? [] : await storm(stack)),
+  ...(values.only === 'schemathesis' ? [] : await sendVolleys(stack)),
   ...(values.only === 'own'
     ? []
     : await runSchemathesis(stack, { folder, seed, examples: Number(values.examples), say })),

@@ -34,6 +34,10 @@ export interface ChildSpec {
   readyWithinMs?: number;
   stopSignal?: NodeJS.Signals;
   stopWithinMs?: number;
+  /** Sent a second before its time to stop is over: makes it stop at once, and still in better order than SIGKILL. */
+  hurrySignal?: NodeJS.Signals;
+  /** Ends what it may have left running. */
+  afterStop?: () => Promise<void>;
   beforeStart?: () => Promise<void>;
   onLine?: (line: string) => void;
   onStart?: (pid: number) => void;
@@ -90,6 +94,7 @@ export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise
 
 const linesKept = 40;
 const lastWordsMs = 100;
+const hurryMs = 1_000;
 
 class SupervisedChild implements Child {
   readonly #spec: ChildSpec;
@@ -133,16 +138,19 @@ class SupervisedChild implements Child {
   }
 
   async stop(): Promise<void> {
-    const { stopSignal = 'SIGTERM', stopWithinMs = 10_000 } = this.#spec;
+    const { stopSignal = 'SIGTERM', stopWithinMs = 10_000, hurrySignal } = this.#spec;
     clearTimeout(this.#retry);
     this.#state = 'stopped';
     const pid = this.pid();
     if (pid !== undefined) {
       sendSignal(pid, stopSignal);
-      const overdue = setTimeout(() => sendSignal(pid, 'SIGKILL'), stopWithinMs);
+      const sendLater = (signal: NodeJS.Signals, ms: number) => setTimeout(() => sendSignal(pid, signal), ms);
+      const overdue = [sendLater('SIGKILL', stopWithinMs)];
+      if (hurrySignal !== undefined) overdue.push(sendLater(hurrySignal, stopWithinMs - hurryMs));
       await this.#exit;
-      clearTimeout(overdue);
+      for (const timer of overdue) clearTimeout(timer);
     }
+    await this.#spec.afterStop?.();
     this.#spec.onStopped?.();
   }
 

@@ -102,6 +102,44 @@ describe('a process that is kept running', () => {
   });
 });
 
+/** Leaves a SIGINT alone. */
+const insistent = (atQuit: string): string =>
+  `trap "" INT; trap "${atQuit}" QUIT; echo ready; while :; do sleep 0.05; done`;
+
+describe('a process that has a signal for stopping at once', () => {
+  const stops = { stopSignal: 'SIGINT', hurrySignal: 'SIGQUIT', stopWithinMs: 1_200 } as const;
+
+  it.each([
+    ['is sent it a second before its time is over', 'echo quits; exit 0', ['ready', 'quits'], 190],
+    ['is killed in time where that does not help either', '', ['ready'], 1_190],
+  ])('%s', async (_, atQuit, said, leastMs) => {
+    const lines: string[] = [];
+    const { spec } = recorded(insistent(atQuit), { ...stops, onLine: (line) => lines.push(line) });
+    const child = await startChild(spec);
+    const begun = performance.now();
+    await child.stop();
+    expect(performance.now() - begun).toBeGreaterThan(leastMs);
+    expect(lines).toStrictEqual(said);
+    expect(child.pid()).toBeUndefined();
+  });
+
+  it('has what it left running cleared away, whether it lives or is dead already', async () => {
+    for (const dead of [false, true]) {
+      let cleared = 0;
+      const { spec } = recorded('echo ready; exec sleep 60', {
+        afterStop: async () => void (cleared += 1),
+      });
+      const child = await startChild(spec);
+      if (dead) {
+        child.hold();
+        await child.kill();
+      }
+      await child.stop();
+      expect(cleared).toBe(1);
+    }
+  });
+});
+
 describe('a lock', () => {
   it('has one holder, who is named', async () => {
     await using folder = await temporaryFolder();

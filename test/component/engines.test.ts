@@ -9,6 +9,7 @@ import { startEngine, startEngines } from '@integration-sync/dev/engines';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { describe, expect, inject, it } from 'vitest';
+import { identify } from '../../dev/process/identity.ts';
 import { openTestBus, text } from '../support/bus.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -146,6 +147,28 @@ describe('engines', () => {
     await engines[Symbol.asyncDispose]();
     expect(pids.filter((pid) => !isGone(pid))).toStrictEqual([]);
   });
+
+  it.each([
+    ['stopped', false],
+    ['killed and then stopped', true],
+  ])(
+    'leave nothing behind that they had started when they are %s, though it stands still',
+    async (_, dead) => {
+      await using folder = await temporaryFolder();
+      await using stopping = new AsyncDisposableStack();
+      const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
+      const started = descendantsOf(mongodb.pids()).filter(standStill);
+      if (dead) {
+        mongodb.hold();
+        await mongodb.kill();
+      }
+      const stoppedAt = performance.now();
+      await stopping.disposeAsync();
+      expect(performance.now() - stoppedAt).toBeLessThan(6_000);
+      // A process that was killed just now may have its end before it for some milliseconds.
+      await eventually(() => started.every((pid) => identify(pid) === undefined), Boolean, 500);
+    },
+  );
 
   it('refuse a second start in the same folder and are none the worse for it', async () => {
     await using folder = await temporaryFolder();

@@ -1,6 +1,6 @@
 // Makes processes stand still and go on again, as a machine does that swaps, a container that is paused, or a
 // disk that hangs: their connections stay open, and nothing answers.
-import { execFileSync } from 'node:child_process';
+import { withDescendants } from '@integration-sync/dev/family';
 
 /** Stops the processes and all that they started; disposing lets them go on. */
 export function freeze(pids: readonly number[]): Disposable {
@@ -25,17 +25,3 @@ export function mayFreeze(pids: readonly number[]): boolean {
 /** What the processes started, and what that did. */
 export const descendantsOf = (pids: readonly number[]): number[] =>
   withDescendants(pids).filter((pid) => !pids.includes(pid));
-
-function withDescendants(pids: readonly number[]): number[] {
-  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-  const family = new Set(pids);
-  const pairs = table
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number));
-  for (let size = 0; size < family.size;) {
-    size = family.size;
-    for (const [pid = 0, parent = 0] of pairs) if (family.has(parent)) family.add(pid);
-  }
-  return [...family];
-}

@@ -1,4 +1,4 @@
-// Starts a service that stops at one stage of a push, and kills it there.
+// Starts a service that stops at one stage of a push, and kills it there, or lets it go on.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,6 +8,11 @@ import type { Stage } from '@integration-sync/sync';
 export interface Mortal extends AsyncDisposable {
   /** Resolves once a push has come to the stage. */
   reached(): Promise<void>;
+  readonly pid: number;
+  /** From the stage, at which it stops once. */
+  goOn(): void;
+  /** Resolves once it has dealt with all requests that it had, and has ended. */
+  finish(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
 }
@@ -16,12 +21,12 @@ const program = join(import.meta.dirname, 'processes/mortal.ts');
 
 export async function startMortal(
   service: 'catalog' | 'batches',
-  stage: Stage,
+  stage: Stage | 'none',
   environment: Readonly<Record<string, string>>,
 ): Promise<Mortal> {
   const child = spawn(process.execPath, [program, service, stage], {
     env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
   const said = { serving: Promise.withResolvers<void>(), reached: Promise.withResolvers<void>() };
@@ -36,6 +41,12 @@ export async function startMortal(
   };
   await Promise.race([said.serving.promise, died]);
   return {
+    pid: child.pid ?? 0,
+    goOn: () => void child.stdin.write('go on\n'),
+    async finish() {
+      child.stdin.end();
+      await exited;
+    },
     reached: () => Promise.race([said.reached.promise, died]),
     kill,
     [Symbol.asyncDispose]: kill,

@@ -21,12 +21,12 @@ export const answer =
 
 export const hang: Behaviour = () => undefined;
 
-/** Answers on a new connection, and closes one that is used again, as if it had done so a moment before. */
-export function answerOncePerConnection(): Behaviour {
+/** Answers once on each connection; one that is used again it breaks, so long after it has the request. */
+export function breakKept(how: 'closes' | 'resets', afterMs: number): Behaviour {
   const served = new WeakSet<Socket>();
   return (_hit, response, { socket }) => {
-    if (served.has(socket)) socket.destroy();
-    else response.writeHead(204).end();
+    if (!served.has(socket)) response.writeHead(204).end();
+    else setTimeout(() => (how === 'closes' ? socket.destroy() : socket.resetAndDestroy()), afterMs);
     served.add(socket);
   };
 }

@@ -31,8 +31,8 @@ export interface World extends AsyncDisposable {
   /** By another way to the database, where one is given. */
   startCatalog(deps?: CatalogDeps, mongodb?: string): Promise<Catalog>;
   startBatches(deps?: BatchesDeps): Promise<Batches>;
-  /** Of an integration that nobody else has. */
-  caller(integration?: string): Caller;
+  /** Of an integration of its own, unless another caller's is given. */
+  caller(integration?: string, timeoutMs?: number): Caller;
 }
 
 const silent = openLog({ service: 'test', level: 'silent' });
@@ -69,7 +69,8 @@ export async function openWorld(mongodb: string): Promise<World> {
         await startBatches(readConfig(BatchesConfig, environment), { log: silent, ...deps }),
       );
     },
-    caller: (integration = `i-${randomUUID()}`) => openCaller(bus, integration),
+    caller: (integration = `i-${randomUUID()}`, timeoutMs = 30_000) =>
+      openCaller(bus, integration, timeoutMs),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -108,9 +109,8 @@ export interface Caller {
 }
 
 const owner = { suppliers: 'catalog', products: 'catalog', batches: 'batches' } as const;
-const timeoutMs = 30_000;
 
-function openCaller(bus: Bus, integration: string): Caller {
+function openCaller(bus: Bus, integration: string, timeoutMs: number): Caller {
   const ask = async (subject: string, options: { body?: string | Uint8Array; query?: string }) => {
     const headers = {
       [requestHeaders.integration]: integration,

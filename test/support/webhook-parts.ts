@@ -1,6 +1,6 @@
 // What webhooks work with, as plain as it can be, for tests of one part.
-import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoint.ts';
-import type { Delivery } from '../../services/webhooks/src/envelope.ts';
+import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
+import type { Delivery } from '../../services/webhooks/src/streams/messages.ts';
 
 /** Has succeeded before. */
 export const openEndpoint = (id: string): Endpoint => ({

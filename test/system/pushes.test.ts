@@ -46,7 +46,7 @@ afterAll(() => stack[Symbol.asyncDispose]());
 const long = (length: number): string => 'x'.repeat(length);
 
 describe('the fields of an item', () => {
-  const cut = `"${long(40)}…"`;
+  const cut = (length: number): string => `"${long(40)}…" (${length} characters)`;
   const identifier = 'a string of 1 to 255 characters that is not blank and has no control characters';
   const text = 'a string of at most 500 characters, without NUL or lone surrogates';
   const alpha2 = 'an assigned ISO 3166-1 alpha-2 country code, such as "DE"';
@@ -60,7 +60,7 @@ describe('the fields of an item', () => {
 
   // kind, field, a value that is right, one that is wrong, and what is said of it
   const rows: [Kind, string, unknown, unknown, string][] = [
-    ['suppliers', 'externalId', long(255), long(256), `externalId: expected ${identifier}, got ${cut}`],
+    ['suppliers', 'externalId', long(255), long(256), `externalId: expected ${identifier}, got ${cut(256)}`],
     ['suppliers', 'externalId', ' a ', '  ', 'externalId is required'],
     [
       'suppliers',
@@ -72,7 +72,7 @@ describe('the fields of an item', () => {
     ['suppliers', 'externalId', '🌲', '\ud83c', String.raw`externalId: expected ${identifier}, got "\ud83c"`],
     ['products', 'externalId', '0', 0, `externalId: expected ${identifier}, got 0`],
     ['batches', 'externalId', 'b', null, 'externalId is required'],
-    ['suppliers', 'name', long(500), long(501), `name: expected ${text}, got ${cut}`],
+    ['suppliers', 'name', long(500), long(501), `name: expected ${text}, got ${cut(501)}`],
     ['suppliers', 'name', '0', '', 'Supplier name is required'],
     ['products', 'name', 'N', ' ', 'Product name is required'],
     ['batches', 'batchNumber', '0', null, 'Batch number is required'],
@@ -92,7 +92,7 @@ describe('the fields of an item', () => {
       'Supplier with externalId "S-2" not found. Sync suppliers first.',
     ],
     ['products', 'supplierExternalId', '', 5, `supplierExternalId: expected ${identifier}, got 5`],
-    ['suppliers', 'code', long(500), long(501), `code: expected ${text}, got ${cut}`],
+    ['suppliers', 'code', long(500), long(501), `code: expected ${text}, got ${cut(501)}`],
     ['suppliers', 'phone', '', ['1'], `phone: expected ${text}, got an array`],
     [
       'suppliers',
@@ -106,10 +106,10 @@ describe('the fields of an item', () => {
       'address',
       long(1000),
       long(1001),
-      `address: expected ${text.replace('500', '1000')}, got ${cut}`,
+      `address: expected ${text.replace('500', '1000')}, got ${cut(1001)}`,
     ],
     ['suppliers', 'country', 'dE', 'UK', `country: expected ${alpha2}, got "UK" (use "GB")`],
-    ['suppliers', 'country', 'GB', 'GBR', `country: expected ${alpha2}, got "GBR"`],
+    ['suppliers', 'country', 'GB', 'GBR', `country: expected ${alpha2}, got "GBR" (use "GB")`],
     ['products', 'country', 'gbr', 'XX', `country: expected ${either}, got "XX"`],
     ['products', 'hsCode', '44', '4', `hsCode: expected ${digits}, got "4"`],
     [
@@ -131,7 +131,13 @@ describe('the fields of an item', () => {
     ['suppliers', 'isEuOrigin', null, '', 'isEuOrigin: expected true or false, got ""'],
     ['batches', 'quantity', 0, '5', `quantity: expected ${amount}, got "5"`],
     ['batches', 'quantity', 1e-7, -1e-7, `quantity: expected ${amount}, got -1e-7`],
-    ['batches', 'unit', long(32), long(33), `unit: expected ${text.replace('500', '32')}, got "${long(33)}"`],
+    [
+      'batches',
+      'unit',
+      long(32),
+      long(33),
+      `unit: expected ${text.replace('500', '32')}, got "${long(33)}" (33 characters)`,
+    ],
     [
       'batches',
       'receivedDate',

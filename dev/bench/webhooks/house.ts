@@ -24,16 +24,16 @@ export interface House extends AsyncDisposable {
   /** Stops with the house unless it is stopped before. */
   startReplica(settings?: Record<string, string>): Promise<Child>;
   /** Resolves with its id. */
-  register(url: string): Promise<string>;
+  register(url: string, integration?: string): Promise<string>;
   remove(id: string): Promise<void>;
-  announce(count: number, batch?: number): Promise<void>;
+  announce(count: number, batch?: number, integration?: string): Promise<void>;
   seen(): Promise<Seen[]>;
   forget(): Promise<void>;
   /** Resolves when so many distinct deliveries came to this path. */
   arrived(path: string, count: number, withinMs?: number): Promise<void>;
 }
 
-const integration = 'bench';
+const bench = 'bench';
 
 export async function openHouse(say: (line: string) => void): Promise<House> {
   const stack = new AsyncDisposableStack();
@@ -65,7 +65,7 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
       await ready(bus);
       return replica;
     },
-    async register(url) {
+    async register(url, integration = bench) {
       const reply = await bus.request(subjects.endpointsRegister, {
         headers: { integration, 'request-id': 'bench' },
         body: JSON.stringify({ url, events: ['supplier.created'] }),
@@ -75,13 +75,13 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
     },
     async remove(id) {
       await bus.request(subjects.endpointsRemove, {
-        headers: { integration, 'request-id': 'bench', id },
+        headers: { integration: bench, 'request-id': 'bench', id },
         timeoutMs: 10_000,
       });
     },
-    async announce(count, batch = 500) {
+    async announce(count, batch = 500, integration = bench) {
       for (let from = 0; from < count; from += batch) {
-        await bus.publishBatch(eventsOf(Math.min(batch, count - from)));
+        await bus.publishBatch(eventsOf(Math.min(batch, count - from), integration));
       }
     },
     seen,
@@ -101,7 +101,7 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
   };
 }
 
-const eventsOf = (count: number) =>
+const eventsOf = (count: number, integration: string) =>
   Array.from({ length: count }, (_, n) => ({
     subject: `events.${integration}.supplier.created`,
     id: randomUUID(),

@@ -53,8 +53,11 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
         [subjects.batchesList]: sync.list(batches),
         [subjects.ddsList]: sync.listDrafts(batches),
         [subjects.batchesRunsList]: sync.answerRuns(),
+        [subjects.batchesRunsFind]: sync.answerRuns(),
+        [subjects.batchesRunsUnannounced]: sync.answerUnannounced(),
         ...healthHandlers({ service: 'batches', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
+      gates: { [subjects.batchesPush]: sync.pushGate },
       quiet: [healthSubject('batches')],
     }),
   );

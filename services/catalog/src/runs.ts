@@ -1,19 +1,21 @@
 // The pushes that batches keeps in its own journal, for the listing of all.
 import { requestHeaders, RunsFound, subjects } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { readAnswer, type OpenRunSource } from '@integration-sync/sync';
+import { readAnswer, type RunJournal } from '@integration-sync/sync';
 
 const timeoutMs = 5_000;
 
-export const runsOfBatches =
-  (bus: Bus): OpenRunSource =>
-  ({ integration, requestId }) => ({
+export const runsOfBatches = (bus: Bus): RunJournal => ({
+  entityTypes: ['batch'],
+  open: ({ integration, requestId }, filter) => ({
     async read(question) {
-      const reply = await bus.request(subjects.batchesRunsList, {
+      const isFiltered = Object.keys(filter).length > 0;
+      const reply = await bus.request(isFiltered ? subjects.batchesRunsFind : subjects.batchesRunsList, {
         headers: { [requestHeaders.integration]: integration, [requestHeaders.requestId]: requestId },
-        body: JSON.stringify(question),
+        body: JSON.stringify(isFiltered ? { ...question, filter } : question),
         timeoutMs,
       });
       return readAnswer(RunsFound, reply.body);
     },
-  });
+  }),
+});

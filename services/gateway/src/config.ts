@@ -15,6 +15,14 @@ export const GatewayConfig = Type.Object(
       minimum: 0,
       maximum: 65_535,
     }),
+    PUBLIC_BASE_PATH: Type.String({
+      description:
+        'What callers see before `/api`, where a proxy takes a prefix such as `/sync` off the path. `Link` and `Location` begin with it.',
+      default: '',
+      maxLength: 255,
+      pattern: String.raw`^(/(?!\.{1,2}(/|$))[\w.~-]+)*$`,
+      expected: 'a path such as /sync, without a / at its end',
+    }),
     AUTH_JWT_SECRET: Type.Optional(
       Type.String({
         description: 'Shared secret of tokens signed with HS256. Either this or AUTH_JWKS_URL.',

@@ -7,6 +7,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from './claims.ts';
+import type { Room } from './room.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-export type Stage = 'token' | 'body' | 'upstream';
+export type Stage = 'token' | 'body' | 'road' | 'upstream';
 
 export interface Exchange {
   requestId: string;
@@ -30,6 +31,8 @@ export interface Exchange {
   detail: string | undefined;
   /** How it was broken off on its connection, before it could be answered. */
   brokenOff: { status: number; reason: string } | undefined;
+  /** What its body takes, as long as no request to a service does. */
+  room: Room | undefined;
   /** The subject that was asked. */
   upstream: string | undefined;
   bytesIn: number;
@@ -48,6 +51,7 @@ export const openExchange = (requestId: string): Exchange => ({
   refusal: undefined,
   detail: undefined,
   brokenOff: undefined,
+  room: undefined,
   upstream: undefined,
   bytesIn: 0,
   bytesOut: 0,
@@ -78,6 +82,7 @@ export function closeExchange(
   { log, metrics }: { log: Log; metrics: Metrics },
 ): void {
   const { exchange } = request;
+  exchange.room?.release();
   const route = request.routeOptions.config?.path ?? request.routeOptions.url;
   const aborted = exchange.answeredAt === undefined && exchange.brokenOff === undefined;
   const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;

@@ -1,30 +1,34 @@
 // Passing a request on to the service that owns it, and its answer back: bytes and headers, nothing else.
 import { randomUUID } from 'node:crypto';
-import { replyHeaders, requestHeaders, type Route } from '@integration-sync/contracts';
+import { Failure, replyHeaders, requestHeaders, type Route } from '@integration-sync/contracts';
+import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { publicAddress } from './addresses.ts';
+import type { Budget } from './budget.ts';
 import { timed, type Exchange } from './exchange.ts';
 import type { Upstream } from './upstream.ts';
+
+export interface ForwardOptions {
+  upstream: Upstream;
+  /** The room for bodies on the way to the service. */
+  road: Budget;
+  /** What callers see before the paths of the interface. */
+  publicBasePath: string;
+}
 
 export async function forward(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  upstream: Upstream,
+  options: ForwardOptions,
 ): Promise<FastifyReply> {
   const { exchange } = request;
   exchange.upstream = route.subject;
-  const body = request.body instanceof Buffer ? request.body : undefined;
-  const headers = headersFor(request);
-  const answer = await timed(exchange, 'upstream', () =>
-    upstream.request(route.subject, {
-      headers,
-      ...(body === undefined ? {} : { body }),
-      timeoutMs: route.timeoutMs,
-    }),
-  );
+  const answer = await ask(route, request, reply, options);
   for (const [name, value] of answer.headers) {
     if (name.startsWith(replyHeaders.httpPrefix)) {
-      reply.header(name.slice(replyHeaders.httpPrefix.length), value);
+      const header = name.slice(replyHeaders.httpPrefix.length);
+      reply.header(header, publicAddress(options.publicBasePath, header, value));
     } else if (name.startsWith(replyHeaders.logPrefix)) {
       exchange.facts[name.slice(replyHeaders.logPrefix.length)] = readFact(value);
     }
@@ -34,6 +38,48 @@ export async function forward(
   if (answer.body.length > 0) reply.header('content-type', 'application/json; charset=utf-8');
   return reply.send(Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length));
 }
+
+/** The room of the body is held until the service has answered. */
+async function ask(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { upstream, road }: ForwardOptions,
+): Promise<Reply> {
+  const { exchange } = request;
+  const body = request.body instanceof Buffer ? request.body : undefined;
+  const { room } = exchange;
+  exchange.room = undefined;
+  const hangUp = new AbortController();
+  reply.raw.once('close', () => hangUp.abort(callerHungUp));
+  let isSent = false;
+  try {
+    if (room !== undefined && body !== undefined) {
+      const waiting = room.takeRoad(road, body.length);
+      if (waiting !== undefined) await timed(exchange, 'road', () => waiting);
+      hangUp.signal.throwIfAborted();
+    }
+    isSent = true;
+    const headers = headersFor(request);
+    const answer = await timed(exchange, 'upstream', () =>
+      upstream.request(route.subject, {
+        headers,
+        ...(body === undefined ? {} : { body }),
+        timeoutMs: route.timeoutMs,
+        signal: hangUp.signal,
+      }),
+    );
+    room?.release();
+    return answer;
+  } catch (error) {
+    if (isSent && error instanceof Failure && error.code === 'timeout') room?.releaseLater();
+    else room?.release();
+    throw error;
+  }
+}
+
+/** What it asked for and has not begun is not to be done any more. */
+const callerHungUp = new Failure('timeout', 'The caller hung up before it was answered.');
 
 function headersFor(request: FastifyRequest): Record<string, string | undefined> {
   const { exchange, params } = request;

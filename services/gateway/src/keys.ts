@@ -10,11 +10,14 @@
 // Nobody can make us flood the issuer: it is asked twice a second at most, and who comes in between waits. When a `kid`
 // turns out to be nobody's, the next unknown one is refused unasked for 5 s; when old keys could not be fetched again,
 // they serve unasked for as long.
+//
+// Nor can an issuer fill the memory of this process: of its answer no more than a bound is read. A set that holds an RSA
+// key that is too short to be trusted serves on without that key.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import { createRemoteJWKSet, errors } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type FetchImplementation } from 'jose';
 import { TokenRefused } from './claims.ts';
 
 export const asymmetricAlgorithms = [
@@ -35,6 +38,10 @@ const freshMs = 5 * 60_000;
 const rememberedMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
 const restMs = 5_000;
+/** Some hundred keys with their certificates. */
+const answerBytesMax = 1024 * 1024;
+/** As RFC 7518 §3.3 wants it. */
+const rsaBitsMin = 2_048;
 
 /** Finds the key that a token's header names, as PEM. */
 export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<string>;
@@ -49,11 +56,13 @@ export interface KeySetOptions {
 export function openKeySet({ url, log, clock = () => performance.now() }: KeySetOptions): FindKey {
   const keySet = createRemoteJWKSet(new URL(url), {
     timeoutDuration: fetchTimeoutMs,
+    [customFetch]: fetchBounded,
     // Fetching again is decided here, where a failed fetch can be told from an unknown key.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
   const pems = new WeakMap<CryptoKey, string>();
+  const tooShort = new WeakSet<CryptoKey>();
   let triedAtMs = -Infinity;
   let fetchedAtMs = -Infinity;
   let missedAtMs = -Infinity;
@@ -92,8 +101,19 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
     }
   };
 
+  const refuseIfShort = (key: CryptoKey, kid: string | undefined): void => {
+    const bits = rsaBitsOf(key);
+    if (bits === undefined || bits >= rsaBitsMin) return;
+    if (!tooShort.has(key)) {
+      log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
+    }
+    tooShort.add(key);
+    throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
+  };
+
   const select = async (alg: string, kid: string | undefined): Promise<string> => {
     const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
+    refuseIfShort(key, kid);
     const pem = pems.get(key) ?? KeyObject.from(key).export({ type: 'spki', format: 'pem' });
     pems.set(key, pem);
     return pem;
@@ -123,4 +143,27 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
 const isUnknown = (error: unknown): boolean => error instanceof errors.JWKSNoMatchingKey;
 
 const unusable = (cause: unknown): TokenRefused =>
-  new TokenRefused('no key of the issuer serves for it', { cause });
+  cause instanceof TokenRefused ? cause : new TokenRefused('no key of the issuer serves for it', { cause });
+
+function rsaBitsOf({ algorithm }: CryptoKey): number | undefined {
+  return 'modulusLength' in algorithm && typeof algorithm.modulusLength === 'number'
+    ? algorithm.modulusLength
+    : undefined;
+}
+
+const fetchBounded: FetchImplementation = async (url, options) => {
+  const response = await fetch(url, options);
+  if (response.body === null || response.status !== 200) {
+    await response.body?.cancel();
+    return response;
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop ends the connection.
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) throw new Error(`the issuer's answer is larger than ${answerBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return new Response(Buffer.concat(chunks));
+};

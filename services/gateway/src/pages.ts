@@ -7,8 +7,13 @@ import { pages } from './openapi/pages.ts';
 
 export const pageRoutes = [...pages, ...assetPaths.map((path) => ({ method: 'GET' as const, path }))];
 
-export function addPages(app: FastifyInstance, { checkReadiness }: { checkReadiness: CheckReadiness }): void {
-  const description = Buffer.from(JSON.stringify(describeInterface()));
+export interface PagesOptions {
+  checkReadiness: CheckReadiness;
+  publicBasePath: string;
+}
+
+export function addPages(app: FastifyInstance, { checkReadiness, publicBasePath }: PagesOptions): void {
+  const description = Buffer.from(JSON.stringify(describeInterface(publicBasePath)));
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => checkReadiness());
   app.get('/openapi.json', async (_request, reply) =>

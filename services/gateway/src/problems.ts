@@ -7,12 +7,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemType = 'application/problem+json';
 
+/** A body that comes too slowly. HTTP has a status of its own for it, and the list of codes is closed. */
+export class TooSlow extends Failure {
+  readonly status = 408;
+
+  constructor(leastKibibytes: number, seconds: number) {
+    super(
+      'invalid_request',
+      `The body came too slowly while other uploads waited: less than ${leastKibibytes} KiB in ${seconds} s.`,
+    );
+  }
+}
+
 /** How long to wait before another try, where nobody said. */
 const retryAfterSeconds = 1;
 
 /** Puts status and headers on the reply; the body is for the caller to send. */
 export function writeFailure(request: FastifyRequest, reply: FastifyReply, failure: Failure): Buffer {
-  const { status } = codes[failure.code];
+  const status = failure instanceof TooSlow ? failure.status : codes[failure.code].status;
   request.exchange.code = failure.code;
   if (status >= 500) request.exchange.detail = failure.detail;
   if (failure.code === 'unavailable' || failure.code === 'rate_limited') {
@@ -20,7 +32,7 @@ export function writeFailure(request: FastifyRequest, reply: FastifyReply, failu
   }
   // Bytes, because Fastify would add a charset to text, which this type does not have.
   reply.code(status).header('content-type', problemType);
-  return Buffer.from(JSON.stringify(problemOf(failure, request.exchange.requestId)));
+  return Buffer.from(JSON.stringify({ ...problemOf(failure, request.exchange.requestId), status }));
 }
 
 export function failureOf(error: unknown, request: FastifyRequest, log: Log): Failure {
@@ -29,7 +41,7 @@ export function failureOf(error: unknown, request: FastifyRequest, log: Log): Fa
   if (code === 'FST_ERR_BAD_URL') {
     return new Failure(
       'invalid_request',
-      'The URL cannot be decoded: a % must be followed by two hex digits.',
+      'The path cannot be decoded: it must be percent-encoded UTF-8, each % followed by two hex digits.',
     );
   }
   // No path parameter that names something is that long.

@@ -3,12 +3,13 @@ import { METHODS } from 'node:http';
 import { Failure, routes, type Route } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { admit } from './admission.ts';
-import { checkDeclaration, type CollectBody } from './body.ts';
+import { checkDeclaration } from './body.ts';
 import { timed } from './exchange.ts';
-import { forward, rawQuery } from './forward.ts';
+import { forward, rawQuery, type ForwardOptions } from './forward.ts';
 import { methodNotAllowed } from './problems.ts';
+import type { Rooms } from './room.ts';
 import type { VerifyToken } from './tokens.ts';
-import type { Upstream } from './upstream.ts';
+import type { CollectBody } from './uploads.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,22 +18,23 @@ declare module 'fastify' {
   }
 }
 
-export interface RoutingOptions {
+export interface RoutingOptions extends Omit<ForwardOptions, 'road'> {
   verify: VerifyToken;
   collect: CollectBody;
-  upstream: Upstream;
+  rooms: Rooms;
   bodyBytesMax: number;
 }
 
 /** The order of checks: (route, method,) token, scope, URL, content type, size; the rest is the service's. */
 export function addRoutes(
   app: FastifyInstance,
-  { verify, collect, upstream, bodyBytesMax }: RoutingOptions,
+  { verify, collect, rooms, bodyBytesMax, upstream, publicBasePath }: RoutingOptions,
 ): void {
   const bytesMax = (): number => Math.min(bodyBytesMax, upstream.bodyBytesMax);
 
   for (const route of routes) {
     const takesBody = route.body !== undefined;
+    const forwarding = { upstream, publicBasePath, road: rooms.roadFor(route.subject) };
     app.route({
       method: route.method,
       url: pathOf(route),
@@ -49,7 +51,7 @@ export function addRoutes(
         if (!takesBody) return;
         request.body = await timed(request.exchange, 'body', () => collect(request, reply, bytesMax()));
       },
-      handler: (request, reply) => forward(route, request, reply, upstream),
+      handler: (request, reply) => forward(route, request, reply, forwarding),
     });
   }
 }

@@ -1,14 +1,15 @@
 // The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
-import { openBodies } from './body.ts';
 import type { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
 import { addPages, pageRoutes } from './pages.ts';
 import { limitRates } from './rates.ts';
+import { observeRooms, openRooms, type RoomSizes } from './room.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';
 import { close, createServer, listen } from './server.ts';
 import { openTokens } from './tokens.ts';
+import { openUploads } from './uploads.ts';
 import { openUpstream } from './upstream.ts';
 
 export interface Gateway extends AsyncDisposable {
@@ -21,6 +22,9 @@ export interface GatewayDeps {
   /** Epoch milliseconds; tokens expire by it. */
   now?: () => number;
   log?: Log;
+  rooms?: RoomSizes;
+  /** How often connections are looked at that send slowly. */
+  lookEveryMs?: number;
 }
 
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
@@ -47,11 +51,24 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   });
 
   const verify = await openTokens(app, config, { now, log });
+  const rooms = openRooms(config.BODY_BYTES_MAX, deps.rooms);
+  observeRooms(metrics.registry, rooms);
+  const { collect } = starting.use(openUploads(rooms.memory, deps.lookEveryMs));
   await app.register(async (api) => {
     await limitRates(api, config);
-    addRoutes(api, { verify, collect: openBodies(), upstream, bodyBytesMax: config.BODY_BYTES_MAX });
+    addRoutes(api, {
+      verify,
+      collect,
+      rooms,
+      upstream,
+      bodyBytesMax: config.BODY_BYTES_MAX,
+      publicBasePath: config.PUBLIC_BASE_PATH,
+    });
   });
-  addPages(app, { checkReadiness: openReadiness(upstream, isStopping) });
+  addPages(app, {
+    checkReadiness: openReadiness(upstream, isStopping),
+    publicBasePath: config.PUBLIC_BASE_PATH,
+  });
   refuseOtherMethods(app, pageRoutes);
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');

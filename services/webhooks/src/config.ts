@@ -1,8 +1,8 @@
 // What webhooks can be told from outside.
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
-import { parseAllowList } from './address.ts';
-import { parseKeys } from './vault.ts';
+import { parseKeys } from './secrets/vault.ts';
+import { parseAllowList } from './sending/address.ts';
 
 export const WebhooksConfig = Type.Object({
   ...baseSettings,

@@ -7,25 +7,27 @@ import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
-import { parseAllowList } from './address.ts';
-import { bringBackPlaces, forgetOtherStream } from './anew.ts';
-import { answering } from './answering.ts';
+import { attemptsHandlers } from './api/attempts.ts';
+import { endpointsHandlers } from './api/endpoints.ts';
+import { withStoreFailures } from './api/handlers.ts';
+import { listingHandlers } from './api/listing.ts';
+import { replayHandlers } from './api/replay.ts';
 import type { WebhooksConfig } from './config.ts';
-import { openConnections } from './connections.ts';
-import { deliveriesHandlers } from './deliveries.ts';
-import { startDispatch, type Dispatch } from './dispatch.ts';
-import { openEndpoints, type Endpoints } from './endpoints.ts';
-import { checkKeys } from './keycheck.ts';
-import { openGuard, type Guard } from './guard.ts';
-import { managementHandlers } from './management.ts';
-import { replayHandlers } from './replay.ts';
-import { openResolver, type Resolve } from './resolver.ts';
-import { openPoster } from './post.ts';
-import { openSender, type Send } from './sender.ts';
-import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams.ts';
-import { openSubscribers, type Subscribers } from './subscribers.ts';
-import { keepUp } from './upkeep.ts';
-import { openVault, type Vault } from './vault.ts';
+import { checkKeys } from './endpoints/key-check.ts';
+import { openRevisions, type Revisions } from './endpoints/revisions.ts';
+import { openEndpoints, type Endpoints } from './endpoints/store.ts';
+import { openCutoff } from './fanout/cutoff.ts';
+import { bringBackPlaces, forgetOtherStream } from './fanout/stream-reset.ts';
+import { startPipeline, type Pipeline } from './pipeline.ts';
+import { openVault, type Vault } from './secrets/vault.ts';
+import { parseAllowList } from './sending/address.ts';
+import { openConnections } from './sending/connections.ts';
+import { openEgressGuard, type EgressGuard } from './sending/egress-guard.ts';
+import { openPoster } from './sending/post.ts';
+import { openResolver, type Resolve } from './sending/resolver.ts';
+import { openSend, type Send } from './sending/send.ts';
+import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams/streams.ts';
+import { keepUp } from './streams/upkeep.ts';
 
 export interface Webhooks extends AsyncDisposable {
   readonly metricsUrl: string;
@@ -56,29 +58,29 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const { metrics, store, bus } = starting.use(await openFooting({ service, config, log, signal }));
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
-  const subscribers = openSubscribers(store, endpoints);
+  const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
     await ensureStreams(bus, config.STREAM_REPLICAS);
-    await forgetOtherStream({ bus, store, endpoints, subscribers });
+    await forgetOtherStream({ bus, store, endpoints, revisions });
     await ensureConsumers(bus);
   };
   await ensure();
-  await bringBackPlaces({ bus, store, endpoints, subscribers });
+  await bringBackPlaces({ bus, store, endpoints, revisions });
   starting.use(keepUp(ensure, log));
 
   const { connector, ca } = deps;
   const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));
-  const guard = openGuard({ allowed, resolve: openResolver(deps.resolve) });
+  const guard = openEgressGuard({ allowed, resolve: openResolver(deps.resolve) });
   const stop = new AbortController();
   const userAgent = `${config.PLATFORM_NAME}-Webhook/1.0`;
   const poster = starting.use(openPoster(stop.signal, connections));
-  const send = openSender({ guard, connections, poster, userAgent });
+  const send = openSend({ guard, connections, poster, userAgent });
   const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
-  const dispatch = starting.use(
-    startDispatch({
+  const pipeline = starting.use(
+    startPipeline({
       bus,
       endpoints,
-      subscribers,
+      revisions,
       vault,
       send,
       signal: stop.signal,
@@ -88,9 +90,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       ensure,
     }),
   );
-  starting.use(
-    await serve({ config, bus, store, endpoints, subscribers, vault, guard, send, dispatch, log }),
-  );
+  starting.use(await serve({ config, bus, store, endpoints, revisions, vault, guard, send, pipeline, log }));
   starting.defer(() => {
     const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
     timer.unref();
@@ -115,35 +115,36 @@ interface Serving {
   bus: Bus;
   store: Store;
   endpoints: Endpoints;
-  subscribers: Subscribers;
+  revisions: Revisions;
   vault: Vault;
-  guard: Guard;
+  guard: EgressGuard;
   send: Send;
-  dispatch: Dispatch;
+  pipeline: Pipeline;
   log: Log;
 }
 
-function serve({ config, bus, store, endpoints, dispatch, ...others }: Serving): Promise<AsyncDisposable> {
+function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving): Promise<AsyncDisposable> {
   return bus.serve({
     service,
     version: '1.0.0',
     description: 'Webhook endpoints: registering and managing them, their attempt logs, replays',
     inFlightMax: requestsInFlightMax,
     handlers: {
-      ...answering({
-        ...managementHandlers({
+      ...withStoreFailures({
+        ...endpointsHandlers({
           ...others,
-          ...dispatch,
-          bus,
+          ...pipeline,
           endpoints,
+          takeCutoff: openCutoff({ bus, endpoints, log: others.log }),
           endpointsMax: config.WEBHOOK_ENDPOINTS_MAX,
         }),
-        ...deliveriesHandlers({
+        ...listingHandlers({ endpoints, cursorKey: config.WEBHOOK_SECRET_KEY }),
+        ...attemptsHandlers({
           endpoints,
-          attemptLog: dispatch.attemptLog,
+          attemptLog: pipeline.attemptLog,
           cursorKey: config.WEBHOOK_SECRET_KEY,
         }),
-        ...replayHandlers({ endpoints, held: dispatch.held, bus }),
+        ...replayHandlers({ endpoints, held: pipeline.held, bus }),
       }),
       ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
     },

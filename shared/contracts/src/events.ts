@@ -53,6 +53,9 @@ export function isEventKind(text: string): text is EventKind {
   return Object.hasOwn(eventData, text);
 }
 
+/** A test delivery: sent on demand, to one endpoint, and no event. */
+export const testKind = 'webhook.test';
+
 /** The bytes of one event, as they stand on the stream and in a delivery. */
 export interface EventBody<Kind extends EventKind = EventKind> {
   event: Kind;

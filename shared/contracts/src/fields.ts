@@ -2,7 +2,7 @@
 // words that an integrator reads when theirs is wrong; `x-required` is the message for a missing one.
 // An optional field may be null, which clears it, and so may every optional text by being empty.
 import { Type } from 'typebox';
-import { alpha2Codes, alpha3Codes } from './countries.ts';
+import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
 import { parseInstant } from './time.ts';
 
 const controls = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
@@ -131,4 +131,12 @@ export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   address: (text) =>
     text === '' || /^[^\s@<>\p{Cc}\p{Cs}]+@[^\s@.<>\p{Cc}\p{Cs}]+(?:\.[^\s@.<>\p{Cc}\p{Cs}]+)+$/u.test(text),
   'day-or-instant': (text) => text === '' || parseInstant(text) !== undefined,
+};
+
+const meantCountry = (text: string): string | undefined => meantCodes.get(text.toUpperCase());
+
+/** What the sender of a wrong text is told to use instead, by the format that refuses it. */
+export const hints: Readonly<Record<string, (text: string) => string | undefined>> = {
+  country: meantCountry,
+  origin: meantCountry,
 };

@@ -4,7 +4,7 @@ export * from './codes.ts';
 export * from './countries.ts';
 export * from './events.ts';
 export * from './failure.ts';
-export { formats } from './fields.ts';
+export { formats, hints } from './fields.ts';
 export * from './limits.ts';
 export * from './listings.ts';
 export * from './problems.ts';

@@ -50,21 +50,47 @@ export interface QueryParameters {
   getAll(name: string): string[];
 }
 
-/** Reads `page`, `limit`, `since` and `cursor` by the rules of listings; other parameters are left alone. */
+/** Throws invalid_request, with everything that is wrong, for a listing that takes no other parameters. */
 export function parseListingQuery(query: QueryParameters): ListingQuery {
   const errors: FailureEntry[] = [];
+  const asked = readListingQuery(query, errors);
+  refuseIfAny(errors);
+  return asked;
+}
+
+/**
+ * Reads `page`, `limit`, `since` and `cursor` by the rules of listings; other parameters are left alone. What is wrong
+ * is added to `errors`, and its default stands in its place.
+ */
+export function readListingQuery(query: QueryParameters, errors: FailureEntry[]): ListingQuery {
   const page = readNumber(query, 'page', limits.pageDefault, errors);
   const limit = Math.min(readNumber(query, 'limit', limits.pageSizeDefault, errors), limits.pageSizeMax);
   const since = readInstant(query, 'since', errors);
   const cursor = readOnce(query, 'cursor', errors);
-  refuseIfAny(errors);
   return { page, limit, since, cursor };
 }
 
 export function refuseIfAny(errors: FailureEntry[]): void {
-  const [first] = errors;
-  if (first === undefined) return;
-  throw new Failure('invalid_request', errors.map((entry) => entry.detail).join('; '), { errors });
+  if (errors.length === 0) return;
+  throw new Failure('invalid_request', errors.map((entry) => entry.detail).reduce(inOneLine), { errors });
+}
+
+/** Some are sentences with a full stop, others are not. */
+const inOneLine = (said: string, next: string): string => `${said}${said.endsWith('.') ? '' : ';'} ${next}`;
+
+export function readOneOf<Value extends string>(
+  query: QueryParameters,
+  name: string,
+  values: readonly Value[],
+  errors: FailureEntry[],
+): Value | undefined {
+  const text = readOnce(query, name, errors);
+  const value = values.find((one) => one === text);
+  if (text !== undefined && value === undefined) {
+    const expected = values.length === 1 ? values[0] : `one of ${values.join(', ')}`;
+    errors.push({ pointer: name, detail: `${name}: expected ${expected}, got ${quote(text)}` });
+  }
+  return value;
 }
 
 export function readOnce(query: QueryParameters, name: string, errors: FailureEntry[]): string | undefined {

@@ -64,6 +64,16 @@ export const SyncRun = Type.Object(
 );
 export type SyncRun = Static<typeof SyncRun>;
 
+/** Which pushes are wanted: all, where it says nothing. */
+export const RunsFilter = Type.Object({
+  /** Only those that began after this time. */
+  since: Type.Optional(Type.String()),
+  entityType: Type.Optional(Type.Unsafe<EntityType>({ type: 'string', enum: [...entityTypes] })),
+  /** Only those of which an item failed. */
+  failed: Type.Optional(Type.Literal(true)),
+});
+export type RunsFilter = Static<typeof RunsFilter>;
+
 /** What catalog asks batches for when it lists the pushes of both: some of one integration's, newest first. */
 export const RunsQuestion = Type.Object({
   /** Only those whose sync id sorts before this one. */
@@ -72,6 +82,7 @@ export const RunsQuestion = Type.Object({
   limit: Type.Integer({ minimum: 0 }),
   /** Whether the answer says how many there are in all, which costs something. */
   counted: Type.Boolean(),
+  filter: Type.Optional(RunsFilter),
 });
 export type RunsQuestion = Static<typeof RunsQuestion>;
 
@@ -81,3 +92,7 @@ export const RunsFound = Type.Object({
   total: Type.Integer({ minimum: 0 }),
 });
 export type RunsFound = Static<typeof RunsFound>;
+
+/** Pushes that were answered, and whose events may not stand on the stream yet. */
+export const UnannouncedRuns = Type.Object({ syncIds: Type.Array(Type.String()) });
+export type UnannouncedRuns = Static<typeof UnannouncedRuns>;

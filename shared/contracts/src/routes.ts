@@ -5,7 +5,7 @@ import { Batch, DdsEntry } from './batches.ts';
 import { limits } from './limits.ts';
 import { ListingEntity, listingOf } from './listings.ts';
 import { Product } from './products.ts';
-import { BatchPushAnswer, PushAnswer, SyncRun } from './pushes.ts';
+import { BatchPushAnswer, entityTypes, PushAnswer, SyncRun } from './pushes.ts';
 import { scopes, type Scope } from './scopes.ts';
 import { subjects, type RequestSubject } from './subjects.ts';
 import { Supplier } from './suppliers.ts';
@@ -308,7 +308,25 @@ const otherRoutes: readonly Route[] = [
     summary: 'List the pushes of the last 7 days, newest first',
     scope: scopes.syncsRead,
     subject: subjects.catalogRunsList,
-    query: [page, limit, cursor],
+    query: [
+      page,
+      limit,
+      {
+        ...since,
+        description: 'Only pushes that began after this time: a day, or a date-time with Z or an offset',
+      },
+      cursor,
+      {
+        name: 'entityType',
+        schema: Type.Unsafe<string>({ type: 'string', enum: [...entityTypes] }),
+        description: 'Only pushes of this kind',
+      },
+      {
+        name: 'failed',
+        schema: Type.Unsafe<boolean>({ type: 'boolean', enum: [true] }),
+        description: 'Only pushes of which an item failed',
+      },
+    ],
     answer: {
       status: 200,
       schema: listingOf(SyncRun, 'SyncRunListing'),
@@ -360,11 +378,12 @@ const otherRoutes: readonly Route[] = [
     summary: 'List the registered webhooks',
     scope: scopes.webhooksRead,
     subject: subjects.endpointsList,
-    query: [page, limit],
+    query: [page, limit, cursor],
     answer: {
       status: 200,
       schema: listingOf(Webhook, 'WebhookListing'),
       example: { entities: [fullWebhookExample], total: 1, page: 1, limit: 50 },
+      headers: ['Link'],
     },
     timeoutMs: listTimeoutMs,
   },
@@ -414,6 +433,7 @@ const otherRoutes: readonly Route[] = [
     scope: scopes.webhooksWrite,
     subject: subjects.endpointsRotate,
     names: 'webhook',
+    conflicts: true,
     body: { schema: RotateSecret, example: { gracePeriodSeconds: 3600 }, optional: true },
     answer: {
       status: 200,

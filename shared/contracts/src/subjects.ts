@@ -12,10 +12,15 @@ export const subjects = {
   /** Batches asks which products exist, and what a due-diligence draft needs of them. */
   productsResolve: 'svc.catalog.products.resolve',
   catalogRunsList: 'svc.catalog.runs.list',
+  /** Webhooks asks which pushes were answered whose events may not stand on the stream yet. */
+  catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
   batchesPush: 'svc.batches.batches.push',
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',
+  /** The same with a filter. A replica that knows of none does not listen here, so that it cannot answer without it. */
+  batchesRunsFind: 'svc.batches.runs.find',
+  batchesRunsUnannounced: 'svc.batches.runs.unannounced',
   endpointsRegister: 'svc.webhooks.endpoints.register',
   endpointsList: 'svc.webhooks.endpoints.list',
   endpointsGet: 'svc.webhooks.endpoints.get',

@@ -47,7 +47,9 @@ export type RotateSecret = Static<typeof RotateSecret>;
 export const ReplayEvents = Type.Object(
   {
     since: Type.String({ description: 'Events after this time; a day, or a date-time with Z or an offset' }),
-    until: Type.Optional(Type.String({ description: 'Events up to this time; now unless given' })),
+    until: Type.Optional(
+      Type.String({ description: 'Events up to this time; all that there are unless given' }),
+    ),
     events: Type.Optional(events),
   },
   { title: 'ReplayEvents' },

@@ -7,6 +7,8 @@ export const requestHeaders = {
   traceparent: 'traceparent',
   /** How long the reply is waited for. */
   timeoutMs: 'timeout-ms',
+  /** When it was sent, by the caller's own clock. Such a caller answers when it is asked whether it still waits. */
+  sentAtMs: 'sent-at-ms',
   /** The raw query string, without its question mark. */
   query: 'query',
   /** The value of `{id}` in the path. */

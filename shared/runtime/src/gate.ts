@@ -1,29 +1,74 @@
-// Lets a bounded amount of work be done at once; the rest waits for its turn, in the order in which it came.
+// Lets a bounded amount of work be done at once; the rest waits for its turn.
+//
+// Work is done for a key, which is an integration. A place that becomes free goes to the waiting key that has the
+// fewest places, and among equals by turns; within a key, first come first served. So no key waits longer because
+// another has brought much.
+//
+//   a place is free              inside at once
+//   there is no room to wait     refused
+//   waited for `patienceMs`      refused; the first of a key only if all places were kept for that long. While they
+//                                change hands its turn will come, however many keys there are.
+import { openLines, type WaitingRoom } from './lines.ts';
+
+export type { WaitingRoom } from './lines.ts';
+
 export interface Gate {
   /** How many are inside now. */
   readonly inside: number;
   readonly waiting: number;
+  /** Undefined where there is a place at once. Throws, or rejects, where the work is refused. */
+  enter(key: string, bytes: number): Promise<void> | undefined;
+  /** Once for each that has entered. */
+  leave(key: string): void;
+  /** Enters for no key in particular, works and leaves. */
   pass<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function openGate(insideMax: number): Gate {
-  const waiting: (() => void)[] = [];
-  let inside = 0;
+const unbounded: WaitingRoom = { countMax: Infinity, bytesMax: Infinity, shareMax: 1, patienceMs: Infinity };
+const lookEveryMs = 100;
 
-  const enter = (): Promise<void> => {
-    if (inside < insideMax) {
-      inside += 1;
-      return Promise.resolve();
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    waiting.push(resolve);
-    return promise;
+export function openGate(insideMax: number, room: WaitingRoom = unbounded): Gate {
+  const lines = openLines(room);
+  const insideByKey = new Map<string, number>();
+  let inside = 0;
+  let lastTurnAt = -Infinity;
+  let looking: NodeJS.Timeout | undefined;
+
+  const insideOf = (key: string): number => insideByKey.get(key) ?? 0;
+
+  const admit = (key: string): void => {
+    inside += 1;
+    insideByKey.set(key, insideOf(key) + 1);
   };
-  /** Whoever leaves hands its place to the next. */
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) inside -= 1;
-    else next();
+
+  /** One timer for all that wait, and none while nothing does. */
+  const look = (): void => {
+    const since = performance.now() - room.patienceMs;
+    lines.refuse(since, lastTurnAt <= since);
+    if (lines.waiting > 0) return;
+    clearInterval(looking);
+    looking = undefined;
+  };
+
+  const enter = (key: string, bytes: number): Promise<void> | undefined => {
+    if (inside >= insideMax) {
+      const turn = lines.join(key, bytes);
+      if (room.patienceMs < Infinity) looking ??= setInterval(look, lookEveryMs);
+      return turn;
+    }
+    admit(key);
+    return undefined;
+  };
+
+  const leave = (key: string): void => {
+    inside -= 1;
+    const left = insideOf(key) - 1;
+    if (left > 0) insideByKey.set(key, left);
+    else insideByKey.delete(key);
+    const next = lines.giveTurn(insideOf);
+    if (next === undefined) return;
+    lastTurnAt = performance.now();
+    admit(next);
   };
 
   return {
@@ -31,14 +76,16 @@ export function openGate(insideMax: number): Gate {
       return inside;
     },
     get waiting() {
-      return waiting.length;
+      return lines.waiting;
     },
+    enter,
+    leave,
     async pass(work) {
-      await enter();
+      await enter('', 0);
       try {
         return await work();
       } finally {
-        leave();
+        leave('');
       }
     },
   };

@@ -3,10 +3,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { giveWay } from '@integration-sync/runtime/pace';
 import { makeEvents, type Announcement } from './announcement.ts';
 import type { Clock } from './clock.ts';
-import type { Stage } from './engine.ts';
 import type { Journal } from './journal.ts';
+import type { Stage } from './stage.ts';
 
 export interface Announcer extends AsyncDisposable {
   /** Takes it in hand, unless there is too much in hand already. */
@@ -56,7 +57,10 @@ export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOption
   const publish = async (announcement: Announcement): Promise<void> => {
     const { syncId } = announcement;
     try {
-      await bus.publishBatch(makeEvents(announcement));
+      await giveWay(announcement.records.length);
+      const events = makeEvents(announcement);
+      await giveWay(events.length);
+      await bus.publishBatch(events);
       await reach('after-publish');
     } catch (error) {
       log.warn({ err: error, syncId }, 'announcing is left to the sweeper');

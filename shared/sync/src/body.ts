@@ -1,5 +1,5 @@
 // The first look at a push: bytes to JSON, the envelope, the count. What is wrong here refuses the whole request.
-import { Failure, limits } from '@integration-sync/contracts';
+import { Failure, limits, refuseIfAny, type FailureEntry } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
 import type { Kind } from './kind.ts';
 
@@ -9,13 +9,14 @@ export interface PushBody {
   drafting: boolean;
 }
 
+/** Throws invalid_request, with everything that is wrong with the envelope. */
 export function readPush(kind: Kind, bytes: Uint8Array): PushBody {
   const body = parseJson(bytes);
-  if (!isObject(body)) throw invalid('', `The body must be a JSON object with an array "${kind.plural}".`);
-  const items = own(body, kind.plural);
-  if (!Array.isArray(items))
-    throw invalid(`/${kind.plural}`, `The body must hold an array "${kind.plural}".`);
-  const drafting = readFlag(body, kind.drafting?.flag);
+  if (!isObject(body)) throw notAnObject(kind);
+  const errors: FailureEntry[] = [];
+  const items = readItems(body, kind.plural, errors);
+  const drafting = readFlag(body, kind.drafting?.flag, errors);
+  refuseIfAny(errors);
   if (items.length > limits.itemsPerPushMax) {
     throw new Failure(
       'too_many_items',
@@ -25,15 +26,24 @@ export function readPush(kind: Kind, bytes: Uint8Array): PushBody {
   return { items, drafting };
 }
 
-function readFlag(body: object, name: string | undefined): boolean {
-  if (name === undefined) return false;
-  const flag = own(body, name);
-  if (flag === undefined || typeof flag === 'boolean') return flag ?? false;
-  throw invalid(`/${name}`, `"${name}" must be true or false.`);
+function notAnObject({ plural }: Kind): Failure {
+  const detail = `The body must be a JSON object with an array "${plural}".`;
+  return new Failure('invalid_request', detail, { errors: [{ pointer: '', detail }] });
 }
 
-const invalid = (pointer: string, detail: string): Failure =>
-  new Failure('invalid_request', detail, { errors: [{ pointer, detail }] });
+function readItems(body: object, name: string, errors: FailureEntry[]): readonly unknown[] {
+  const items = own(body, name);
+  if (Array.isArray(items)) return items;
+  errors.push({ pointer: `/${name}`, detail: `The body must hold an array "${name}".` });
+  return [];
+}
+
+function readFlag(body: object, name: string | undefined, errors: FailureEntry[]): boolean {
+  const flag = name === undefined ? undefined : own(body, name);
+  if (flag === undefined || typeof flag === 'boolean') return flag ?? false;
+  errors.push({ pointer: `/${name}`, detail: `"${name}" must be true or false.` });
+  return false;
+}
 
 export const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -9,6 +9,8 @@ export interface Stored {
   fields: Fields;
   /** The push that last changed it, or created it: two reads with the same one have seen the same fields. */
   push: string;
+  /** Moves with every push that found the record as it should be, too. */
+  lastSyncedAt: Date;
   /** What that push changed; nothing where it created the record. */
   changed?: readonly string[];
 }

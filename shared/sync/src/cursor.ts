@@ -2,6 +2,9 @@
 // another listing than the one that issued it.
 import { seal, unseal } from '@integration-sync/runtime/seal';
 
+/** What a listing is narrowed by beside `since`: values by the names of their parameters. */
+export type Filters = Readonly<Record<string, string>>;
+
 export interface Cursor {
   /** The `order` of the last entity seen. */
   after: string;
@@ -9,6 +12,7 @@ export interface Cursor {
   page: number;
   limit: number;
   since: Date | undefined;
+  filters: Filters;
   /** An `order` at which the walk ends: what is created while it goes on belongs to the next. */
   until: string | undefined;
   /** What the first page said, so that it does not matter from which page it is taken. */
@@ -16,20 +20,24 @@ export interface Cursor {
 }
 
 const version = '1';
+/** A replica of a release that knows no filters refuses such a cursor instead of going on without them. */
+const versionWithFilters = '2';
 /** In none of the parts. */
 const separator = ' ';
 
 /** `listing` names whose entities of which kind are listed. */
 export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): string {
   const { after, page, limit, since, until, nextSince } = cursor;
+  const filters = new URLSearchParams(cursor.filters).toString();
   const parts = [
-    version,
+    filters === '' ? version : versionWithFilters,
     after,
     page,
     limit,
     since?.getTime() ?? '',
     until ?? '',
     nextSince?.getTime() ?? '',
+    ...(filters === '' ? [] : [filters]),
   ];
   return seal(key, listing, parts.join(separator));
 }
@@ -39,13 +47,14 @@ export function openCursor(key: Uint8Array, listing: string, text: string): Curs
   const content = unseal(key, listing, text);
   if (content === undefined) return undefined;
   // Ours, so its form is known, unless another release made it.
-  const [made, after, page, limit, since, until, nextSince] = content.split(separator);
-  if (made !== version || after === undefined) return undefined;
+  const [made, after, page, limit, since, until, nextSince, filters] = content.split(separator);
+  if ((made !== version && made !== versionWithFilters) || after === undefined) return undefined;
   return {
     after,
     page: Number(page),
     limit: Number(limit),
     since: toDate(since),
+    filters: Object.fromEntries(new URLSearchParams(filters)),
     until: until === '' ? undefined : until,
     nextSince: toDate(nextSince),
   };

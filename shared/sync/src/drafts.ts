@@ -22,7 +22,10 @@ export interface NewDraft {
 export interface Drafts {
   existing(ids: readonly string[]): Promise<Set<string>>;
   /** Returns those that it made; somebody else may have made the others meanwhile. */
-  insert(drafts: readonly NewDraft[], writing: Writing): Promise<NewDraft[]>;
+  insert(
+    drafts: readonly NewDraft[],
+    writing: Pick<Writing, 'integration' | 'syncId' | 'at'>,
+  ): Promise<NewDraft[]>;
   /** Those among the ids that the push made, by id. */
   madeBy(syncId: string, ids: readonly string[]): Promise<Map<string, DdsEntry>>;
   /** Moves the time of what the push has made. */

@@ -12,18 +12,8 @@ import type { Kind } from './kind.ts';
 import type { Numbers } from './numbers.ts';
 import type { Records } from './records.ts';
 import type { RememberedIds } from './remembered.ts';
+import type { Stage } from './stage.ts';
 import type { Validator } from './validate.ts';
-
-/** The places at which a test may stop the process. */
-export const stages = [
-  'before-entry',
-  'after-entry',
-  'amid-writes',
-  'after-writes',
-  'before-answer',
-  'after-publish',
-] as const;
-export type Stage = (typeof stages)[number];
 
 export interface Engine {
   log: Log;

@@ -1,37 +1,69 @@
 // The journal as callers see it: what was pushed in the last days, newest first.
 import {
+  entityTypes,
+  readOneOf,
   requestHeaders,
   RunsQuestion,
+  type EntityType,
   type Listing,
+  type RunsFilter,
   type RunsFound,
   type SyncRun,
 } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
-import type { Store } from '@integration-sync/runtime/store';
+import type { Filter, Store } from '@integration-sync/runtime/store';
 import { headKey } from './heads.ts';
+import { syncIdsFrom } from './ids.ts';
 import type { Entry } from './journal.ts';
 import { readNewest, type RunSource } from './merge.ts';
-import { linkToNext, readPageAsked } from './paging.ts';
+import { linkToNext, readPageAsked, type PageAsked, type ReadFilters } from './paging.ts';
 import { readQuestion } from './question.ts';
 
-/** One journal, for one integration. */
-export type OpenRunSource = (asking: { integration: string; requestId: string }) => RunSource;
+/** Where the pushes of some kinds are written down. */
+export interface RunJournal {
+  entityTypes: readonly EntityType[];
+  /** Those of one integration. */
+  open(asking: { integration: string; requestId: string }, filter: RunsFilter): RunSource;
+}
 
-export function openRuns(store: Store, collection: string): OpenRunSource {
+export function openRuns(store: Store, collection: string, kinds: readonly EntityType[]): RunJournal {
   const entries = store.collection<Entry>(collection);
-  return ({ integration }) => ({
-    async read({ before, skip, limit, counted }) {
-      const found = await entries
-        .find({ integration, ...(before === null ? {} : { _id: { $lt: before } }) }, { projection: shown })
-        .hint('history')
-        .sort({ integration: 1, _id: -1 })
-        .skip(skip)
-        .limit(limit)
-        .toArray();
-      const total = counted ? await entries.countDocuments({ integration }, { hint: 'history' }) : 0;
-      return { runs: found.map(runOf), total };
-    },
-  });
+  return {
+    entityTypes: kinds,
+    open: ({ integration }, filter) => ({
+      async read({ before, skip, limit, counted }) {
+        const found = await entries
+          .find(matchesOf(integration, filter, before), { projection: shown })
+          .hint('history')
+          .sort({ integration: 1, _id: -1 })
+          .skip(skip)
+          .limit(limit)
+          .toArray();
+        const total = counted
+          ? await entries.countDocuments(matchesOf(integration, filter), { hint: 'history' })
+          : 0;
+        return { runs: found.map(runOf), total };
+      },
+    }),
+  };
+}
+
+/** A sync id begins with the time at which its push did, so that `since` is a place in the index. */
+function matchesOf(
+  integration: string,
+  { since, entityType, failed }: RunsFilter,
+  before: string | null = null,
+): Filter<Entry> {
+  const ids = {
+    ...(since === undefined ? {} : { $gte: syncIdsFrom(new Date(Date.parse(since) + 1)) }),
+    ...(before === null ? {} : { $lt: before }),
+  };
+  return {
+    integration,
+    ...(Object.keys(ids).length === 0 ? {} : { _id: ids }),
+    ...(entityType === undefined ? {} : { entityType }),
+    ...(failed === undefined ? {} : { failed: { $gt: 0 } }),
+  };
 }
 
 const shown = {
@@ -59,26 +91,44 @@ const runOf = (entry: Entry): SyncRun => ({
 
 /** Answers the service that lists the pushes of all. */
 export const answerRuns =
-  (open: OpenRunSource): BusHandler =>
+  (journal: RunJournal): BusHandler =>
   async (request) => {
-    const found: RunsFound = await open(request).read(readQuestion(RunsQuestion, request.body));
+    const { filter = {}, ...question } = readQuestion(RunsQuestion, request.body);
+    const found: RunsFound = await journal.open(request, filter).read(question);
     return { body: JSON.stringify(found), logFields: { entities: found.runs.length } };
   };
 
 const listed = 'sync-runs';
 
+const readFilters: ReadFilters = (parameters, errors) => {
+  const entityType = readOneOf(parameters, 'entityType', entityTypes, errors);
+  const failed = readOneOf(parameters, 'failed', ['true'], errors);
+  return { ...(entityType === undefined ? {} : { entityType }), ...(failed === undefined ? {} : { failed }) };
+};
+
+function filterOf({ since, filters }: PageAsked): RunsFilter {
+  const entityType = entityTypes.find((one) => one === filters['entityType']);
+  return {
+    ...(since === undefined ? {} : { since: since.toISOString() }),
+    ...(entityType === undefined ? {} : { entityType }),
+    ...(filters['failed'] === undefined ? {} : { failed: true }),
+  };
+}
+
 /** Answers a listing of the pushes of all the journals. */
 export const listRuns =
-  (sources: readonly OpenRunSource[], cursorKey: Uint8Array): BusHandler =>
+  (journals: readonly RunJournal[], cursorKey: Uint8Array): BusHandler =>
   async (request) => {
     const seal = { key: cursorKey, listing: headKey(request.integration, listed) };
     const parameters = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
-    // A history is read by place, not by time.
-    parameters.delete('since');
-    const asked = readPageAsked(parameters, seal);
+    const asked = readPageAsked(parameters, seal, readFilters);
     const { page, limit, after } = asked;
+    const filter = filterOf(asked);
+    const { entityType } = filter;
     const { runs, total } = await readNewest(
-      sources.map((open) => open(request)),
+      journals
+        .filter((journal) => entityType === undefined || journal.entityTypes.includes(entityType))
+        .map((journal) => journal.open(request, filter)),
       { before: after ?? null, skip: after === undefined ? (page - 1) * limit : 0, limit: limit + 1 },
     );
     const entities = runs.slice(0, limit);

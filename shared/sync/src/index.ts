@@ -1,9 +1,9 @@
 // The door of this room: how records are pushed and listed, once for every kind.
-export { stages, type Stage } from './engine.ts';
+export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
 export { openLookup, type Lookup } from './lookup.ts';
 export { openSync, type Sync, type SyncOptions } from './sync.ts';
-export type { OpenRunSource } from './history.ts';
+export type { RunJournal } from './history.ts';
 export { readAnswer, readQuestion } from './question.ts';
 export { syncSettings } from './settings.ts';

@@ -110,6 +110,8 @@ export interface Journal {
   /** Those whose listings are not told yet. */
   pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
   backlog(): Promise<Backlog>;
+  /** Pushes of the integration that were answered and may not be announced yet: all that are, up to so many. */
+  unannounced(integration: string, countMax: number): Promise<string[]>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
   evidenceOf(syncId: string): Promise<Evidence>;
 }
@@ -274,6 +276,14 @@ export function openJournal(store: Store, collection: string): Journal {
         )
         .toArray();
       return found ?? { count: 0, oldestAt: undefined };
+    },
+    async unannounced(integration, countMax) {
+      const found = await entries
+        .find({ due: { $gt: new Date(0) }, integration, state: 'written' }, { projection: { _id: 1 } })
+        .hint('left-behind')
+        .limit(countMax)
+        .toArray();
+      return found.map(({ _id }) => _id);
     },
     async keepEvidence(syncId, changedById) {
       const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);

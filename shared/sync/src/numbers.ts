@@ -34,16 +34,19 @@ export function openNumbers(registry: Registry, { inside, waiting, backlog, now 
     openGauge(registry, { name, help }, read);
   gauge('sync_pushes_inside', 'Pushes that are being carried out.', inside);
   gauge('sync_pushes_waiting', 'Pushes that wait for their turn.', waiting);
+  let reading: Promise<Backlog> | undefined;
+  /** Both of its gauges are asked at once, and the database once for them. */
+  const readBacklog = (): Promise<Backlog> => (reading ??= backlog().finally(() => (reading = undefined)));
   gauge(
     'sync_pushes_unannounced',
     'Pushes whose events are not on the stream yet, over all replicas; 10,000 at most.',
-    async () => (await backlog()).count,
+    async () => (await readBacklog()).count,
   );
   gauge(
     'sync_unannounced_seconds',
     'How long the oldest of them has been so; 0 if there is none.',
     async () => {
-      const { oldestAt } = await backlog();
+      const { oldestAt } = await readBacklog();
       return oldestAt === undefined ? 0 : Math.max(0, now() - oldestAt.getTime()) / 1_000;
     },
   );

@@ -1,17 +1,18 @@
 // What a listing is asked for, worked out from its query, and the way to the page after. Pure.
 import {
   basePath,
-  Failure,
-  parseListingQuery,
+  readListingQuery,
   refuseIfAny,
   type FailureEntry,
+  type ListingQuery,
 } from '@integration-sync/contracts';
-import { openCursor, sealCursor, type Cursor } from './cursor.ts';
+import { openCursor, sealCursor, type Cursor, type Filters } from './cursor.ts';
 
 export interface PageAsked {
   page: number;
   limit: number;
   since: Date | undefined;
+  filters: Filters;
   /** The `order` of the last entity before the page; without it, whole pages are passed over. */
   after: string | undefined;
   until: string | undefined;
@@ -25,51 +26,63 @@ export interface CursorSeal {
   listing: string;
 }
 
+/** Reads what a listing can be narrowed by beside `since`, and adds what is wrong to `errors`. */
+export type ReadFilters = (parameters: URLSearchParams, errors: FailureEntry[]) => Filters;
+
+const withoutFilters: ReadFilters = () => ({});
+
 /** Throws invalid_request, with everything that is wrong. */
-export function readPageAsked(parameters: URLSearchParams, seal: CursorSeal): PageAsked {
-  const asked = parseListingQuery(parameters);
-  if (asked.cursor === undefined)
-    return { ...asked, after: undefined, until: undefined, nextSince: undefined };
+export function readPageAsked(
+  parameters: URLSearchParams,
+  seal: CursorSeal,
+  readFilters = withoutFilters,
+): PageAsked {
+  const errors: FailureEntry[] = [];
+  const asked = readListingQuery(parameters, errors);
+  const filters = readFilters(parameters, errors);
+  const cursor = readCursor(parameters, seal, { ...asked, filters }, errors);
+  refuseIfAny(errors);
+  if (cursor !== undefined) return cursor;
+  const { page, limit, since } = asked;
+  return { page, limit, since, filters, after: undefined, until: undefined, nextSince: undefined };
+}
+
+type Asked = ListingQuery & { filters: Filters };
+
+/** A cursor keeps `limit`, `since` and the filters. They may be said again, but not differently. */
+function readCursor(
+  parameters: URLSearchParams,
+  seal: CursorSeal,
+  asked: Asked,
+  errors: FailureEntry[],
+): Cursor | undefined {
+  if (asked.cursor === undefined) return undefined;
+  const wrong = new Set(errors.map(({ pointer }) => pointer));
+  const refuse = (name: string, detail: string): void => {
+    // A value that is wrong in itself is told once.
+    if (parameters.has(name) && !wrong.has(name))
+      errors.push({ pointer: name, detail: `${name}: ${detail}` });
+  };
+  refuse('page', 'expected none beside a cursor');
   const cursor = openCursor(seal.key, seal.listing, asked.cursor);
   if (cursor === undefined) {
-    const detail = 'cursor: expected one from the Link header of this listing';
-    throw new Failure('invalid_request', detail, { errors: [{ pointer: 'cursor', detail }] });
+    refuse('cursor', 'expected one from the Link header of this listing');
+    return undefined;
   }
-  refuseIfAny(contradictions(parameters, asked, cursor));
+  if (asked.limit !== cursor.limit)
+    refuse('limit', `expected the ${cursor.limit} that the cursor keeps, or none`);
+  if (asked.since?.getTime() !== cursor.since?.getTime()) refuse('since', keptOrNone);
+  for (const name of Object.keys({ ...asked.filters, ...cursor.filters })) {
+    if (asked.filters[name] !== cursor.filters[name]) refuse(name, keptOrNone);
+  }
   return cursor;
 }
 
-/** A cursor keeps `limit` and `since`. They may be said again, but not differently. */
-function contradictions(
-  parameters: URLSearchParams,
-  asked: { limit: number; since: Date | undefined },
-  cursor: Cursor,
-): FailureEntry[] {
-  const errors: FailureEntry[] = [];
-  const refuse = (pointer: string, detail: string): void => {
-    errors.push({ pointer, detail: `${pointer}: ${detail}` });
-  };
-  if (parameters.has('page')) refuse('page', 'expected none beside a cursor');
-  if (parameters.has('limit') && asked.limit !== cursor.limit) {
-    refuse('limit', `expected the ${cursor.limit} that the cursor keeps, or none`);
-  }
-  if (parameters.has('since') && asked.since?.getTime() !== cursor.since?.getTime()) {
-    refuse('since', `expected the one that the cursor keeps, or none`);
-  }
-  return errors;
-}
+const keptOrNone = 'expected the one that the cursor keeps, or none';
 
 /** A `Link` header to the page after, relative to wherever the caller reaches us. */
 export function linkToNext(path: string, seal: CursorSeal, asked: PageAsked, after: string): string {
-  const { page, limit, since, until, nextSince } = asked;
-  const cursor = sealCursor(seal.key, seal.listing, {
-    after,
-    page: page + 1,
-    limit,
-    since,
-    until,
-    nextSince,
-  });
+  const cursor = sealCursor(seal.key, seal.listing, { ...asked, after, page: asked.page + 1 });
   return `<${basePath}/${path}?cursor=${cursor}>; rel="next"`;
 }
 

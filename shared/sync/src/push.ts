@@ -1,8 +1,9 @@
 // A push, from its bytes to its answer. The steps that only compute are elsewhere; this is their order, and what
 // the database and the other services are asked in between.
 //
-//   check ── references ── begin ── write ── complete ── answer ── announce
+//   check ── references ── begin ── ask whether it is waited for ── write ── complete ── answer ── announce
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
+import { giveWay } from '@integration-sync/runtime/pace';
 import { answerItems } from './answer.ts';
 import { readPush } from './body.ts';
 import type { Engine, KindEngine } from './engine.ts';
@@ -11,6 +12,7 @@ import { internalIdOf } from './ids.ts';
 import { judgeItems, referencedIds } from './judge.ts';
 import type { Reference } from './kind.ts';
 import { completeRun, recordIdleRun } from './ledger.ts';
+import { openPermission } from './permission.ts';
 import { newRun, nothingWritten } from './run.ts';
 import type { Verdict } from './validate.ts';
 import { writeRecords } from './write.ts';
@@ -19,14 +21,18 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
   const { kind } = of;
   const { integration } = request;
   const { items, drafting } = readPush(kind, request.body);
+  await giveWay(items.length);
   const verdicts = items.map((item) => of.validate(item));
   const reference = await findReferences(kind.reference, verdicts, request, drafting);
+  await giveWay(items.length);
   const { accepted, rejected } = judgeItems(verdicts, reference);
   const records = gatherRecords(accepted, (externalId) =>
     internalIdOf(kind.idPrefix, integration, externalId),
   );
   await engine.reach('before-entry');
-  const run = newRun(engine, of, { integration, records, rejected, drafting });
+  const permission = openPermission(request);
+  await permission.confirm();
+  const run = newRun(engine, of, { integration, records, rejected, drafting, permission });
   const written =
     records.length === 0 ? nothingWritten : await writeRecords(engine, run, reference?.found ?? new Map());
   const announcement = await (records.length === 0 ? recordIdleRun : completeRun)(engine, run, written);

@@ -8,6 +8,7 @@ import { headKey } from './heads.ts';
 import { newSyncId, packIds } from './ids.ts';
 import { dueAfter, type Completion, type Entry } from './journal.ts';
 import { packOutcomes, type Outcome } from './outcome.ts';
+import type { Permission } from './permission.ts';
 
 export interface Run {
   syncId: string;
@@ -20,6 +21,7 @@ export interface Run {
   startedAt: Date;
   /** By a clock that goes on while the process stands still. */
   elapsedMs: () => number;
+  permission: Permission;
 }
 
 /** One record that was written, or found to be as it should be. */
@@ -38,7 +40,7 @@ export const nothingWritten: Written = { settled: [], drafts: [] };
 export function newRun(
   engine: Engine,
   of: KindEngine,
-  what: Pick<Run, 'integration' | 'records' | 'rejected' | 'drafting'>,
+  what: Pick<Run, 'integration' | 'records' | 'rejected' | 'drafting' | 'permission'>,
 ): Run {
   const startedAt = new Date(engine.now());
   const began = performance.now();

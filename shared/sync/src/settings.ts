@@ -4,15 +4,15 @@ import { Type } from 'typebox';
 export const syncSettings = {
   PUSHES_AT_ONCE_MAX: Type.Integer({
     description:
-      'How many pushes one process carries out at once; others wait for their turn. A process has no more to give than four use up.',
+      'How many pushes one process carries out at once; others wait, in turns over integrations. A process has no more to give than four use up.',
     default: 4,
     minimum: 1,
     maximum: 1_000,
   }),
   REQUESTS_IN_FLIGHT_MAX: Type.Integer({
     description:
-      'How many requests of a kind one process works on at once; beyond that it says that it is busy.',
-    default: 64,
+      'How many requests of a kind other than pushes one process works on at once; others wait, in turns over integrations.',
+    default: 16,
     minimum: 1,
     maximum: 10_000,
   }),

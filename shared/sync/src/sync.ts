@@ -2,18 +2,24 @@
 // dead process left.
 import { randomUUID } from 'node:crypto';
 import { eventsStreamSpec, Failure, type ListingEntity } from '@integration-sync/contracts';
-import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
-import { openGate } from '@integration-sync/runtime/gate';
+import {
+  largeRoom,
+  type Bus,
+  type BusHandler,
+  type BusReply,
+  type BusRequest,
+} from '@integration-sync/runtime/bus';
+import { openGate, type Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
 import { openAnnouncer } from './announcer.ts';
 import { steadyClock } from './clock.ts';
 import { openDrafts, type DraftDocument } from './drafts.ts';
-import type { Engine, KindEngine, Stage } from './engine.ts';
+import type { Engine, KindEngine } from './engine.ts';
 import { fieldReader } from './fields.ts';
 import { openHeads } from './heads.ts';
-import { answerRuns, listRuns, openRuns, type OpenRunSource } from './history.ts';
+import { answerRuns, listRuns, openRuns, type RunJournal } from './history.ts';
 import { journalIndexes, openJournal } from './journal.ts';
 import { sharedKey } from './keys.ts';
 import type { Kind } from './kind.ts';
@@ -22,7 +28,9 @@ import { push } from './push.ts';
 import { openNumbers } from './numbers.ts';
 import { openRecords, type RecordDocument } from './records.ts';
 import { rememberIds } from './remembered.ts';
+import type { Stage } from './stage.ts';
 import { startSweeper } from './sweeper.ts';
+import { answerUnannounced } from './unannounced.ts';
 import { compileValidator } from './validate.ts';
 
 export interface SyncOptions {
@@ -46,7 +54,9 @@ export interface SyncOptions {
 }
 
 export interface Sync extends AsyncDisposable {
-  /** Answers pushes of the kind. */
+  /** What pushes of every kind pass. */
+  readonly pushGate: Gate;
+  /** Answers pushes of the kind, once they are inside the gate. */
   push(kind: Kind): BusHandler;
   /** Answers listings of the kind. */
   list(kind: Kind): BusHandler;
@@ -54,8 +64,10 @@ export interface Sync extends AsyncDisposable {
   listDrafts(kind: Kind): BusHandler;
   /** Answers what another service asks about the pushes that were made here. */
   answerRuns(): BusHandler;
+  /** Answers what webhooks asks about pushes whose events are still to come. */
+  answerUnannounced(): BusHandler;
   /** Answers listings of all pushes: those that were made here, and those of the other journals. */
-  listRuns(others: readonly OpenRunSource[]): BusHandler;
+  listRuns(others: readonly RunJournal[]): BusHandler;
 }
 
 export async function openSync(options: SyncOptions): Promise<Sync> {
@@ -68,18 +80,21 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
 
   const cursorKey = await sharedKey(store, names.keys, 'cursor');
   const listing = { store, engine, cursorKey };
-  const runs = openRuns(store, names.journal);
+  const runs = openRuns(
+    store,
+    names.journal,
+    kinds.map(({ entityType }) => entityType),
+  );
   const open = opening.move();
   return {
+    pushGate: engine.gate,
     push(kind) {
       const of = engines.get(kind.entityType);
       if (of === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
-      return answering((request) =>
-        engine.gate.pass(() => {
-          refuseIfUnawaited(request);
-          return push(engine, of, request);
-        }),
-      );
+      return answering((request) => {
+        refuseIfUnawaited(request);
+        return push(engine, of, request);
+      });
     },
     list: (kind) => answering(openListing(listing, recordListing(kind))),
     listDrafts(kind) {
@@ -87,6 +102,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
       return answering(openListing(listing, draftListing(kind.drafting.collection)));
     },
     answerRuns: () => answering(answerRuns(runs)),
+    answerUnannounced: () => answering(answerUnannounced(engine.journal)),
     listRuns: (others) => answering(listRuns([runs, ...others], cursorKey)),
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };
@@ -103,7 +119,7 @@ async function openEngine(
   const { store, bus, log, metrics, kinds, onStage } = options;
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
-  const gate = openGate(options.pushesAtOnceMax);
+  const gate = openGate(options.pushesAtOnceMax, largeRoom);
   const numbers = openNumbers(metrics.registry, {
     inside: () => gate.inside,
     waiting: () => gate.waiting,

@@ -1,6 +1,6 @@
 // Whether an item is right, and if not, why: at most one reason per field, in words for the person who reads
 // the answer. Compiled once per kind from the schema that the documentation is made of.
-import { formats, quote } from '@integration-sync/contracts';
+import { formats, hints, quote } from '@integration-sync/contracts';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TObject, TSchema } from 'typebox';
 import { isObject, own } from './body.ts';
@@ -66,8 +66,7 @@ function ruleOf(name: string, schema: Words, isRight: ValidateFunction): Rule {
     reasonAgainst(value) {
       if (required !== undefined && isBlank(value)) return required;
       if (value === undefined || isRight(value)) return undefined;
-      const hint = schema.format !== undefined && isUk(value) ? ' (use "GB")' : '';
-      return `${name}: expected ${expected}, got ${came(value, isRight.errors?.[0])}${hint}`;
+      return `${name}: expected ${expected}, got ${came(value, isRight.errors?.[0])}${hintOn(schema, value)}`;
     },
   };
 }
@@ -75,16 +74,33 @@ function ruleOf(name: string, schema: Words, isRight: ValidateFunction): Rule {
 const isBlank = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && !/\S/.test(value));
 
-/** The one code that people take for a country's and that is not. */
-const isUk = (value: unknown): boolean => typeof value === 'string' && value.toUpperCase() === 'UK';
+function hintOn({ format = '' }: Words, value: unknown): string {
+  const better = typeof value === 'string' ? hints[format]?.(value) : undefined;
+  return better === undefined ? '' : ` (use ${quote(better)})`;
+}
 
-/** Of an array, the element that is wrong, or how many there are. */
+/** Of an array, the element that is wrong, or how many there are. Of a text that is too long, its length as well. */
 function came(value: unknown, error: ErrorObject | undefined): string {
   if (error?.keyword === 'maxItems' && Array.isArray(value)) return `an array of ${value.length}`;
   const index = Number(error?.instancePath.split('/')[1] ?? Number.NaN);
-  return Array.isArray(value) && index < value.length
-    ? `${describe(value[index])} at index ${index}`
-    : describe(value);
+  const isInside = Array.isArray(value) && index < value.length;
+  const wrong: unknown = isInside ? value[index] : value;
+  const place = isInside ? ` at index ${index}` : '';
+  const length =
+    error?.keyword === 'maxLength' && typeof wrong === 'string' ? ` (${lengthOf(wrong)} characters)` : '';
+  return `${describe(wrong)}${place}${length}`;
+}
+
+/** In code points, as limits count. An array of them would be much larger than the text. */
+function lengthOf(text: string): number {
+  let length = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    if ((text.codePointAt(index) ?? 0) > 0xffff) {
+      length -= 1;
+      index += 1;
+    }
+  }
+  return length;
 }
 
 function describe(value: unknown): string {

@@ -1,6 +1,7 @@
 // Writing the records of a push: what is new is inserted, what changes is changed, what does not is noted as
 // seen. Whatever somebody else wrote first is read and sorted again, until nothing is left.
 import { Failure } from '@integration-sync/contracts';
+import { giveWay } from '@integration-sync/runtime/pace';
 import { sortRecords, type Fresh, type Known, type Stored } from './classify.ts';
 import type { NewDraft } from './drafts.ts';
 import type { Engine } from './engine.ts';
@@ -18,7 +19,7 @@ export async function writeRecords(
   found: ReadonlyMap<string, unknown>,
 ): Promise<Written> {
   const [stamps, stored, draftedBefore] = await Promise.all([
-    beginRun(engine, run),
+    begin(engine, run),
     readStored(engine, run),
     readDrafts(run),
   ]);
@@ -27,6 +28,13 @@ export async function writeRecords(
   const drafts = await draftMissing(engine, run, stamps, settled, { found, draftedBefore });
   await engine.reach('after-writes');
   return { settled, drafts };
+}
+
+/** In this order: a push that is acknowledged to a caller that gave up before bears a later stamp than this one. */
+async function begin(engine: Engine, run: Run): Promise<Stamps> {
+  const stamps = await beginRun(engine, run);
+  await run.permission.renewUnlessPromised();
+  return stamps;
 }
 
 /**
@@ -61,7 +69,8 @@ async function settleRecords(
   const { records, reader } = run.of;
   // Alone, a push has the whole database to itself, and halves of it can be written side by side.
   const parts = engine.gate.inside === 1 ? 2 : 1;
-  const writing: Writing = { integration, syncId, at: stamps.records, parts };
+  const confirm = (): Promise<void> => run.permission.confirm();
+  const writing: Writing = { integration, syncId, at: stamps.records, parts, confirm };
   const settled: SettledRecord[] = [];
   const settle = ({ record, folded }: Fresh, created: boolean): void => {
     const { fields, changes, idle } = folded;
@@ -70,20 +79,31 @@ async function settleRecords(
 
   let open = run.records;
   let storedById = stored;
+  if (isOvertaken(stored, stamps)) await run.permission.renew();
   while (open.length > 0) {
     refuseIfLate(run);
+    await giveWay(open.length);
     const { fresh, changed, unchanged } = sortRecords(reader, open, storedById);
-    const [foundThere, changedMeanwhile] = await Promise.all([
+    await run.permission.confirm();
+    const [foundThere, changedMeanwhile, touchedMeanwhile] = await Promise.all([
       insertRecords(engine, run, fresh, writing),
       changeRecords(engine, run, changed, writing),
       records.touch(unchanged, writing),
     ]);
     for (const one of fresh) settle(one, true);
     for (const one of [...changed, ...unchanged]) settle(one, false);
-    open = [...foundThere, ...changedMeanwhile].map(({ record }) => record);
+    open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
+    if (open.length === 0) break;
     storedById = await records.read(open.map(({ internalId }) => internalId));
+    await run.permission.renew();
   }
   return settled;
+}
+
+/** A push that began later has been there; by now this one may be an older one that nothing waits for. */
+function isOvertaken(stored: ReadonlyMap<string, Stored>, stamps: Stamps): boolean {
+  for (const { lastSyncedAt } of stored.values()) if (lastSyncedAt > stamps.records) return true;
+  return false;
 }
 
 function refuseIfLate(run: Run): void {
@@ -124,6 +144,7 @@ async function changeRecords(
     if (unsettled.has(push)) await engine.journal.keepEvidence(push, changedById);
     else engine.settledPushes.add(push);
   }
+  await run.permission.confirm();
   const others = await run.of.records.change(known, writing);
   if (others.length === 0) return [];
   // Read after the records: whoever has overwritten one of ours by then has left evidence by then.
@@ -165,5 +186,6 @@ async function draftMissing(
     }
   });
   const { integration, syncId } = run;
-  return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts, parts: 1 });
+  await run.permission.confirm();
+  return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts });
 }

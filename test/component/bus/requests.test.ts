@@ -1,6 +1,7 @@
 import { Failure } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
-import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
+import type { Bus, BusHandler, BusRequest, ServiceOptions } from '@integration-sync/runtime/bus';
+import { openGate } from '@integration-sync/runtime/gate';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestBus, text } from '../../support/bus.ts';
@@ -109,8 +110,83 @@ it('tells nobody there from nobody in time', async () => {
   gate.resolve();
 });
 
-async function connectRaw() {
-  const connection = await connect({ servers: nats.url });
+it('tells whoever has a request in hand whether its reply is still waited for', async () => {
+  const requests: BusRequest[] = [];
+  const done = Promise.withResolvers<void>();
+  await using _ = await serve(answering, {
+    'svc.catalog.confirmed.ask': async (request) => {
+      requests.push(request);
+      await done.promise;
+      return { body: 'done' };
+    },
+  });
+  await using dying = await openTestBus(nats.url, 'dying');
+  const withdrawing = new AbortController();
+  const reason = new Failure('timeout', 'withdrawn');
+  const asked = [
+    asking.request('svc.catalog.confirmed.ask', { timeoutMs: 10_000 }),
+    asking.request('svc.catalog.confirmed.ask', { timeoutMs: 300 }),
+    asking.request('svc.catalog.confirmed.ask', { timeoutMs: 10_000, signal: withdrawing.signal }),
+    dying.request('svc.catalog.confirmed.ask', { timeoutMs: 10_000 }),
+  ].map((reply) =>
+    reply.then(
+      ({ body }) => text(body),
+      (error: unknown) => error,
+    ),
+  );
+  await expect.poll(() => requests.length).toBe(4);
+  const areWaitedFor = () => Promise.all(requests.map((request) => request.isWaitedFor()));
+  expect(await areWaitedFor()).toEqual([true, true, true, true]);
+  withdrawing.abort(reason);
+  await dying[Symbol.asyncDispose]();
+  await asked[1];
+  expect((await areWaitedFor()).filter((isWaitedFor) => isWaitedFor)).toHaveLength(1);
+  done.resolve();
+  expect(await Promise.all(asked)).toEqual([
+    'done',
+    expect.objectContaining({ code: 'timeout' }),
+    reason,
+    expect.objectContaining({ code: 'unavailable' }),
+  ]);
+});
+
+it('knows how old a request is from the first answer of its caller on', async () => {
+  const leftMs: number[] = [];
+  await using _ = await serve(answering, {
+    'svc.catalog.dated.ask': async (request) => {
+      leftMs.push(request.waitedForUntilMs - performance.now());
+      await request.isWaitedFor();
+      return {};
+    },
+  });
+  await using stranger = await connectRaw();
+  await stranger.nats.request('svc.catalog.dated.ask');
+  await using known = await openTestBus(nats.url, 'known');
+  for (const _turn of [1, 2]) await known.request('svc.catalog.dated.ask', { timeoutMs: 5_000 });
+  expect(leftMs).toEqual([Infinity, -Infinity, expect.any(Number)]);
+  expect(leftMs[2]).toBeLessThan(100);
+  expect(leftMs[2]).toBeGreaterThan(0);
+});
+
+it('tells no caller that its request failed before the replica that has it must ask', async () => {
+  await using own = await startNats();
+  await using bus = await openTestBus(own.url);
+  await using replica = await connectTo(own.url);
+  const came = Promise.withResolvers<void>();
+  replica.nats.subscribe('svc.catalog.cut.ask', { callback: () => came.resolve() });
+  await replica.nats.flush();
+  const sentAtMs = performance.now();
+  const failing = failureOf(bus.request('svc.catalog.cut.ask', { timeoutMs: 10_000 }));
+  await came.promise;
+  await own.kill();
+  expect((await failing).code).toBe('unavailable');
+  expect(performance.now() - sentAtMs).toBeGreaterThanOrEqual(100);
+});
+
+const connectRaw = () => connectTo(nats.url);
+
+async function connectTo(servers: string) {
+  const connection = await connect({ servers });
   return { nats: connection, [Symbol.asyncDispose]: () => connection.close() };
 }
 
@@ -163,36 +239,84 @@ it('tells at once that the server does not let it ask, and asks on for other sub
   expect(Date.now() - beganAt).toBeLessThan(2_000);
 });
 
-const askGated = () => asking.request('svc.catalog.gated.ask', { timeoutMs: 5_000 });
+const askGated = (integration = 'acme') =>
+  asking.request('svc.catalog.gated.ask', { headers: { integration }, timeoutMs: 5_000 });
 
-it('says busy beyond its bound of a kind, serves the other kinds, and serves again afterwards', async () => {
-  const gate = Promise.withResolvers<void>();
-  const entered = Promise.withResolvers<void>();
-  let inside = 0;
-  await using _ = await serve(
-    answering,
-    {
-      'svc.catalog.gated.ask': async () => {
-        inside += 1;
-        if (inside === 2) entered.resolve();
-        await gate.promise;
-        return { body: 'done' };
+/** Serves a kind of request that is answered with its integration once it is told so, and another kind. */
+async function serveGated(inFlightMax: number, gates: ServiceOptions['gates'] = {}) {
+  const inside: { integration: string; finish: () => void }[] = [];
+  const served = await answering.serve({
+    service: 'catalog',
+    version: '1.2.3',
+    description: 'Catalog',
+    inFlightMax,
+    gates,
+    handlers: {
+      'svc.catalog.gated.ask': async ({ integration }) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        inside.push({ integration, finish: resolve });
+        await promise;
+        return { body: integration };
       },
       'svc.catalog.other.ask': async () => ({ body: 'other' }),
     },
-    2,
-  );
+  });
+  return { inside, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
+}
+
+it('lets a request wait for two seconds beyond its bound of a kind, serves the other kinds, and serves again afterwards', async () => {
+  await using gated = await serveGated(2);
   const taken = [askGated(), askGated()];
-  await entered.promise;
-  const busy = await failureOf(askGated());
+  await expect.poll(() => gated.inside).toHaveLength(2);
+  const beganAt = Date.now();
+  const waiting = failureOf(askGated());
+  const other = await asking.request('svc.catalog.other.ask', {
+    headers: { integration: 'acme' },
+    timeoutMs: 1_000,
+  });
+  expect(text(other.body)).toBe('other');
+  const busy = await waiting;
   expect(busy).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
   expect(busy.detail).toContain('busy');
-  expect(inside).toBe(2);
-  const other = await asking.request('svc.catalog.other.ask', { timeoutMs: 1_000 });
-  expect(text(other.body)).toBe('other');
-  gate.resolve();
-  expect((await Promise.all(taken)).map((reply) => text(reply.body))).toEqual(['done', 'done']);
-  expect(text((await askGated()).body)).toBe('done');
+  expect(Date.now() - beganAt).toBeGreaterThan(1_900);
+  expect(Date.now() - beganAt).toBeLessThan(3_500);
+  expect(gated.inside).toHaveLength(2);
+  for (const { finish } of gated.inside) finish();
+  expect((await Promise.all(taken)).map((reply) => text(reply.body))).toEqual(['acme', 'acme']);
+  const again = askGated();
+  await expect.poll(() => gated.inside).toHaveLength(3);
+  gated.inside[2]?.finish();
+  expect(text((await again).body)).toBe('acme');
+});
+
+it('takes waiting requests in turns over integrations, and those that name none as one', async () => {
+  await using gated = await serveGated(1);
+  const asked = [];
+  for (const integration of ['greedy', 'greedy', 'greedy', 'modest', '', '']) {
+    asked.push(askGated(integration));
+  }
+  for (let served = 0; served < 6; served += 1) {
+    await expect.poll(() => gated.inside).toHaveLength(served + 1);
+    gated.inside[served]?.finish();
+  }
+  await Promise.all(asked);
+  expect(gated.inside.map(({ integration }) => integration)).toEqual([
+    'greedy', 'greedy', 'modest', '', 'greedy', '',
+  ]); // prettier-ignore
+});
+
+it('lets the subjects of one gate share its places', async () => {
+  const gate = openGate(1);
+  const shared = { 'svc.catalog.gated.ask': gate, 'svc.catalog.other.ask': gate };
+  await using gated = await serveGated(10, shared);
+  const first = askGated();
+  await expect.poll(() => gated.inside).toHaveLength(1);
+  const other = asking.request('svc.catalog.other.ask', { timeoutMs: 5_000 });
+  await expect.poll(() => gate.waiting).toBe(1);
+  gated.inside[0]?.finish();
+  await first;
+  expect(text((await other).body)).toBe('other');
+  expect(gate).toMatchObject({ inside: 0, waiting: 0 });
 });
 
 it('loses no reply when it is drained', async () => {

@@ -253,3 +253,59 @@ it('purges one subject and leaves its neighbours', async () => {
   expect(await bus.purge('PURGE', 'PURGE.acme.odd')).toBe(5);
   expect(await read('PURGE', 'PURGE.>')).toEqual(['id-0', 'id-2', 'id-4', 'id-6', 'id-8']);
 });
+
+// Setup: a work queue whose consumer, of an earlier version, took every message.
+// What this proves: the consumer is narrowed to a part of the subjects, once, and another one takes the rest.
+it('narrows a consumer of a work queue, so that another one takes the rest', async () => {
+  await bus.ensureStream({ ...spec('NARROW'), retention: 'workqueue' });
+  const consumer = {
+    name: 'all',
+    description: 'test',
+    ackWaitMs: 30_000,
+    ackPendingMax: 10,
+    deliver: 'all',
+  } as const;
+  await bus.ensureConsumer('NARROW', consumer);
+  await bus.publishBatch(messages('NARROW', 10));
+  const narrow = { ...consumer, filterSubjects: ['NARROW.acme.odd'] };
+  const rest = {
+    ...consumer,
+    name: 'rest',
+    filterSubjects: ['NARROW.acme.even'],
+    inactiveAfterMs: 60_000,
+  };
+  for (let times = 0; times < 2; times += 1)
+    for (const one of [narrow, rest]) await bus.ensureConsumer('NARROW', one);
+  expect(await bus.consumerFacts('NARROW', 'all')).toMatchObject({ pending: 5 });
+  const seen = { all: [] as string[], rest: [] as string[] };
+  for (const name of ['all', 'rest'] as const) {
+    await using _reading = bus.consume('NARROW', name, {
+      ahead: 4,
+      ensure: async () => undefined,
+      onMessage(message) {
+        seen[name].push(message.id);
+        message.ack();
+      },
+    });
+    await eventually(
+      () => seen[name].length,
+      (count) => count >= 5,
+    );
+  }
+  expect(seen.all).toEqual(['id-1', 'id-3', 'id-5', 'id-7', 'id-9']);
+  expect(seen.rest).toEqual(['id-0', 'id-2', 'id-4', 'id-6', 'id-8']);
+  expect(await bus.consumerFacts('NARROW', 'rest')).toEqual({ handedOutThrough: 9, pending: 0 });
+});
+
+it('counts the messages of each subject', async () => {
+  await bus.ensureStream(spec('COUNT'));
+  await bus.publishBatch(messages('COUNT', 11));
+  expect(await bus.countBySubject('COUNT', 'COUNT.>')).toEqual(
+    new Map([
+      ['COUNT.acme.even', 6],
+      ['COUNT.acme.odd', 5],
+    ]),
+  );
+  expect(await bus.countBySubject('COUNT', 'COUNT.other')).toEqual(new Map());
+  expect(await bus.countMessages('COUNT', 'COUNT.acme.*')).toBe(11);
+});

@@ -40,6 +40,33 @@ const failing = (failure: Error): Promise<void> =>
 const traceOf = async (given: string) =>
   ((await (await list('', { traceparent: given })).json()) as Asked).headers['traceparent'];
 
+describe('a caller that hangs up', () => {
+  it('is not waited for any more, while its neighbour is', async () => {
+    const asked = new Map<string, BusRequest>();
+    const done = Promise.withResolvers<void>();
+    await answering(async (request) => {
+      asked.set(request.headers.get('query') ?? '', request);
+      await done.promise;
+      return {};
+    });
+    const hangUp = new AbortController();
+    const hanging = fetch(`${gateway.url}/api/v1/integration/suppliers?page=1`, {
+      headers: bearer(),
+      signal: hangUp.signal,
+    });
+    const waiting = list('?page=2');
+    await expect.poll(() => asked.size).toBe(2);
+    const stillWaitsFor = (query: string) => asked.get(query)?.isWaitedFor();
+    expect(await stillWaitsFor('page=1')).toBe(true);
+    hangUp.abort();
+    await expect(hanging).rejects.toThrow('aborted');
+    await expect.poll(() => stillWaitsFor('page=1')).toBe(false);
+    expect(await stillWaitsFor('page=2')).toBe(true);
+    done.resolve();
+    expect((await waiting).status).toBe(200);
+  });
+});
+
 describe('what a service is told', () => {
   it('each route asks its own subject', async () => {
     inner.use(await openServices(natsUrl));
@@ -154,6 +181,34 @@ describe('what becomes of its answer', () => {
       stages: { token: expect.any(Number), upstream: expect.any(Number) },
       durationMs: expect.any(Number),
     });
+  });
+
+  it('addresses begin with the prefix that an operator has set, and never with one that a caller names', async () => {
+    const headers = {
+      link: '</api/v1/integration/suppliers?cursor=x>; rel="next"',
+      location: '/api/v1/integration/webhook-events/wh_1',
+    };
+    await answering(async () => ({ headers, body: '{}' }));
+    const behindProxy = inner.use(await openGateway(natsUrl, { PUBLIC_BASE_PATH: '/sync/eu' }));
+    const seen = await Promise.all(
+      [behindProxy, gateway].map(async ({ url }) => {
+        const answer = await fetch(`${url}/api/v1/integration/suppliers`, {
+          headers: { ...bearer(), 'x-forwarded-prefix': '/evil' },
+        });
+        const described = (await (await fetch(`${url}/openapi.json`)).json()) as {
+          servers: { url: string }[];
+        };
+        return [answer.headers.get('link'), answer.headers.get('location'), described.servers[0]?.url];
+      }),
+    );
+    expect(seen).toEqual([
+      [
+        '</sync/eu/api/v1/integration/suppliers?cursor=x>; rel="next"',
+        '/sync/eu/api/v1/integration/webhook-events/wh_1',
+        '/sync/eu',
+      ],
+      [headers.link, headers.location, '/'],
+    ]);
   });
 
   it('204 has neither a body nor its headers', async () => {

@@ -192,7 +192,11 @@ describe('paths', () => {
       'content-type': 'application/problem+json',
       'x-request-id': 'mine',
     });
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 'invalid_request', requestId: 'mine' });
+    expect(JSON.parse(answer.body)).toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining('percent-encoded UTF-8'),
+      requestId: 'mine',
+    });
   });
 
   it.each(['limit=%', 'since=%zz', 'cursor=%ff'])(

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Failure } from '@integration-sync/contracts';
@@ -16,24 +16,39 @@ interface Issuer extends Disposable {
   url: string;
   keys: unknown[];
   /** How the address behaves. */
-  mode: 'serves' | 'fails' | 'hangs' | 'lies';
+  mode: 'serves' | 'fails' | 'hangs' | 'lies' | 'floods';
   fetches: number;
+  /** What it has sent of an answer that never ends. */
+  floodedBytes: number;
 }
 
 async function openIssuer(): Promise<Issuer> {
   const server = createServer((_request, response) => {
     issuer.fetches += 1;
     if (issuer.mode === 'hangs') return;
-    if (issuer.mode === 'fails') response.writeHead(500).end();
+    if (issuer.mode === 'floods') flood(response);
+    else if (issuer.mode === 'fails') response.writeHead(500).end();
     else if (issuer.mode === 'lies') response.end('<html>');
     else response.end(JSON.stringify({ keys: issuer.keys }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const flood = (response: ServerResponse): void => {
+    const chunk = Buffer.alloc(64 * 1024, 32);
+    const pour = (): void => {
+      while (!response.destroyed) {
+        issuer.floodedBytes += chunk.length;
+        if (!response.write(chunk)) return;
+      }
+    };
+    response.on('drain', pour);
+    pour();
+  };
   const issuer: Issuer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
     keys: [],
     mode: 'serves',
     fetches: 0,
+    floodedBytes: 0,
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();
@@ -45,6 +60,7 @@ async function openIssuer(): Promise<Issuer> {
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const rotated = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const short = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const jwk = (key: KeyObject, more: Record<string, unknown>): Record<string, unknown> => ({
   ...key.export({ format: 'jwk' }),
   ...more,
@@ -167,6 +183,21 @@ describe('keys that are there', () => {
     expect((await list(byRsa())).status).toBe(200);
   });
 
+  it('refuses an RSA key of fewer than 2,048 bits and says so, while the others serve', async () => {
+    issuer.keys = [rsaKey, jwk(short.publicKey, { kid: 'short' })];
+    const byShort = () => signAsymmetric(short.privateKey, { alg: 'RS256', kid: 'short' }, goodClaims());
+    for (let count = 0; count < 2; count += 1) {
+      await expectProblem(await list(byShort()), { status: 401, code: 'unauthorized' });
+    }
+    expect((await list(byRsa())).status).toBe(200);
+    const said = gateway.lines.filter(
+      ({ msg }) => msg === 'an RSA key of the issuer is too short and is refused',
+    );
+    expect(said).toMatchObject([{ level: 'warn', kid: 'short', bits: 1024, bitsMin: 2048 }]);
+    expect(gateway.lines.filter(({ refusal }) => String(refusal).includes('1024 bits'))).toHaveLength(2);
+    expect(issuer.fetches).toBe(1);
+  });
+
   it('never asks the address that a token names', async () => {
     using other = await openIssuer();
     other.keys = [rotatedKey];
@@ -282,6 +313,18 @@ describe('keys that cannot be had', () => {
     clock.pass(5 * minuteMs + 1);
     expect(await clock.find('rsa')).toBe('refused');
     expect(await clock.find('rotated')).toBe('found');
+  });
+
+  it('reads a bounded part of an answer that does not end, and keeps the keys it has', async () => {
+    expect((await list(byRsa())).status).toBe(200);
+    issuer.mode = 'floods';
+    await expectProblem(await list(byRotated()), { status: 503, code: 'unavailable' });
+    // What was sent beyond the bound stands in buffers of the connection.
+    expect(issuer.floodedBytes).toBeLessThan(32 * 1024 * 1024);
+    expect((await list(byRsa({ typ: 'JWT' }))).status).toBe(200);
+    expect(
+      gateway.lines.find(({ msg }) => msg === 'the keys of access tokens cannot be fetched'),
+    ).toMatchObject({ err: { message: "the issuer's answer is larger than 1048576 bytes" } });
   });
 
   it('why they cannot be had stands in the log', async () => {

@@ -21,6 +21,8 @@ const request: BusRequest = {
   headers: new Map(),
   body: new Uint8Array(),
   deadline: Date.now() + 60_000,
+  waitedForUntilMs: Infinity,
+  isWaitedFor: () => Promise.resolve(true),
   integration: '',
   requestId: 'test',
   log,

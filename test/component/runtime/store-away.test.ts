@@ -4,8 +4,10 @@ import type { Engine } from '@integration-sync/dev/engines';
 import { openLog } from '@integration-sync/runtime/log';
 import {
   openStore,
+  readInPieces,
   sortStoreError,
   storeFailure,
+  writeInPieces,
   type Collection,
   type Store,
   type StoreOptions,
@@ -46,14 +48,18 @@ beforeEach(async (context) => {
   await farms.insertOne({ _id: 'a', visits: 0 });
 });
 
+const confirm = async (): Promise<void> => {};
+
 /** Every way in which the services speak to the database, at once. */
 const operations = (): Record<string, Promise<unknown>> => ({
   ping: store.ping(),
   insertOne: farms.insertOne({ _id: 'b', visits: 0 }),
   insertMany: farms.insertMany([{ _id: 'c', visits: 0 }], { ordered: false }),
   updateOne: farms.updateOne({ _id: 'a' }, { $inc: { visits: 1 } }),
+  writeInPieces: writeInPieces(farms, [{ _id: 'e', visits: 0 }], confirm, (bulk, farm) => bulk.insert(farm)),
   bulkWrite: farms.bulkWrite([{ deleteOne: { filter: { _id: 'd' } } }], { ordered: false }),
   findOneAndUpdate: farms.findOneAndUpdate({ _id: 'a' }, { $inc: { visits: 1 } }),
+  readInPieces: readInPieces(farms.find({}, { singleBatch: true })),
   find: farms.find().sort({ _id: 1 }).toArray(),
   next: farms.find().next(),
   iteration: Array.fromAsync(farms.find()),

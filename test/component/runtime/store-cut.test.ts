@@ -36,3 +36,48 @@ async function cutTwice(): Promise<void> {
 it('answers again after all of its connections were closed at once', { timeout: 90_000 }, async () => {
   await Promise.all(Array.from({ length: 8 }, cutTwice));
 });
+
+const connections = 12;
+
+// What this proves: an operation whose connection is being closed at the moment of writing does not wait for ever. The
+// driver writes to a socket that is destroyed already, and waits for it to drain.
+it('fails what it began while its connections were being closed', { timeout: 90_000 }, async () => {
+  await using proxy = await openMongodbProxy(inject('engines').mongodb);
+  await using store = await openStore({ url: proxy.url, database: 'cut', log });
+  const farms = store.collection('farms');
+  for (let cut = 0; cut < 5; cut += 1) {
+    await eventually(() => answers(farms.findOne()), Boolean, 30_000);
+    // They are open and idle afterwards.
+    await Promise.all(Array.from({ length: connections }, () => answers(farms.findOne())));
+    const began = performance.now();
+    proxy.cut();
+    const asked: Promise<boolean>[] = [];
+    for (let asks = 0; asks < connections; asks += 1) {
+      // Between this and the closing of a socket that has ended there is nothing.
+      await new Promise(setImmediate);
+      asked.push(answers(farms.findOne()));
+    }
+    await Promise.all(asked);
+    expect(performance.now() - began).toBeLessThan(3_000);
+  }
+});
+
+// What this proves: the same where no other operation and no question of the driver meets the end of the connections, so
+// that nothing fails but the one that waits.
+it(
+  'fails the only operation that it began while its connection was being closed',
+  { timeout: 90_000 },
+  async () => {
+    await using proxy = await openMongodbProxy(inject('engines').mongodb);
+    await using store = await openStore({ url: proxy.url, database: 'cut', log });
+    const farms = store.collection('farms');
+    for (let cut = 0; cut < 5; cut += 1) {
+      await eventually(() => answers(farms.findOne()), Boolean, 30_000);
+      const began = performance.now();
+      proxy.cut();
+      for (let turn = 0; turn < cut; turn += 1) await new Promise(setImmediate);
+      await answers(farms.findOne());
+      expect(performance.now() - began).toBeLessThan(3_000);
+    }
+  },
+);

@@ -4,12 +4,15 @@ import { openLog } from '@integration-sync/runtime/log';
 import {
   duplicateIndexes,
   openStore,
+  readInPieces,
   sortStoreError,
   storeFailure,
+  writeInPieces,
   type NamedIndex,
   type Store,
 } from '@integration-sync/runtime/store';
 import { MongoBulkWriteError } from 'mongodb';
+import { countTurns } from '../../support/turns.ts';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 interface Farm {
@@ -33,6 +36,8 @@ afterAll(async () => {
   await store[Symbol.asyncDispose]();
 });
 
+const confirm = async (): Promise<void> => {};
+const refuse = () => Promise.reject(new Error('too late'));
 const farms = () => store.collection<Farm>(freshName());
 const caught = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -76,6 +81,36 @@ describe('an open store', () => {
     expect(await cursor.hasNext()).toBe(true);
     expect(await cursor.next()).toBe(4);
     expect(await cursor.next()).toBeNull();
+  });
+
+  it('reads much in pieces, and nothing of nothing', async () => {
+    const collection = farms();
+    const all = Array.from({ length: 250 }, (_, index) => ({ _id: String(index), name: 'new' }));
+    await collection.insertMany(all);
+    const whole = { batchSize: 251, singleBatch: true };
+    expect(new Set(await readInPieces(collection.find({}, whole)))).toEqual(new Set(all));
+    expect(await readInPieces(collection.find({ name: 'old' }, whole))).toEqual([]);
+  });
+
+  it('lets the event loop turn while it makes much ready to be written', async () => {
+    const turns = countTurns();
+    const seen = new Set<number>();
+    const all = Array.from({ length: 500 }, (_, index) => ({ _id: String(index), name: 'new' }));
+    await writeInPieces(farms(), all, confirm, (bulk, farm) => {
+      seen.add(turns.count);
+      bulk.insert(farm);
+    });
+    turns.stop();
+    expect(seen.size).toBe(4);
+  });
+
+  it('sends nothing of a write that is refused when it is ready', async () => {
+    const collection = farms();
+    const writing = writeInPieces(collection, [{ _id: 'a', name: 'a' }], refuse, (bulk, farm) =>
+      bulk.insert(farm),
+    );
+    expect(await caught(writing)).toMatchObject({ message: 'too late' });
+    expect(await collection.countDocuments({})).toBe(0);
   });
 
   it('fails at once when it is closed', async () => {
@@ -123,6 +158,15 @@ describe('a document that is there already', () => {
     expect(duplicateIndexes(error)).toStrictEqual([1, 3]);
     const stored = await collection.find().sort({ _id: 1 }).toArray();
     expect(stored.map(({ name }) => name)).toStrictEqual(['second', 'first', 'second', 'first', 'second']);
+  });
+
+  it('is told by its place in a write that is made in pieces', async () => {
+    const collection = farms();
+    await collection.insertOne({ _id: '150', name: 'there already' });
+    const all = Array.from({ length: 300 }, (_, index) => ({ _id: String(index), name: 'new' }));
+    const failing = writeInPieces(collection, all, confirm, (bulk, farm) => bulk.insert(farm));
+    expect(duplicateIndexes(await caught(failing))).toEqual([150]);
+    expect(await collection.countDocuments({ name: 'new' })).toBe(299);
   });
 
   it('is told for a single write too', async () => {

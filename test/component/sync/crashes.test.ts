@@ -329,10 +329,20 @@ describe('a process that was only slow, and comes back', () => {
       // Whoever had read up to there, while it was taken for dead, finds what was written later.
       const written = records.filter(({ lastSyncedAt }) => Date.parse(lastSyncedAt) > Date.parse(nextSince));
       expect(written.length).toBe(code === undefined ? 0 : 30);
-      expect(await caller.push('suppliers', items)).toMatchObject({ created: 0, updated: 30 });
+      expect(await pushUntilTaken(caller, items)).toMatchObject({ created: 0, updated: 30 });
     },
   );
 });
+
+/** A replica whose clock is an hour ahead takes over whatever another one is at, and that one asks for it again. */
+async function pushUntilTaken(caller: Caller, items: readonly object[]): Promise<unknown> {
+  try {
+    return await caller.push('suppliers', items);
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'unavailable') return pushUntilTaken(caller, items);
+    throw error;
+  }
+}
 
 describe('a push that died before it had an entry in the journal', () => {
   it('does not hold back for ever what a listing says of the time since', async () => {

@@ -65,8 +65,9 @@ describe('a tombstone', () => {
     const syncId = newSyncId(at(0));
     await journal.bury(syncId, at(0));
     const due = at(0);
-    const { owner: _owner, due: _due, ...known } = entry(syncId);
-    await journal.reopen({ ...entry(syncId), evidence: { id: ['name'] } }, due);
+    const written = entry(syncId);
+    const { owner: _owner, due: _due, ...known } = written;
+    await journal.reopen({ ...written, evidence: { id: ['name'] } }, due);
     const claimed = await journal.claim({ syncId, due }, 'another', due);
     expect(claimed).toEqual({
       ...known,

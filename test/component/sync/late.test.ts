@@ -40,6 +40,15 @@ function openClock() {
   };
 }
 
+const threeRecords = ['x', 'y', 'z'].map((externalId) => ({ externalId, name: 'N' }));
+
+/** Its failure is nobody's fault, whether or not somebody asks for it. */
+function pushLost(caller: Caller, items: readonly object[]): Promise<unknown> {
+  const lost = caller.push('suppliers', items);
+  lost.catch(() => undefined);
+  return lost;
+}
+
 /** What was told, once so many pushes are told: of which one of `names`, the event, the record, the fields. */
 async function told(caller: Caller, pushes: number, names: Record<string, string> = {}): Promise<string[]> {
   const events = await eventually(
@@ -71,11 +80,7 @@ describe('an operation that comes when its sender has long gone', () => {
       MONGODB_URL: proxy.url,
     });
     const writing = proxy.holdNext('insert', 'suppliers');
-    const lost = caller.push(
-      'suppliers',
-      ['x', 'y', 'z'].map((externalId) => ({ externalId, name: 'N' })),
-    );
-    lost.catch(() => undefined);
+    void pushLost(caller, threeRecords);
     await writing;
     await mortal.kill();
 
@@ -139,12 +144,11 @@ describe('an operation that comes when its sender has long gone', () => {
     ]);
     failing = true;
     const changing = proxy.holdNext('update', 'suppliers');
-    const lost = caller.push('suppliers', [
+    const lost = pushLost(caller, [
       { externalId: 'a', name: 'N', code: 'new' },
       { externalId: 'b', name: 'N', code: 'new' },
       { externalId: 'c', name: 'N' },
     ]);
-    lost.catch(() => undefined);
     await changing;
     await using _survivor = await world.startCatalog({ now: clock.now });
     await using _batches = await world.startBatches();
@@ -206,8 +210,7 @@ it('is found though its listing was told of nothing, by somebody who did not com
   const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
   await healthy[Symbol.asyncDispose]();
   await using mortal = await startMortal('catalog', 'after-writes', world.environment);
-  const lost = caller.push('suppliers', [{ externalId: 'x', name: 'N' }]);
-  lost.catch(() => undefined);
+  void pushLost(caller, [{ externalId: 'x', name: 'N' }]);
   await mortal.reached();
   await mortal.kill();
   const entry = await entries().findOne({ integration: caller.integration, state: 'writing' });
@@ -241,11 +244,7 @@ it('is counted once, be it by its own process or by whoever took it over', { tim
     (entry) => entry?.state === 'announced',
   );
   const writing = before.holdNext('insert', 'suppliers');
-  const lost = caller.push(
-    'suppliers',
-    ['x', 'y', 'z'].map((externalId) => ({ externalId, name: 'N' })),
-  );
-  lost.catch(() => undefined);
+  void pushLost(caller, threeRecords);
   await writing;
 
   const telling = after.holdNext('find', 'catalog_heads');
@@ -280,11 +279,10 @@ it('is done with, when nothing comes, without another word', { timeout: 60_000 }
   await healthy[Symbol.asyncDispose]();
   for (const stage of ['after-entry', 'after-writes'] as const) {
     await using mortal = await startMortal('catalog', stage, world.environment);
-    const lost = caller.push('suppliers', [
+    void pushLost(caller, [
       { externalId: stage, name: 'N' },
       { externalId: 'known', name: 'N', code: 'new' },
     ]);
-    lost.catch(() => undefined);
     await mortal.reached();
     await mortal.kill();
   }

@@ -293,7 +293,7 @@ describe('a push', () => {
     expect(answer.records.map(({ status }) => status)).toEqual(['ERROR', 'ERROR', 'CREATED', 'ERROR']);
     expect(
       answer.errors.map(({ error }) => error.slice(0, 200)).map((error) => error.split(', got ')[1]),
-    ).toEqual([`"${'x'.repeat(40)}…"`, 'an array', 'an array']);
+    ).toEqual([`"${'x'.repeat(40)}…" (${4 * 1024 * 1024} characters)`, 'an array', 'an array']);
   });
 
   it.each([

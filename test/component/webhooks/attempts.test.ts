@@ -138,6 +138,15 @@ describe('the attempt log', () => {
     expect(error).toMatchObject({ code: 'invalid_request' });
   });
 
+  it('names everything that is wrong with what it is asked', async () => {
+    const client = house.newClient();
+    const { id } = await client.register('http://127.0.0.1:9/');
+    const query = 'page=0&limit=x&since=never&outcome=maybe&event=supplier.deleted';
+    await expect(client.ask('deliveries', { id, query })).rejects.toMatchObject({
+      errors: ['page', 'limit', 'since', 'outcome', 'event'].map((pointer) => ({ pointer })),
+    });
+  });
+
   it('of a busy endpoint keeps at least the last thousand', { timeout: 60_000 }, async () => {
     const client = house.newClient();
     const { receiver, body } = await loggedEndpoint(client, 1_500);

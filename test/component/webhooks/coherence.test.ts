@@ -4,7 +4,8 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventKind } from '@integration-sync/contracts';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
+import { eventually } from '../../support/eventually.ts';
 import { hang, openReceiver, type Hit } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
@@ -219,4 +220,37 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     await receiver.received(1);
     expect(idsOf(receiver.hits)).toEqual(new Set([eventId]));
   });
+});
+
+it('a deletion under load leaves nothing behind that is held', { timeout: 60_000 }, async () => {
+  await using receiver = await openReceiver((_hit, response) => void response.writeHead(500).end());
+  const client = house.newClient();
+  const { id: bystander } = await client.register(receiver.url);
+  const heldFor = (id: string) => house.bus.countMessages('HELD', `held.${id}.*`);
+  const ids: string[] = [];
+  let announced = 0;
+  for (let round = 1; round <= 4; round += 1) {
+    const { id } = await client.register(receiver.url);
+    ids.push(id);
+    const announcing = Array.from({ length: 10 }, () => client.announce(15));
+    announced += 150;
+    // From here on some of them are on their way to what is held.
+    await eventually(
+      () => heldFor(id),
+      (count) => count > 0,
+    );
+    await client.ask('remove', { id });
+    await Promise.all(announcing);
+  }
+  await eventually(
+    () => heldFor(bystander),
+    (count) => count >= announced - 10,
+    20_000,
+  );
+  const left = await eventually(
+    async () => await Promise.all(ids.map(heldFor)),
+    (counts) => counts.every((count) => count === 0),
+  );
+  expect(left).toHaveLength(4);
+  await client.ask('remove', { id: bystander });
 });

@@ -1,7 +1,7 @@
 // The keys that signing secrets are stored under: what a replica does whose configuration has others than the
 // database, at its start rather than at every delivery.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openEndpoints } from '../../../services/webhooks/src/endpoints.ts';
+import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import { openHouse, secretKey, type House } from '../../support/webhooks.ts';
 

@@ -1,6 +1,7 @@
 // Registering and managing endpoints, asked over the bus as the gateway asks.
 import { Failure } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { openReceiver } from '../../support/receiver.ts';
 import { openHouse, type Client, type House } from '../../support/webhooks.ts';
 
@@ -24,6 +25,12 @@ async function refusal(asking: Promise<unknown>): Promise<Failure> {
   expect(error).toBeInstanceOf(Failure);
   return error as Failure;
 }
+
+const pointersOf = async (of: Client, asked: string) =>
+  (await refusal(of.ask('list', { query: asked }))).errors?.map(({ pointer }) => pointer);
+
+/** Of the page that a Link header leads to; empty without one. */
+const queryOf = (link: string | undefined): string => /\?(.*)>; rel="next"$/.exec(link ?? '')?.[1] ?? '';
 
 describe('registering', () => {
   it('answers 201 with the webhook, its secret and where it is', async () => {
@@ -104,6 +111,13 @@ describe('registering', () => {
     expect(failure.detail).toMatch(words);
   });
 
+  it.each(['register', 'change'])('names a wrong url beside wrong kinds: %s', async (verb) => {
+    const { id } = await client.register(url);
+    const body = { url: 'https://10.0.0.1/', events: ['x', 'supplier.created', 'y'] };
+    const { errors } = await refusal(client.ask(verb, { id, body }));
+    expect(errors?.map(({ pointer }) => pointer)).toEqual(['/events/0', '/events/2', '/url']);
+  });
+
   it('names the known kinds where one is not known', async () => {
     const { detail, errors } = await refusal(
       client.ask('register', { body: { url, events: ['supplier.deleted'] } }),
@@ -176,6 +190,44 @@ describe('reading', () => {
     expect(body.entities.map(({ id }) => id)).toEqual(ids.slice(2, 4));
     expect((await another.ask('list', { query: 'page=9' })).body).toMatchObject({ entities: [], total: 5 });
     expect((await refusal(another.ask('list', { query: 'page=0' }))).code).toBe('invalid_request');
+  });
+});
+
+describe('a list of more than one page', () => {
+  it('leads to the next page by a cursor, through all of them once and in order', async () => {
+    const another = house.newClient();
+    const ids = [];
+    for (let n = 0; n < 7; n += 1) ids.push((await another.register(url)).id);
+    const seen: string[] = [];
+    const pages = [];
+    for (let query = 'limit=3'; query !== '';) {
+      const { body, headers } = await another.ask('list', { query });
+      pages.push([body.page, body.limit, body.total]);
+      seen.push(...body.entities.map(({ id }) => id));
+      query = queryOf(headers['http-link']);
+      // What the cursor is past does not move what comes after it.
+      if (pages.length === 1) await another.ask('remove', { id: ids[0] ?? '' });
+    }
+    expect(seen).toEqual(ids);
+    expect(pages).toEqual([[1, 3, 7], [2, 3, 6], [3, 3, 6]]); // prettier-ignore
+    const second = await another.ask('list', { query: 'page=2&limit=3' });
+    expect(second.body.entities.map(({ id }) => id)).toEqual(ids.slice(4));
+    expect(second.headers['http-link']).toBeUndefined();
+    const first = await another.ask('list', { query: 'limit=3' });
+    expect(first.headers['http-link']).toMatch(
+      /^<\/api\/v1\/integration\/webhook-events\?cursor=[\w-]+>; rel="next"$/,
+    );
+  });
+
+  it('refuses a cursor that is not its own, and beside one what it does not keep', async () => {
+    const another = house.newClient();
+    for (let n = 0; n < 3; n += 1) await another.register(url);
+    const { headers } = await another.ask('list', { query: 'limit=2' });
+    const query = queryOf(headers['http-link']);
+    expect((await another.ask('list', { query: `${query}&limit=2` })).body.entities).toHaveLength(1);
+    expect(await pointersOf(house.newClient(), query)).toEqual(['cursor']);
+    expect(await pointersOf(another, 'cursor=abc&limit=x')).toEqual(['limit', 'cursor']);
+    expect(await pointersOf(another, `${query}&page=2&limit=3`)).toEqual(['page', 'limit']);
   });
 });
 
@@ -266,6 +318,21 @@ describe('rotating', () => {
     expect(Math.abs(lastsMs - 24 * 60 * 60 * 1_000)).toBeLessThan(10_000);
   });
 
+  it('ends no secret before its time: a rotation that would is refused, unless it ends all of them', async () => {
+    const { id } = await client.register(url);
+    const other = await client.register(url);
+    await client.ask('rotate', { id });
+    const { body: first } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 3_600 } });
+    await client.ask('rotate', { id });
+    const { detail, code } = await refusal(client.ask('rotate', { id }));
+    expect(code).toBe('conflict');
+    expect(detail).toContain('at most 4 secrets');
+    expect(detail).toContain(String(first.previousSecretExpiresAt));
+    await client.ask('rotate', { id: other.id });
+    await client.ask('rotate', { id, body: { gracePeriodSeconds: 0 } });
+    expect((await client.ask('rotate', { id })).status).toBe(200);
+  });
+
   it('lets the previous one serve no longer at 0', async () => {
     const { id } = await client.register(url);
     const { body } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 0 } });
@@ -314,6 +381,29 @@ describe('testing', () => {
       integrationId: client.integration,
     });
     expect(other.hits).toHaveLength(0);
+  });
+
+  it('stands in the attempt log', async () => {
+    await using receiver = await openReceiver((_hit, response) => void response.writeHead(500).end());
+    const { id } = await client.register(receiver.url);
+    await client.ask('test', { id });
+    const { entities } = await eventually(
+      async () => (await client.ask('deliveries', { id, query: 'event=webhook.test' })).body,
+      ({ total }) => total === 1,
+    );
+    expect(entities).toEqual([
+      {
+        eventId: receiver.hits[0]?.headers['webhook-id'],
+        event: 'webhook.test',
+        attempt: 1,
+        at: expect.any(String),
+        outcome: 'failed',
+        responseStatus: 500,
+        durationMs: expect.any(Number),
+        error: 'the receiver answered 500',
+        nextAttemptAt: null,
+      },
+    ]);
   });
 
   it('never counts as a failure, not even of a disabled endpoint', async () => {

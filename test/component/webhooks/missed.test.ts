@@ -101,6 +101,56 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     expect(receiver.hits).toHaveLength(before + 7 + 17 + 11);
   });
 
+  it('is sent nothing that occurred after it was disabled for its failures, by a replay until then', async () => {
+    await using receiver = await openReceiver();
+    const client = house.newClient();
+    const id = await openEndpoint(client, receiver);
+    receiver.behave(answer(410));
+    const open = await client.announce(4);
+    await eventually(
+      () => isActive(client, id),
+      (active) => !active,
+    );
+    const { disabledAt } = (await client.ask('get', { id })).body;
+    await client.announce(7);
+    const heldFor = (epoch: number) => house.bus.countMessages('HELD', `held.${id}.${epoch}`);
+    await eventually(
+      () => heldFor(0),
+      (count) => count >= open.length,
+    );
+    receiver.behave(answer(204));
+    await client.ask('change', { id, body: { active: true } });
+    const before = receiver.hits.length;
+
+    const since = new Date(Date.parse(disabledAt ?? '') - 1).toISOString();
+    const { body } = await client.ask('replay', { id, body: { since: disabledAt, until: disabledAt } });
+
+    expect(body.queued).toBe(4);
+    await receiver.received(before + 4);
+    expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(open));
+    expect((await client.ask('replay', { id, body: { since } })).body.queued).toBe(11);
+    // What came later was never set aside for the period that had ended.
+    expect(await heldFor(0)).toBe(4);
+  });
+
+  it.each([800, 1_000, 60_000])(
+    'is sent what it missed though the clock of webhooks is %i ms behind',
+    async (behindMs) => {
+      await using receiver = await openReceiver();
+      const client = house.newClient();
+      const id = await openEndpoint(client, receiver);
+      const { disabledAt } = (await client.ask('change', { id, body: { active: false } })).body;
+      const timestamp = new Date(Date.now() + behindMs).toISOString();
+      await client.announce(5, 'supplier.created', timestamp);
+      await client.ask('change', { id, body: { active: true } });
+
+      const { body } = await client.ask('replay', { id, body: { since: disabledAt } });
+
+      expect(body.queued).toBe(5);
+      await receiver.received(6);
+    },
+  );
+
   it('refuses a replay until it is enabled', async () => {
     const client = house.newClient();
     const { id } = await client.register('http://127.0.0.1:9/');
@@ -195,6 +245,19 @@ describe.concurrent('a replay', { timeout: 60_000 }, () => {
     const error = await client.ask('replay', { id, body }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Failure);
     expect(error).toMatchObject({ code: 'invalid_request', detail: expect.stringMatching(words) });
+  });
+
+  it('names everything that is wrong', async () => {
+    const client = house.newClient();
+    const { id } = await client.register('http://127.0.0.1:9/');
+    const body = { since: 'yesterday', until: 'tomorrow', events: ['supplier.created', 'x'] };
+    await expect(client.ask('replay', { id, body })).rejects.toMatchObject({
+      errors: [{ pointer: '/events/1' }, { pointer: '/since' }, { pointer: '/until' }],
+    });
+    const many = { since: 5, until: 'tomorrow', events: Array.from({ length: 101 }, () => 'x') };
+    await expect(client.ask('replay', { id, body: many })).rejects.toMatchObject({
+      errors: [{ pointer: '/events' }, { pointer: '/since' }, { pointer: '/until' }],
+    });
   });
 });
 

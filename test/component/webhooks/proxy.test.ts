@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
-import { answer, answerOncePerConnection, openReceiver } from '../../support/receiver.ts';
+import { answer, breakKept, openReceiver } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -67,7 +67,11 @@ async function openProxy() {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       upstream.pipe(socket).pipe(upstream);
     });
-    upstream.on('error', () => socket.destroy());
+    upstream.on('error', () =>
+      upstream.connecting || upstream.bytesRead === 0
+        ? socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+        : socket.destroy(),
+    );
     socket.on('error', () => upstream.destroy());
   });
   const listen = async (on: number): Promise<number> => {
@@ -120,13 +124,43 @@ it.each(['http', 'https'])('deliver over %s by CONNECT to the address', async (s
 });
 
 it('deliver on another connection where the receiver has closed the one that was kept', async () => {
-  await using receiver = await openReceiver(answerOncePerConnection());
+  const closed = Promise.withResolvers<void>();
+  await using receiver = await openReceiver((_hit, response, { socket }) => {
+    socket.once('close', () => closed.resolve());
+    response.writeHead(204).end(() => socket.end());
+  });
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
-  for (const hits of [1, 3]) {
+  for (const hits of [1, 2]) {
     expect((await client.ask('test', { id })).body).toMatchObject({ delivered: true, error: null });
+    await closed.promise;
     expect(receiver.hits).toHaveLength(hits);
   }
+});
+
+it('take a kept connection that the receiver closes after the request for a failure', async () => {
+  await using receiver = await openReceiver(breakKept('closes', 0));
+  const client = house.newClient();
+  const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+  expect((await client.ask('test', { id })).body).toMatchObject({ delivered: true });
+  expect((await client.ask('test', { id })).body).toMatchObject({
+    delivered: false,
+    error: expect.stringContaining('closed before'),
+  });
+  expect(receiver.hits).toHaveLength(2);
+});
+
+it('try the next address of a name where the proxy cannot connect to the first', async () => {
+  await using receiver = await openReceiver();
+  const client = house.newClient();
+  addresses = ['127.0.0.2', '127.0.0.1'];
+  try {
+    const { id } = await client.register(receiver.url.replace('127.0.0.1', 'two.test'));
+    expect((await client.ask('test', { id })).body).toMatchObject({ delivered: true, error: null });
+  } finally {
+    addresses = ['127.0.0.1'];
+  }
+  expect(proxy.asked.slice(-2)).toEqual([`127.0.0.2:${receiver.port}`, `127.0.0.1:${receiver.port}`]);
 });
 
 it('ask the proxy for nothing where an address is refused', async () => {

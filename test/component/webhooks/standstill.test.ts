@@ -1,10 +1,10 @@
 // A process that stands still, as one does that swaps or is paused, while its receivers go on: what they answered in
-// time is not taken for silence.
+// time is not taken for silence, and a kept connection that they have closed meanwhile is not sent on.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { openConnections } from '../../../services/webhooks/src/connections.ts';
-import { openPoster } from '../../../services/webhooks/src/post.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
+import { openPoster } from '../../../services/webhooks/src/sending/post.ts';
 
 /** In a process of its own, so that it does not stand still as well. */
 async function openDistantReceiver(answer: string) {
@@ -13,8 +13,12 @@ async function openDistantReceiver(answer: string) {
   }).listen(0, '127.0.0.1', () => console.log(server.address().port));`;
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [port] = await once(child.stdout, 'data');
+  let requests = 0;
+  child.stdout.on('data', (lines: Buffer) => (requests += lines.toString().split('\n').length - 1));
   return {
     port: Number(port),
+    /** As it has said by now. */
+    requests: () => requests,
     asked: () => once(child.stdout, 'data'),
     async [Symbol.asyncDispose]() {
       child.kill();
@@ -27,22 +31,30 @@ function standStill(): void {
   for (const startedAt = performance.now(); performance.now() - startedAt < 1_500;);
 }
 
-async function postAndStandStill(port: number, asked: Promise<unknown>) {
-  await using connections = openConnections();
-  using poster = openPoster(new AbortController().signal, connections);
+function openWay(port: number) {
+  const stack = new AsyncDisposableStack();
+  const connections = stack.use(openConnections());
+  const poster = stack.use(openPoster(new AbortController().signal, connections));
   const authority = `127.0.0.1:${port}`;
   const origin = `http://${authority}`;
-  const { dispatcher } = connections.to({
-    origin, authority, path: '/', host: '127.0.0.1', isLiteral: true, port, secure: false, address: '127.0.0.1',
-  }); // prettier-ignore
-  const outcome = poster.post({
-    dispatcher,
-    origin,
-    path: '/',
-    headers: ['host', authority],
-    body: Buffer.from('{}'),
-    endsBy: performance.now() + 500,
-  });
+  const address = '127.0.0.1';
+  const target = { origin, authority, path: '/', host: address, isLiteral: true, port, secure: false, addresses: [address] }; // prettier-ignore
+  return {
+    async post(withinMs: number) {
+      const endsBy = performance.now() + withinMs;
+      const { dispatcher } = connections.to(target, address);
+      const body = Buffer.from('{}');
+      const headers = ['host', authority];
+      const post = { dispatcher, origin, path: '/', headers, body, endsBy, connectBy: endsBy };
+      return (await poster.post(post)).outcome;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+async function postAndStandStill(port: number, asked: Promise<unknown>) {
+  await using way = openWay(port);
+  const outcome = way.post(500);
   await asked;
   // From where nothing is read before the timers are looked at.
   setImmediate(standStill);
@@ -64,3 +76,20 @@ it('a receiver that has still not answered then has failed', async () => {
     error: expect.stringContaining('timeout'),
   });
 });
+
+it.each([
+  ['closes', 'request.socket.end()'],
+  ['resets', 'request.socket.resetAndDestroy()'],
+])(
+  'what goes out after a standstill goes out on a new connection where the receiver %s the kept one meanwhile',
+  async (_does, end) => {
+    await using receiver = await openDistantReceiver(
+      `response.writeHead(204).end(); setTimeout(() => ${end}, 100);`,
+    );
+    await using way = openWay(receiver.port);
+    expect((await way.post(5_000)).verdict).toBe('succeeded');
+    standStill();
+    expect(await way.post(5_000)).toMatchObject({ verdict: 'succeeded', error: null });
+    await expect.poll(() => receiver.requests()).toBe(2);
+  },
+);

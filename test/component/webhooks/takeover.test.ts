@@ -20,7 +20,7 @@ afterAll(() => house[Symbol.asyncDispose]());
 
 describe('when a replica is killed', { timeout: 90_000 }, () => {
   it('a retry comes when it is due or as soon as another replica has taken over, and the schedule goes on', async () => {
-    await using keeper = await startWebhookProcess(house.environment);
+    await using owner = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();
     const { id } = await client.register(receiver.url);
@@ -33,7 +33,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
       (failures) => failures === 2,
     );
 
-    await keeper.kill();
+    await owner.kill();
 
     await receiver.received(4, { withinMs: 60_000 });
     const [first, second, third = 0, fourth = 0] = secondsAfterFirst(receiver.hits);

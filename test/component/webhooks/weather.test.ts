@@ -8,7 +8,7 @@ import { startMongodb } from '../../support/mongodb.ts';
 import { answer, openReceiver, type Hit } from '../../support/receiver.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
-import { packParcels } from '../../../services/webhooks/src/envelope.ts';
+import { packParcels } from '../../../services/webhooks/src/streams/messages.ts';
 
 const receiversCount = 3;
 const eventsPerTick = 17;
@@ -30,14 +30,9 @@ afterAll(async () => {
 const parcelsFor = (integration: string, eventId: string, endpointIds: readonly string[]) => {
   const event = 'supplier.created';
   const body = { event, timestamp: new Date().toISOString(), integrationId: integration, data: {} };
-  return [
-    ...packParcels({
-      integration,
-      sending: '0',
-      to: endpointIds.map((endpointId) => ({ endpointId, epoch: 0, version: 1 })),
-      events: [{ eventId, body: Buffer.from(JSON.stringify(body)) }],
-    }),
-  ];
+  const to = endpointIds.map((endpointId) => ({ endpointId, epoch: 0, version: 1 }));
+  const events = [{ eventId, body: Buffer.from(JSON.stringify(body)) }];
+  return [...packParcels({ integration, sending: '0', to, events }, 'shared')];
 };
 
 const isShared = ({ headers }: Hit): boolean => headers['webhook-id'] === 'shared';

@@ -4,13 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
-import {
-  answer,
-  answerOncePerConnection,
-  hang,
-  openReceiver,
-  type Behaviour,
-} from '../../support/receiver.ts';
+import { answer, breakKept, hang, openReceiver, type Behaviour } from '../../support/receiver.ts';
 import { openHouse, type AnswerBody, type Client, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -25,6 +19,7 @@ beforeAll(async () => {
   await house.start({
     ca: `${trusted.cert}${elsewhere.cert}`,
     resolve: async (name) => {
+      if (name === 'two.test') return ['127.0.0.2', '127.0.0.1'];
       if (name !== 'receiver.test') throw new Error('ENOTFOUND');
       return ['127.0.0.1'];
     },
@@ -134,18 +129,18 @@ describe.concurrent('succeeds', () => {
   it.each(['http', 'https'])(
     'on another connection where it has closed the one that was kept, over %s',
     async (scheme) => {
-      await using receiver = await openReceiver(
-        answerOncePerConnection(),
-        scheme === 'https' ? { certificate: trusted } : {},
-      );
+      const certificate = scheme === 'https' ? { certificate: trusted } : {};
+      const closed = Promise.withResolvers<void>();
+      await using receiver = await openReceiver((_hit, response, { socket }) => {
+        socket.once('close', () => closed.resolve());
+        response.writeHead(204).end(() => socket.end());
+      }, certificate);
       const client = house.newClient();
       const { id } = await client.register(receiver.url);
       await client.announce();
-      await eventually(
-        async () => (await client.ask('deliveries', { id })).body.total,
-        (total) => total === 1,
-      );
+      await closed.promise;
       await client.announce();
+      await receiver.received(2);
       const { entities } = await eventually(
         async () => (await client.ask('deliveries', { id })).body,
         ({ total }) => total === 2,
@@ -154,9 +149,34 @@ describe.concurrent('succeeds', () => {
         { attempt: 1, outcome: 'succeeded' },
         { attempt: 1, outcome: 'succeeded' },
       ]);
-      expect(receiver.hits).toHaveLength(3);
+      expect(receiver.hits).toHaveLength(2);
     },
   );
+
+  it('at the second address of its name where nobody listens at the first', async () => {
+    await using receiver = await openReceiver();
+    const entry = await attemptAt(receiver.url.replace('127.0.0.1', 'two.test'));
+    expect(entry).toMatchObject({ attempt: 1, outcome: 'succeeded', error: null });
+    expect(receiver.hits).toHaveLength(1);
+  });
+
+  it.each([
+    ['a second where its receiver says nothing of that', '', 1_000],
+    ['two seconds less than its receiver says', 'keep-alive: timeout=5\r\n', 3_000],
+  ])('and its connection is kept for %s', async (_long, header, keptMs) => {
+    const idle = Promise.withResolvers<number>();
+    await using server = await openSocketServer((socket) =>
+      socket.once('data', () => {
+        const answeredAt = performance.now();
+        socket.once('end', () => idle.resolve(performance.now() - answeredAt));
+        socket.write(`HTTP/1.1 204 No Content\r\n${header}\r\n`);
+      }),
+    );
+    expect(await attemptAt(server.url)).toMatchObject({ outcome: 'succeeded' });
+    const idleMs = await idle.promise;
+    expect(idleMs).toBeGreaterThan(keptMs - 100);
+    expect(idleMs).toBeLessThan(keptMs + 900);
+  });
 
   it('over https with a certificate for its address', async () => {
     await using receiver = await openReceiver(answer(204), { certificate: trusted });
@@ -215,6 +235,33 @@ describe.concurrent('fails', () => {
     });
     expect(count).toBe(1);
   });
+
+  it.each(
+    (['closes', 'resets'] as const).flatMap((how) => [0, 300, 3_000].map((afterMs) => ({ how, afterMs }))),
+  )(
+    'when it $how a kept connection $afterMs ms after it has the request, and is hit again in its time',
+    { timeout: 20_000 },
+    async ({ how, afterMs }) => {
+      await using receiver = await openReceiver(breakKept(how, afterMs));
+      const client = house.newClient();
+      const { id } = await client.register(receiver.url);
+      await client.announce();
+      await receiver.received(1);
+      await client.announce();
+      const [, broken, again] = await receiver.received(3);
+      if (broken === undefined || again === undefined) throw new Error('too few hits');
+      expect(again.atMs - broken.atMs).toBeGreaterThanOrEqual(afterMs + 1_000);
+      const { entities } = await eventually(
+        async () => (await client.ask('deliveries', { id })).body,
+        ({ total }) => total === 3,
+      );
+      expect(entities).toMatchObject([
+        { attempt: 2, outcome: 'succeeded' },
+        { attempt: 1, outcome: 'failed', error: expect.stringContaining('closed before') },
+        { attempt: 1, outcome: 'succeeded' },
+      ]);
+    },
+  );
 
   it('when it closes early', async () => {
     await using server = await openSocketServer((socket) => socket.once('data', () => socket.end()));

@@ -1,6 +1,9 @@
-// A service that stops for ever at one stage of a push, so that it can be killed exactly there.
+// A service that stops at one stage of its first push, so that it can be killed or frozen exactly there.
 //
 //   node mortal.ts catalog|batches STAGE      settings from the environment; says `serving`, then `reached`
+//
+// It goes on when it is told a line on its standard input, and stops cleanly when that ends.
+import { once } from 'node:events';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog } from '@integration-sync/catalog';
@@ -9,12 +12,18 @@ import { readConfig } from '@integration-sync/runtime/config';
 
 const [service, wanted] = process.argv.slice(2);
 
+let isReached = false;
 const onStage = async (stage: string): Promise<void> => {
-  if (stage !== wanted) return;
+  if (stage !== wanted || isReached) return;
+  isReached = true;
   process.stdout.write('reached\n');
-  await new Promise(() => {});
+  await once(process.stdin, 'data');
 };
 
-if (service === 'catalog') await startCatalog(readConfig(CatalogConfig, process.env), { onStage });
-else await startBatches(readConfig(BatchesConfig, process.env), { onStage });
+const running =
+  service === 'catalog'
+    ? await startCatalog(readConfig(CatalogConfig, process.env), { onStage })
+    : await startBatches(readConfig(BatchesConfig, process.env), { onStage });
+process.stdin.on('end', () => void running[Symbol.asyncDispose]().then(() => process.exit(0)));
+process.stdin.resume();
 process.stdout.write('serving\n');

@@ -42,3 +42,24 @@ it.each([
 ])('refuses %j and says why', (environment, words) => {
   expect(() => readConfig(GatewayConfig, environment)).toThrow(words);
 });
+
+it.each(['', '/sync', '/a/b-c/~d_e.f'])('takes %j as what callers see before the paths', (path) => {
+  const config = readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret, PUBLIC_BASE_PATH: path });
+  expect(config.PUBLIC_BASE_PATH).toBe(path);
+});
+
+it.each([
+  'sync',
+  '/',
+  '/sync/',
+  '//elsewhere.example',
+  '/a/../b',
+  '/.',
+  '/a b',
+  '/a>',
+  'https://elsewhere.example',
+])('refuses %j as what callers see before the paths', (path) => {
+  expect(() => readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret, PUBLIC_BASE_PATH: path })).toThrow(
+    'PUBLIC_BASE_PATH: expected a path such as /sync',
+  );
+});

@@ -44,3 +44,19 @@ it('a few large ones are kept as they are', () => {
   piece[0] = 2;
   expect(pieces.join()[0]).toBe(2);
 });
+
+it.each([0, 1, 63, 500, 70_000])(
+  'after %i pieces of a byte the rest is put together while it comes',
+  (count) => {
+    const text = 'x'.repeat(count) + Array.from({ length: 300 }, (_, at) => `${at},`.repeat(50)).join('');
+    const pieces = collect(text.slice(0, count));
+    pieces.expect(text.length);
+    expect(pieces.heldBytes).toBe(text.length);
+    for (let at = count; at < text.length; at += 1_500) pieces.add(Buffer.from(text.slice(at, at + 1_500)));
+    expect(pieces.join().toString()).toBe(text);
+    expect({ bytes: pieces.bytes, heldBytes: pieces.heldBytes }).toEqual({
+      bytes: text.length,
+      heldBytes: text.length,
+    });
+  },
+);

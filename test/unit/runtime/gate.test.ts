@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { openGate } from '@integration-sync/runtime/gate';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openGate, type Gate, type WaitingRoom } from '@integration-sync/runtime/gate';
 
 const ticks = async (count: number): Promise<void> => {
   for (let tick = 0; tick < count; tick += 1) await Promise.resolve();
@@ -25,7 +25,7 @@ it('lets so many in at once and the others one by one, in the order in which the
   expect(entered).toEqual([0, 1, 2, 3, 4]);
 });
 
-it('gives the place of whoever fails to the next', async () => {
+it('gives the place of work that fails to the next', async () => {
   const gate = openGate(1);
   const failing = gate.pass(() => Promise.reject(new Error('no')));
   const throwing = gate.pass(() => {
@@ -36,4 +36,134 @@ it('gives the place of whoever fails to the next', async () => {
   await expect(throwing).rejects.toThrow('neither');
   await expect(going).resolves.toBe('yes');
   await expect(gate.pass(() => Promise.resolve('again'))).resolves.toBe('again');
+});
+
+/** What became of each that came, in the order of its happening. */
+function openDoor(gate: Gate) {
+  const seen: string[] = [];
+  const enter = async (key: string, bytes = 1): Promise<void> => {
+    try {
+      await gate.enter(key, bytes);
+      seen.push(key);
+    } catch {
+      seen.push(`no ${key}`);
+    }
+  };
+  return {
+    come(keys: string, bytes?: number) {
+      for (const key of keys) void enter(key, bytes);
+    },
+    /** What happened since it was asked the last time. */
+    async seen() {
+      await ticks(5);
+      return seen.splice(0).join(' ');
+    },
+  };
+}
+
+describe('a gate with a waiting room', () => {
+  const room: WaitingRoom = { countMax: 8, bytesMax: 800, shareMax: 1 / 2, patienceMs: 2_000 };
+
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('lets keys in by turns, however much one of them has brought', async () => {
+    const gate = openGate(1, room);
+    const door = openDoor(gate);
+    door.come('aaaab');
+    door.come('c');
+    expect(await door.seen()).toBe('a');
+    for (const next of ['a', 'b', 'c', 'a', 'a']) {
+      gate.leave('a');
+      expect(await door.seen()).toBe(next);
+    }
+    expect(gate).toMatchObject({ inside: 1, waiting: 0 });
+  });
+
+  it('prefers the key that has fewer places', async () => {
+    const gate = openGate(3, room);
+    const door = openDoor(gate);
+    door.come('aaaaa');
+    door.come('b');
+    expect(await door.seen()).toBe('a a a');
+    gate.leave('a');
+    expect(await door.seen()).toBe('b');
+    door.come('b');
+    gate.leave('b');
+    expect(await door.seen()).toBe('b');
+    gate.leave('a');
+    expect(await door.seen()).toBe('a');
+    expect(gate).toMatchObject({ inside: 3, waiting: 1 });
+  });
+
+  it('keeps a part of the room from each key, by count and by bytes', async () => {
+    const gate = openGate(1, room);
+    const door = openDoor(gate);
+    door.come('a');
+    expect(await door.seen()).toBe('a');
+    door.come('aaaaa');
+    expect(await door.seen()).toBe('no a');
+    door.come('b', 400);
+    door.come('b', 1);
+    expect(await door.seen()).toBe('no b');
+    expect(gate.waiting).toBe(5);
+  });
+
+  it('takes room that is full from the key with the most for one with less, and from no key with less', async () => {
+    const gate = openGate(1, room);
+    const door = openDoor(gate);
+    door.come('aaaaa');
+    door.come('bbb');
+    door.come('c');
+    expect(await door.seen()).toBe('a');
+    expect(gate.waiting).toBe(8);
+    door.come('d');
+    expect(await door.seen()).toBe('no a');
+    door.come('b');
+    expect(await door.seen()).toBe('no b');
+    door.come('c');
+    expect(await door.seen()).toBe('no a');
+    expect(gate.waiting).toBe(8);
+
+    const heavy = openDoor(openGate(1, room));
+    heavy.come('a');
+    heavy.come('a', 300);
+    heavy.come('b', 300);
+    heavy.come('c', 150);
+    expect(await heavy.seen()).toBe('a');
+    heavy.come('d', 200);
+    expect(await heavy.seen()).toBe('no a');
+  });
+
+  it('refuses what has waited too long, but not the first of a key while turns go on', async () => {
+    const gate = openGate(1, room);
+    const door = openDoor(gate);
+    door.come('aaa');
+    door.come('bb');
+    expect(await door.seen()).toBe('a');
+    await vi.advanceTimersByTimeAsync(1_000);
+    gate.leave('a');
+    expect(await door.seen()).toBe('a');
+    await vi.advanceTimersByTimeAsync(1_200);
+    expect(await door.seen()).toBe('no b');
+    gate.leave('a');
+    expect(await door.seen()).toBe('b');
+    await vi.advanceTimersByTimeAsync(1_900);
+    expect(gate.waiting).toBe(1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await door.seen()).toBe('no a');
+    expect(gate).toMatchObject({ inside: 1, waiting: 0 });
+  });
+
+  it('has no timer while nothing waits', async () => {
+    const gate = openGate(1, room);
+    const door = openDoor(gate);
+    door.come('a');
+    expect(vi.getTimerCount()).toBe(0);
+    door.come('b');
+    expect(vi.getTimerCount()).toBe(1);
+    gate.leave('a');
+    await vi.advanceTimersByTimeAsync(200);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });

@@ -135,6 +135,20 @@ describe('a body of another form', () => {
     });
   });
 
+  it.each(['{"autoCreateDDS":"yes"}', '{"batches":null,"autoCreateDDS":null}'])(
+    'is refused with everything that is wrong in it: %s',
+    (text) => {
+      expect(refusalOf(batches, bytes(text))).toMatchObject({
+        code: 'invalid_request',
+        detail: 'The body must hold an array "batches". "autoCreateDDS" must be true or false.',
+        errors: [
+          { pointer: '/batches', detail: 'The body must hold an array "batches".' },
+          { pointer: '/autoCreateDDS', detail: '"autoCreateDDS" must be true or false.' },
+        ],
+      });
+    },
+  );
+
   it('is refused for its form before its count, and for its count however wrong the items are', () => {
     const many = JSON.stringify(Array.from({ length: 501 }, () => null));
     expect(refusalOf(batches, bytes(`{"batches":${many},"autoCreateDDS":1}`)).code).toBe('invalid_request');

@@ -1,4 +1,4 @@
-import { Failure } from '@integration-sync/contracts';
+import { Failure, readOneOf } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/cursor.ts';
@@ -13,6 +13,7 @@ const cursor: Cursor = {
   page: 3,
   limit: 20,
   since: new Date('2026-03-31T09:26:53.589Z'),
+  filters: {},
   until: 'sync_0002',
   nextSince: new Date('2026-04-01T00:00:00.000Z'),
 };
@@ -26,6 +27,7 @@ describe('a cursor', () => {
           page: fc.integer({ min: 1 }),
           limit: fc.integer({ min: 1, max: 100 }),
           since: fc.option(fc.date({ noInvalidDate: true }), { nil: undefined }),
+          filters: fc.dictionary(fc.stringMatching(/^[a-zA-Z]+$/), fc.string()),
           until: fc.option(fc.stringMatching(/^[a-z0-9_-]+$/), { nil: undefined }),
           nextSince: fc.option(fc.date({ noInvalidDate: true }), { nil: undefined }),
         }),
@@ -71,7 +73,10 @@ describe('a cursor', () => {
 });
 
 function ask(query: string) {
-  return readPageAsked(new URLSearchParams(query), seal);
+  return readPageAsked(new URLSearchParams(query), seal, (parameters, errors) => {
+    const colour = readOneOf(parameters, 'colour', ['red', 'blue'], errors);
+    return colour === undefined ? {} : { colour };
+  });
 }
 
 function refusal(query: string): Failure {
@@ -114,8 +119,39 @@ describe('the page that is asked for', () => {
     });
   });
 
+  it('keeps what it is narrowed by, which may be said again', () => {
+    const narrowed = { ...cursor, filters: { colour: 'red' } };
+    const kept = sealCursor(key, listing, narrowed);
+    expect(ask('colour=red')).toMatchObject({ filters: { colour: 'red' } });
+    expect(ask(`cursor=${kept}`)).toEqual(narrowed);
+    expect(ask(`cursor=${kept}&colour=red&limit=20`)).toEqual(narrowed);
+  });
+
+  it.each([
+    [{ colour: 'red' }, 'colour=blue'],
+    [{}, 'colour=red'],
+  ])('cannot be asked for with a cursor that keeps %j and %s', (filters, query) => {
+    const kept = sealCursor(key, listing, { ...cursor, filters });
+    expect(refusal(`cursor=${kept}&${query}`)).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: 'colour', detail: 'colour: expected the one that the cursor keeps, or none' }],
+    });
+  });
+
+  it.each([
+    ['page=0&limit=x&since=never&colour=green', ['page', 'limit', 'since', 'colour']],
+    ['page=2&limit=x&colour=green&cursor=abc', ['limit', 'colour', 'page', 'cursor']],
+    ['page=0&cursor=abc', ['page', 'cursor']],
+    [`page=2&limit=21&since=2026-03-31&colour=red&cursor=${sealed}`, ['page', 'limit', 'since', 'colour']],
+    [`page=0&limit=0&since=never&colour=green&cursor=${sealed}`, ['page', 'limit', 'since', 'colour']],
+    [`cursor=${sealed}&cursor=${sealed}&page=2`, ['cursor', 'page']],
+  ])('is refused with everything that is wrong, each told once: %#', (query, pointers) => {
+    expect(refusal(query).errors?.map(({ pointer }) => pointer)).toEqual(pointers);
+  });
+
   it('is linked from the one before it', () => {
-    const asked = { ...ask('page=2&limit=5&since=2026-03-31'), until: 'sync_9', nextSince: cursor.nextSince };
+    const first = ask('page=2&limit=5&since=2026-03-31&colour=blue');
+    const asked = { ...first, until: 'sync_9', nextSince: cursor.nextSince };
     const link = linkToNext('suppliers', seal, asked, 'sync_8-000');
     const [, query = ''] = /^<\/api\/v1\/integration\/suppliers\?([^>]+)>; rel="next"$/.exec(link) ?? [];
     expect(ask(query)).toEqual({
@@ -123,6 +159,7 @@ describe('the page that is asked for', () => {
       page: 3,
       limit: 5,
       since: new Date('2026-03-31'),
+      filters: { colour: 'blue' },
       until: 'sync_9',
       nextSince: cursor.nextSince,
     });

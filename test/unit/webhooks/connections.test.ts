@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { openConnections } from '../../../services/webhooks/src/connections.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
 
+const address = '93.184.216.34';
 const target = (host: string) => ({
   origin: `https://${host}`,
   authority: host,
@@ -9,16 +10,27 @@ const target = (host: string) => ({
   isLiteral: false,
   port: 443,
   secure: true,
-  address: '93.184.216.34',
+  addresses: [address],
 });
 
 it('connections are kept for those who were sent to last, where there are too many to keep', async () => {
   await using connections = openConnections();
-  const busy = connections.to(target('busy.example')).dispatcher;
-  const idle = connections.to(target('idle.example')).dispatcher;
-  for (let n = 0; n < 1_998; n += 1) connections.to(target(`${n}.example`));
-  connections.to(target('busy.example'));
-  connections.to(target('one-more.example'));
-  expect(connections.to(target('busy.example')).dispatcher).toBe(busy);
-  expect(connections.to(target('idle.example')).dispatcher).not.toBe(idle);
+  const busy = connections.to(target('busy.example'), address).dispatcher;
+  const idle = connections.to(target('idle.example'), address).dispatcher;
+  for (let n = 0; n < 1_998; n += 1) connections.to(target(`${n}.example`), address);
+  connections.to(target('busy.example'), address);
+  connections.to(target('one-more.example'), address);
+  expect(connections.to(target('busy.example'), address).dispatcher).toBe(busy);
+  expect(connections.to(target('idle.example'), address).dispatcher).not.toBe(idle);
+});
+
+it('an address to which no connection could be made comes last, until one can be made again', async () => {
+  await using connections = openConnections();
+  const addresses = ['93.184.216.34', '93.184.216.35', '93.184.216.36'];
+  const several = { ...target('several.example'), addresses };
+  const way = connections.to(several, '93.184.216.34');
+  way.isDown = true;
+  expect(connections.inOrder(several)).toEqual(['93.184.216.35', '93.184.216.36', '93.184.216.34']);
+  way.isDown = false;
+  expect(connections.inOrder(several)).toEqual(addresses);
 });

@@ -2,18 +2,19 @@
 // connects nowhere and is counted, so that nothing leaves the machine even where the guard fails.
 import type { buildConnector } from 'undici';
 import { describe, expect, it, test } from 'vitest';
-import { parseAllowList } from '../../../services/webhooks/src/address.ts';
-import { openConnections } from '../../../services/webhooks/src/connections.ts';
-import type { Known } from '../../../services/webhooks/src/directory.ts';
-import { openGuard } from '../../../services/webhooks/src/guard.ts';
-import { openPoster } from '../../../services/webhooks/src/post.ts';
-import { openResolver, type Resolve } from '../../../services/webhooks/src/resolver.ts';
-import { openSender } from '../../../services/webhooks/src/sender.ts';
-import { makeSecret } from '../../../services/webhooks/src/secret.ts';
-import { signingKeyOf } from '../../../services/webhooks/src/signature.ts';
+import { parseAllowList } from '../../../services/webhooks/src/sending/address.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
+import type { KnownEndpoint } from '../../../services/webhooks/src/endpoints/cache.ts';
+import { openEgressGuard } from '../../../services/webhooks/src/sending/egress-guard.ts';
+import { openPoster } from '../../../services/webhooks/src/sending/post.ts';
+import { openResolver, type Resolve } from '../../../services/webhooks/src/sending/resolver.ts';
+import { openSend } from '../../../services/webhooks/src/sending/send.ts';
+import { makeSecret } from '../../../services/webhooks/src/secrets/secret.ts';
+import { signingKeyOf } from '../../../services/webhooks/src/secrets/signature.ts';
 
 const names: Record<string, string[]> = {
   'public.example': ['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946'],
+  'v4.example': ['93.184.216.34'],
   'inside.example': ['10.0.0.5'],
   'half.example': ['93.184.216.34', '127.0.0.1'],
   'half6.example': ['93.184.216.34', '::1'],
@@ -34,6 +35,8 @@ interface EgressOptions {
   allow?: string;
   resolver?: Resolve;
   stop?: AbortSignal;
+  /** The address at which a connection is neither made nor refused. */
+  silent?: string;
 }
 
 function openEgress(options: EgressOptions = {}) {
@@ -41,11 +44,12 @@ function openEgress(options: EgressOptions = {}) {
   const connected: string[] = [];
   const connector: buildConnector.connector = ({ hostname, port }, callback) => {
     connected.push(`${hostname}:${port || '443'}`);
+    if (hostname === options.silent) return;
     callback(Object.assign(new Error('nothing is connected here'), { code: 'ECONNREFUSED' }), null);
   };
   const connections = openConnections({ connector });
-  const send = openSender({
-    guard: openGuard({ allowed: parseAllowList(allow) ?? [], resolve: resolver }),
+  const send = openSend({
+    guard: openEgressGuard({ allowed: parseAllowList(allow) ?? [], resolve: resolver }),
     connections,
     poster: openPoster(stop, connections),
     userAgent: 'Test-Webhook/1.0',
@@ -55,8 +59,8 @@ function openEgress(options: EgressOptions = {}) {
       {
         endpoint: { _id: 'wh_1', url },
         key: signingKeyOf(makeSecret()),
-        previousKeys: [] as Known['previousKeys'],
-      } as Known,
+        previousKeys: [] as KnownEndpoint['previousKeys'],
+      } as KnownEndpoint,
       {
         eventId: 'e',
         event: 'supplier.created',
@@ -147,8 +151,8 @@ test('there are at least sixty of them', () => {
 
 describe('a delivery is connected', () => {
   it.each([
-    ['https://public.example/hook', '93.184.216.34:443'],
-    ['https://public.example:443/hook', '93.184.216.34:443'],
+    ['https://v4.example/hook', '93.184.216.34:443'],
+    ['https://v4.example:443/hook', '93.184.216.34:443'],
     ['https://93.184.216.34/', '93.184.216.34:443'],
     ['https://[2606:2800:220:1:248:1893:25c8:1946]/', '2606:2800:220:1:248:1893:25c8:1946:443'],
     ['https://172.15.0.1/', '172.15.0.1:443'],
@@ -174,6 +178,24 @@ describe('a delivery is connected', () => {
     const { connected, attempt } = openEgress({ allow: '127.0.0.0/8' });
     expect((await attempt('http://half.example:9000/')).error).toMatch(/^refused: /);
     expect(connected).toEqual([]);
+  });
+});
+
+describe('of a name with several addresses', () => {
+  const both = ['93.184.216.34:443', '2606:2800:220:1:248:1893:25c8:1946:443'];
+
+  it('each is tried once where none can be connected to, and the reason is given once', async () => {
+    const { connected, attempt } = openEgress();
+    expect((await attempt('https://public.example/')).error).toBe('connection refused');
+    expect(connected).toEqual(both);
+  });
+
+  it('the next is tried where the first says nothing, well before the attempt is over', async () => {
+    const { connected, attempt } = openEgress({ silent: '93.184.216.34' });
+    const { error, durationMs } = await attempt('https://public.example/');
+    expect(error).toBe('timeout: no connection; connection refused');
+    expect(connected).toEqual(both);
+    expect(durationMs).toBeLessThan(4_000);
   });
 });
 

@@ -2,25 +2,22 @@
 import { openLog } from '@integration-sync/runtime/log';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
-import type { Known } from '../../../services/webhooks/src/directory.ts';
-import { packParcels } from '../../../services/webhooks/src/envelope.ts';
-import { openHands } from '../../../services/webhooks/src/hands.ts';
-import { openIntake } from '../../../services/webhooks/src/intake.ts';
-import { openLanes } from '../../../services/webhooks/src/lanes.ts';
-import { openPersistence } from '../../../services/webhooks/src/persistence.ts';
-import { signingKeyOf } from '../../../services/webhooks/src/signature.ts';
+import type { KnownEndpoint } from '../../../services/webhooks/src/endpoints/cache.ts';
+import { packParcels } from '../../../services/webhooks/src/streams/messages.ts';
+import { openLeases } from '../../../services/webhooks/src/streams/leases.ts';
+import { openIntake } from '../../../services/webhooks/src/intake/intake.ts';
+import { openLanes } from '../../../services/webhooks/src/delivering/lanes.ts';
+import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
+import { signingKeyOf } from '../../../services/webhooks/src/secrets/signature.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 
 function parcelFor(endpointId: string): { message: StreamMessage; settled: string[] } {
-  const [parcel] = packParcels({
-    integration: 'acme',
-    sending: '0',
-    to: [{ endpointId, epoch: 0, version: 1 }],
-    events: [{ eventId: 'one', body: Buffer.from('{}') }],
-  });
+  const to = [{ endpointId, epoch: 0, version: 1 }];
+  const events = [{ eventId: 'one', body: Buffer.from('{}') }];
+  const [parcel] = packParcels({ integration: 'acme', sending: '0', to, events }, 'shared');
   if (parcel === undefined) throw new Error('nothing was packed');
   const settled: string[] = [];
   const message: StreamMessage = {
@@ -37,9 +34,9 @@ function parcelFor(endpointId: string): { message: StreamMessage; settled: strin
   return { message, settled };
 }
 
-/** The endpoint closes while the delivery is under way, and for a while nobody can be made its keeper. */
-function openHouse({ deliver }: { deliver: (known: Known) => Promise<'settled'> }) {
-  const known: Known = {
+/** The endpoint closes while the delivery is under way, and for a while no replica can be made its owner. */
+function openHouse({ deliver }: { deliver: (known: KnownEndpoint) => Promise<'settled'> }) {
+  const known: KnownEndpoint = {
     endpoint: openEndpoint('wh_1'),
     open: true,
     key: signingKeyOf('whsec_AAAA'),
@@ -50,11 +47,11 @@ function openHouse({ deliver }: { deliver: (known: Known) => Promise<'settled'> 
   let refusals = 1;
   let ensured = 0;
   const take = openIntake({
-    directory: { peek: () => known, get: async () => known },
+    cache: { peek: () => known, get: async () => known },
     lanes: stack.use(openLanes({ inFlightMax: 10 })),
-    hands: stack.use(openHands()),
-    shelf: { put: (_inHand, { eventId }) => void setAside.push(eventId), room: () => undefined },
-    keepers: {
+    leases: stack.use(openLeases()),
+    setAside: { put: (_inHand, { eventId }) => void setAside.push(eventId), room: () => undefined },
+    owners: {
       async ensure() {
         refusals -= 1;
         if (refusals >= 0) throw new Error('the database is away');
@@ -62,14 +59,14 @@ function openHouse({ deliver }: { deliver: (known: Known) => Promise<'settled'> 
       },
     },
     deliver: (found) => deliver(found),
-    numbers: { deliveryLag: () => undefined },
-    persist: openPersistence(log, new AbortController().signal),
+    metrics: { deliveryLag: () => undefined },
+    retry: openRetry(log, new AbortController().signal),
     log,
   });
   return { take, setAside, ensured: () => ensured, [Symbol.dispose]: () => stack.dispose() };
 }
 
-it('a delivery that was tried is not set aside as a new one while no keeper is to be found', async () => {
+it('a delivery that was tried is not set aside as a new one while no owner is to be found', async () => {
   using house = openHouse({
     async deliver(known) {
       known.open = false;

@@ -1,5 +1,7 @@
-import { openLanes, type Job } from '../../../services/webhooks/src/lanes.ts';
+import { openLanes, type Job, type Lanes } from '../../../services/webhooks/src/delivering/lanes.ts';
 import { describe, expect, test } from 'vitest';
+
+const of = (endpointId: string, integration = 'acme') => ({ endpointId, integration });
 
 /** Work that ends when it is told to. */
 function work() {
@@ -24,7 +26,7 @@ describe('a lane', () => {
   test('has eight in flight, and the ninth begins when one ends', async () => {
     using lanes = openLanes({ inFlightMax: 100 });
     const { started, job, end } = work();
-    for (let n = 1; n <= 9; n += 1) expect(lanes.offer('a', job(`${n}`))).toBe(true);
+    for (let n = 1; n <= 9; n += 1) expect(lanes.offer(of('a'), job(`${n}`), 'shared')).toBe(true);
     expect(started).toHaveLength(8);
     expect(lanes.waiting).toBe(1);
     await end('3');
@@ -35,19 +37,20 @@ describe('a lane', () => {
   test('leaves the others alone', () => {
     using lanes = openLanes({ inFlightMax: 100 });
     const { started, job } = work();
-    for (let n = 1; n <= 20; n += 1) lanes.offer('a', job(`a${n}`));
-    lanes.offer('b', job('b'));
+    for (let n = 1; n <= 20; n += 1) lanes.offer(of('a'), job(`a${n}`), 'shared');
+    lanes.offer(of('b'), job('b'), 'shared');
     expect(started).toContain('b');
   });
 
   test('has one in flight once half of all places are taken, and the others get theirs in turn', async () => {
     using lanes = openLanes({ inFlightMax: 12, perEndpoint: 6 });
     const { started, job, end } = work();
-    for (let n = 1; n <= 8; n += 1) lanes.offer('a', job(`a${n}`));
+    for (let n = 1; n <= 8; n += 1) lanes.offer(of('a'), job(`a${n}`), 'shared');
     expect(started).toHaveLength(6);
-    for (const name of ['b', 'c', 'd', 'e', 'f', 'g']) lanes.offer(name, job(name));
+    for (const name of ['b', 'c', 'd', 'e', 'f', 'g'])
+      lanes.offer(of(name, `acme-${name}`), job(name), 'shared');
     expect(lanes.inFlight).toBe(12);
-    lanes.offer('h', job('h'));
+    lanes.offer(of('h', 'acme-h'), job('h'), 'shared');
     expect(started).not.toContain('h');
     await end('a1');
     expect(started.at(-1)).toBe('h');
@@ -55,14 +58,14 @@ describe('a lane', () => {
     expect(started).not.toContain('a7');
   });
 
-  test('that a keeper fills leaves the room of the stream as it is', async () => {
+  test('that an owner fills leaves the room of the stream as it is', async () => {
     using lanes = openLanes({ inFlightMax: 100, waitingMax: 2 });
     const { started, job, end } = work();
-    for (let n = 1; n <= 20; n += 1) void lanes.run('kept', job(`${n}`).run);
+    for (let n = 1; n <= 20; n += 1) void lanes.run(of('kept'), job(`${n}`).run);
     expect(started).toHaveLength(8);
     expect(lanes.waiting).toBe(0);
     expect(lanes.room()).toBeUndefined();
-    for (let n = 1; n <= 10; n += 1) lanes.offer('a', job(`a${n}`));
+    for (let n = 1; n <= 10; n += 1) lanes.offer(of('a'), job(`a${n}`), 'shared');
     expect(lanes.waiting).toBe(2);
     const room = lanes.room();
     expect(room).toBeInstanceOf(Promise);
@@ -76,7 +79,7 @@ describe('a lane', () => {
   test('is forgotten when it is empty', async () => {
     using lanes = openLanes({ inFlightMax: 10 });
     const { job, end } = work();
-    lanes.offer('a', job('1'));
+    lanes.offer(of('a'), job('1'), 'shared');
     expect(lanes.open).toBe(1);
     await end('1');
     expect(lanes.open).toBe(0);
@@ -88,12 +91,12 @@ describe('what waits too long', () => {
     let nowMs = 0;
     using lanes = openLanes({ inFlightMax: 10, perEndpoint: 1, patienceMs: 30 }, () => nowMs);
     const { started, returned, job, end } = work();
-    for (const name of ['1', '2', '3']) lanes.offer('a', job(name));
+    for (const name of ['1', '2', '3']) lanes.offer(of('a'), job(name), 'shared');
     nowMs = 31;
     await expect.poll(() => returned).toEqual(['2', '3']);
-    expect(lanes.offer('a', job('4'))).toBe(false);
+    expect(lanes.offer(of('a'), job('4'), 'shared')).toBe(false);
     await end('1');
-    expect(lanes.offer('a', job('5'))).toBe(true);
+    expect(lanes.offer(of('a'), job('5'), 'shared')).toBe(true);
     expect(started).toEqual(['1', '5']);
   });
 
@@ -101,8 +104,8 @@ describe('what waits too long', () => {
     let nowMs = 0;
     using lanes = openLanes({ inFlightMax: 2, perEndpoint: 4, patienceMs: 30 }, () => nowMs);
     const { started, returned, job, end } = work();
-    for (const name of ['a1', 'a2', 'a3']) lanes.offer('a', job(name));
-    lanes.offer('b', job('b1'));
+    for (const name of ['a1', 'a2', 'a3']) lanes.offer(of('a'), job(name), 'shared');
+    lanes.offer(of('b'), job('b1'), 'shared');
     expect(started).toEqual(['a1', 'b1']);
     nowMs = 25;
     await end('a1');
@@ -118,8 +121,8 @@ describe('what waits too long', () => {
     let nowMs = 0;
     using lanes = openLanes({ inFlightMax: 10, perEndpoint: 1, patienceMs: 30 }, () => nowMs);
     const { job, end } = work();
-    lanes.offer('a', job('1'));
-    const second = lanes.run('a', async () => 'second');
+    lanes.offer(of('a'), job('1'), 'shared');
+    const second = lanes.run(of('a'), async () => 'second');
     nowMs = 1_000;
     await new Promise((resolve) => setTimeout(resolve, 40));
     await end('1');
@@ -132,7 +135,7 @@ test('nothing more is wanted while a bounded number waits', async () => {
   const { job, end } = work();
   for (const name of ['1', '2', '3']) {
     expect(lanes.room()).toBeUndefined();
-    lanes.offer('a', job(name));
+    lanes.offer(of('a'), job(name), 'shared');
   }
   const room = lanes.room();
   expect(room).toBeInstanceOf(Promise);
@@ -143,19 +146,80 @@ test('nothing more is wanted while a bounded number waits', async () => {
 
 test('work that fails frees its place', async () => {
   using lanes = openLanes({ inFlightMax: 1 });
-  await expect(lanes.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await lanes.run('a', async () => 'yes')).toBe('yes');
+  await expect(lanes.run(of('a'), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await lanes.run(of('a'), async () => 'yes')).toBe('yes');
 });
 
 test('closing gives back what waits and resolves when nothing is in flight', async () => {
   using lanes = openLanes({ inFlightMax: 10, perEndpoint: 1 });
   const { started, returned, job, end } = work();
-  lanes.offer('a', job('1'));
-  lanes.offer('a', job('2'));
+  lanes.offer(of('a'), job('1'), 'shared');
+  lanes.offer(of('a'), job('2'), 'shared');
   const closed = lanes.close();
   expect(returned).toEqual(['2']);
-  expect(lanes.offer('b', job('3'))).toBe(false);
+  expect(lanes.offer(of('b'), job('3'), 'shared')).toBe(false);
   await end('1');
   await closed;
   expect(started).toEqual(['1']);
+});
+
+/** Offers so many deliveries to so many endpoints. */
+function fill(lanes: Lanes, { integration = 'busy', endpoints = 1_000, way = 'shared' as const } = {}) {
+  const { started, returned, job, end } = work();
+  for (let n = 0; n < endpoints; n += 1)
+    lanes.offer(of(`${integration}-${n}`, integration), job(`${integration} ${n}`), way);
+  return { started, returned, end };
+}
+
+describe('integrations', () => {
+  test('that have nothing in flight find a place, however many hanging endpoints others have', () => {
+    using lanes = openLanes({ inFlightMax: 100, waitingMax: 5_000 });
+    const first = fill(lanes, { integration: 'first' });
+    const second = fill(lanes, { integration: 'second' });
+    expect(first.started.length).toBeGreaterThan(70);
+    expect(second.started.length).toBeGreaterThan(0);
+    expect(fill(lanes, { integration: 'other', endpoints: 1 }).started).toHaveLength(1);
+    expect(lanes.inFlight).toBeLessThanOrEqual(100);
+  });
+
+  test('get freed places in turn', async () => {
+    using lanes = openLanes({ inFlightMax: 4, waitingMax: 5_000 });
+    const busy = fill(lanes, { endpoints: 50 });
+    const other = fill(lanes, { integration: 'other', endpoints: 2 });
+    expect([busy.started.length, other.started.length]).toEqual([4, 0]);
+    for (const n of [0, 1, 2, 3]) await busy.end(`busy ${n}`);
+    expect(other.started).toHaveLength(2);
+    expect(busy.started).toHaveLength(6);
+  });
+
+  test('that have all they may have wait in nobody else’s room: what came by the shared way is given back', async () => {
+    let nowMs = 0;
+    using lanes = openLanes({ inFlightMax: 20, waitingMax: 40, patienceMs: 30 }, () => nowMs);
+    const busy = fill(lanes, { endpoints: 59 });
+    expect(lanes.inFlight).toBeLessThan(20);
+    const inFlight = lanes.inFlight;
+    expect(lanes.room()).toBeInstanceOf(Promise);
+    nowMs = 31;
+    await expect.poll(() => busy.returned).toHaveLength(59 - inFlight);
+    expect(lanes.room()).toBeUndefined();
+  });
+
+  test('have room for their backlogs apart, and one with a deep backlog leaves the shared way as it is', async () => {
+    using lanes = openLanes({ inFlightMax: 100, perEndpoint: 1, waitingMax: 40 });
+    const { job, end } = work();
+    const offer = (integration: string, count: number, from = 0): void => {
+      for (let n = from; n < from + count; n += 1)
+        lanes.offer(of(integration, integration), job(`${integration} ${n}`), 'backlog');
+    };
+    offer('busy', 32);
+    expect(lanes.backlogRoom('busy')).toBeUndefined();
+    offer('busy', 1, 32);
+    const room = lanes.backlogRoom('busy');
+    expect(room).toBeInstanceOf(Promise);
+    expect(lanes.room()).toBeUndefined();
+    expect(lanes.backlogRoom('other')).toBeUndefined();
+    await end('busy 0');
+    await room;
+    expect(lanes.backlogRoom('busy')).toBeUndefined();
+  });
 });

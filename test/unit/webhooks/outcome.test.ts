@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { DeadlinePassed, outcomeOfAnswer, outcomeOfSilence } from '../../../services/webhooks/src/outcome.ts';
+import {
+  DeadlinePassed,
+  outcomeOfAnswer,
+  outcomeOfSilence,
+} from '../../../services/webhooks/src/sending/outcome.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error('driver words'), { code });
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { BusRequest, StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { subjects } from '@integration-sync/contracts';
-import { replayHandlers } from '../../../services/webhooks/src/replay.ts';
+import { replayHandlers } from '../../../services/webhooks/src/api/replay.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';
 
 const aWhile = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -12,21 +12,21 @@ const event = (kind: string, sequence: number): StoredMessage => ({
   id: `event-${sequence}`,
   headers: new Map(),
   body: Buffer.from(
-    JSON.stringify({ event: kind, timestamp: new Date().toISOString(), integrationId: 'acme', data: {} }),
+    JSON.stringify({ event: kind, timestamp: '2026-01-01T00:00:00.000Z', integrationId: 'acme', data: {} }),
   ),
   sequence,
   storedAt: new Date(),
 });
 
-/** A stream without end, in which one event in a hundred is of a kind that is wanted. */
-function setUp({ leftMs }: { leftMs: number }) {
-  const published: number[] = [];
+/** A stream, without end unless it is given, in which one event in a hundred is of a kind that is wanted. */
+function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number }) {
+  const published: string[] = [];
   const handlers = replayHandlers({
     endpoints: { findOf: async () => openEndpoint('wh_1') } as never,
     held: { readAll: async function* () {} },
     bus: {
       async publishBatch(messages) {
-        published.push(messages.length);
+        published.push(...messages.map(({ subject }) => subject));
         return [];
       },
       streamFacts: async () => ({
@@ -36,7 +36,7 @@ function setUp({ leftMs }: { leftMs: number }) {
         lastSequence: Infinity,
       }),
       async *readStream() {
-        for (let sequence = 1; ; sequence += 1) {
+        for (let sequence = 1; sequence <= events; sequence += 1) {
           if (sequence % 100 === 0) await aWhile(1);
           yield event(sequence % 100 === 0 ? 'supplier.created' : 'product.created', sequence);
         }
@@ -48,6 +48,8 @@ function setUp({ leftMs }: { leftMs: number }) {
     headers: new Map([['id', 'wh_1']]),
     body: Buffer.from(JSON.stringify({ since: '2020-01-01' })),
     deadline: Date.now() + leftMs,
+    waitedForUntilMs: Infinity,
+    isWaitedFor: () => Promise.resolve(true),
     integration: 'acme',
     requestId: 'one',
     log: openLog({ service: 'test', level: 'silent' }),
@@ -65,4 +67,10 @@ it('a replay ends with its time, and says how much of it will be sent', async ()
   expect(Date.now() - beganAt).toBeLessThan(1_000);
   await aWhile(50);
   expect(published).toEqual([]);
+});
+
+it('a replay goes by its integration’s own way, where no other waits behind it', async () => {
+  const { published, replay } = setUp({ leftMs: 10_000, events: 200 });
+  expect(await replay()).toMatchObject({ status: 202 });
+  expect(published).toEqual(['deliveries.acme.backlog']);
 });

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, test } from 'vitest';
-import { makeSecret, secretBytes } from '../../../services/webhooks/src/secret.ts';
-import { signedHeaders, signingKeyOf } from '../../../services/webhooks/src/signature.ts';
+import { makeSecret, secretBytes } from '../../../services/webhooks/src/secrets/secret.ts';
+import { signedHeaders, signingKeyOf } from '../../../services/webhooks/src/secrets/signature.ts';
 
 const delivery = {
   eventId: 'evt-1',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { epochOf, type OccurredEvent, type Subscriber } from '../../../services/webhooks/src/subscription.ts';
+import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import { epochOf, type EventFacts } from '../../../services/webhooks/src/fanout/subscription.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();
 
@@ -15,10 +16,11 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   ...more,
 });
 
-const event = (more: Partial<OccurredEvent> = {}): OccurredEvent => ({
+const event = (more: Partial<EventFacts> = {}): EventFacts => ({
   event: 'supplier.created',
   timestamp: at(200),
   sequence: 11,
+  origin: 'sync_1',
   aboutEndpoint: undefined,
   ...more,
 });
@@ -46,6 +48,33 @@ describe('an event is for', () => {
     ['the kinds of its time', subscriber(changedKinds), event({ sequence: 30 }), 0],
     ['no kinds of an earlier time', subscriber(changedKinds), event({ sequence: 20 }), undefined],
     ['no kinds of a later time', subscriber(changedKinds), event({ sequence: 31 }), undefined],
+    [
+      'the kinds of its time, though it comes after the change',
+      subscriber({
+        events: ['sync.completed'],
+        earlierEvents: [{ through: 5, underWay: ['sync_0', 'sync_1'], events: ['supplier.created'] }],
+      }),
+      event(),
+      0,
+    ],
+    [
+      'nobody who registered after it, though it comes afterwards',
+      subscriber({ eventsUnderWay: ['sync_1'] }),
+      event(),
+      undefined,
+    ],
+    [
+      'no epoch, if it occurred while disabled and comes when enabled again',
+      subscriber({ ...enabledAgain, eventsUnderWay: ['sync_1'] }),
+      event({ sequence: 51, timestamp: at(350) }),
+      undefined,
+    ],
+    [
+      'those who registered while another was under way',
+      subscriber({ eventsUnderWay: ['sync_2'] }),
+      event(),
+      0,
+    ],
     ['nobody who registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), undefined],
     ['the epoch that ended, if it occurred before the end', subscriber(disabledAt300), event(), 0],
     [

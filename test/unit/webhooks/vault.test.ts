@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openVault } from '../../../services/webhooks/src/vault.ts';
+import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 const secret = 'whsec_abc';

@@ -2,9 +2,9 @@
 import { openLog } from '@integration-sync/runtime/log';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
-import { openFanout } from '../../../services/webhooks/src/fanout.ts';
-import type { InHand } from '../../../services/webhooks/src/hands.ts';
-import { openShelf } from '../../../services/webhooks/src/shelf.ts';
+import { openFanout } from '../../../services/webhooks/src/fanout/fanout.ts';
+import type { Lease } from '../../../services/webhooks/src/streams/leases.ts';
+import { openSetAside } from '../../../services/webhooks/src/retrying/set-aside.ts';
 import { deliveryFor } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
@@ -25,7 +25,7 @@ const message: StreamMessage = {
 };
 
 /** Settles things, and calls `onFirst` so many microtasks after the first of them. */
-function counting(microtasks: number, onFirst: () => void): { take: () => InHand; count: () => number } {
+function counting(microtasks: number, onFirst: () => void): { take: () => Lease; count: () => number } {
   let count = 0;
   const later = (left: number): void => {
     if (left === 0) onFirst();
@@ -41,33 +41,35 @@ function counting(microtasks: number, onFirst: () => void): { take: () => InHand
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 it.each(moments)('an event that comes %i microtasks after the last one is fanned out', async (microtasks) => {
-  const hands = counting(microtasks, () => fanout.take(message));
+  const leases = counting(microtasks, () => fanout.take(message));
   const fanout = openFanout({
     subscribers: { of: async () => new Map() },
     bus: { publishBatch: async () => [] },
-    hands,
-    numbers: { fanoutLag: () => undefined, fannedOut: () => undefined },
+    leases,
+    metrics: { fanoutLag: () => undefined, fannedOut: () => undefined },
+    countUnsettled: async () => ({ shared: new Map(), backlog: new Map() }),
+    onBacklog: () => undefined,
     log,
   });
   fanout.take(message);
   await aWhile();
-  expect(hands.count()).toBe(2);
+  expect(leases.count()).toBe(2);
 });
 
 it.each(moments)(
   'a delivery that comes %i microtasks after the last one is set aside',
   async (microtasks) => {
-    const hands = counting(microtasks, () => shelf.put(hands.take(), deliveryFor('wh_1')));
-    const shelf = openShelf({
+    const leases = counting(microtasks, () => setAside.put(leases.take(), deliveryFor('wh_1')));
+    const setAside = openSetAside({
       held: { putAll: async () => undefined },
-      keepers: { ensure: async () => undefined },
-      numbers: { setAside: () => undefined },
-      persist: (_what, work) => work(),
+      owners: { ensure: async () => undefined },
+      metrics: { setAside: () => undefined },
+      retry: (_what, work) => work(),
       signal: new AbortController().signal,
       log,
     });
-    shelf.put(hands.take(), deliveryFor('wh_1'));
+    setAside.put(leases.take(), deliveryFor('wh_1'));
     await aWhile();
-    expect(hands.count()).toBe(2);
+    expect(leases.count()).toBe(2);
   },
 );

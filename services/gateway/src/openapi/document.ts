@@ -9,7 +9,8 @@ import { describePage, pages } from './pages.ts';
 import { describeRefusals } from './refusals.ts';
 import { collectSchemas } from './schemas.ts';
 
-export function describeInterface(): JsonObject {
+/** `publicBasePath` is what callers see before the paths that stand here. */
+export function describeInterface(publicBasePath = ''): JsonObject {
   const schemas = collectSchemas();
   const rows: Row[] = [
     ...routes.map((route): Row => [route, describeRoute(route, schemas)]),
@@ -21,7 +22,7 @@ export function describeInterface(): JsonObject {
   return {
     openapi: '3.1.0',
     info: { title: 'Integration Sync Service', version: '1.0.0', description: introduction },
-    servers: [{ url: '/', description: 'Where this document was read' }],
+    servers: [{ url: publicBasePath || '/', description: 'Where this document was read' }],
     tags: [...tags],
     paths,
     webhooks,

@@ -57,7 +57,8 @@ const refusals = {
   },
   RequestTimeout: {
     status: 408,
-    description: 'The request did not arrive in time; the connection is closed.',
+    description:
+      'The request did not arrive in time, or its body came too slowly while others waited; the connection is closed.',
     examples: [example('invalid_request', 'The request did not arrive in time.')],
   },
   Conflict: {

@@ -113,10 +113,20 @@ export async function countMessages(
   stream: string,
   subject: string,
 ): Promise<number> {
+  const counts = await countBySubject(connection, stream, subject);
+  return counts.values().reduce((sum, count) => sum + count, 0);
+}
+
+/** How many messages the stream's leader has of each subject that this one, with its wildcards, stands for. */
+export async function countBySubject(
+  connection: Connection,
+  stream: string,
+  subject: string,
+): Promise<Map<string, number>> {
   const { state } = await connection.whileConnected(() =>
     connection.manager.streams.info(stream, { subjects_filter: subject }),
   );
-  return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+  return new Map(Object.entries(state.subjects ?? {}));
 }
 
 /** Removes every message of the subject, or those up to a place in the stream, and says how many there were. */

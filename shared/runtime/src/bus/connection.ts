@@ -14,6 +14,7 @@ const retryMs = 250;
 const pingIntervalMs = 800;
 const connectMs = 2_000;
 const waitingLineMs = 5_000;
+const defaultPayloadBytes = 1_048_576;
 
 export interface Connection extends AsyncDisposable {
   readonly nats: NatsConnection;
@@ -22,6 +23,8 @@ export interface Connection extends AsyncDisposable {
   readonly inbox: Inbox;
   readonly log: Log;
   readonly connected: boolean;
+  /** What the server takes as one message. */
+  readonly maxPayloadBytes: number;
   /** Whenever the line is up again after it was down. */
   onReconnect(then: () => void): Disposable;
   /** Settles as `work` does, or fails as unavailable the moment the line drops. */
@@ -73,6 +76,9 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     log: options.log,
     get connected() {
       return isConnected();
+    },
+    get maxPayloadBytes() {
+      return nats.info?.max_payload ?? defaultPayloadBytes;
     },
     onReconnect(then) {
       reconnected.add(then);

@@ -2,6 +2,7 @@
 // package. Requests and replies for questions, JetStream for facts.
 import type { Log } from '../log.ts';
 import {
+  countBySubject,
   countMessages,
   openReading,
   purge,
@@ -14,18 +15,27 @@ import {
 import { openConnection } from './connection.ts';
 import { consume, type ConsumeOptions } from './consume.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
+import { patiently } from './patience.ts';
 import { openBatchPublisher, publish, type OutgoingMessage, type Published } from './publish.ts';
 import { sendRequest, type Reply, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
-import { ensureConsumer, ensureStream, type ConsumerSpec, type StreamSpec } from './streams.ts';
+import {
+  consumerFacts,
+  ensureConsumer,
+  ensureStream,
+  type ConsumerFacts,
+  type ConsumerSpec,
+  type StreamSpec,
+} from './streams.ts';
 
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { ConsumeOptions, StreamMessage } from './consume.ts';
 export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
+export { largeRoom } from './serve.ts';
 export type { BusHandler, BusReply, BusRequest, ObserveRequest, ServiceOptions } from './serve.ts';
-export type { ConsumerSpec, StreamSpec } from './streams.ts';
+export type { ConsumerFacts, ConsumerSpec, StreamSpec } from './streams.ts';
 
 export interface BusOptions {
   /** One or more `nats://host:port`, separated by commas. */
@@ -55,8 +65,11 @@ export interface Bus extends AsyncDisposable {
   /** `onMissed`: the line was down, and what was said meanwhile is not said again. */
   listen(subject: string, onMessage: (message: Broadcast) => void, onMissed?: () => void): Disposable;
 
+  /** Asks NATS until it answers, for a start, which has nothing else to do meanwhile. */
+  patiently<T>(what: string, work: () => Promise<T>): Promise<T>;
   ensureStream(spec: StreamSpec): Promise<void>;
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
+  consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
   publish(message: OutgoingMessage): Promise<Published>;
   /** Resolves with where each of them stands in its stream. */
   publishBatch(messages: readonly OutgoingMessage[]): Promise<number[]>;
@@ -65,11 +78,10 @@ export interface Bus extends AsyncDisposable {
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
   streamFacts(stream: string): Promise<StreamFacts>;
   countMessages(stream: string, subject: string): Promise<number>;
+  countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
   purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
   remove(stream: string, sequence: number): Promise<void>;
 }
-
-const defaultPayloadBytes = 1_048_576;
 
 /** Waits until NATS is there. */
 export async function openBus(options: BusOptions): Promise<Bus> {
@@ -82,7 +94,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       return connection.connected;
     },
     get maxPayloadBytes() {
-      return connection.nats.info?.max_payload ?? defaultPayloadBytes;
+      return connection.maxPayloadBytes;
     },
     request: (subject, request) => sendRequest(connection, subject, request),
     serve: (service) => serve(connection, service, observe),
@@ -104,14 +116,17 @@ export async function openBus(options: BusOptions): Promise<Bus> {
         },
       };
     },
+    patiently: (what, work) => patiently(connection, what, work),
     ensureStream: (spec) => ensureStream(connection, spec),
     ensureConsumer: (stream, spec) => ensureConsumer(connection, stream, spec),
+    consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),
     publish: (message) => publish(connection, message),
     publishBatch: (messages) => publisher.publishBatch(messages),
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
     readStream: openReading(connection),
     streamFacts: (stream) => streamFacts(connection, stream),
     countMessages: (stream, subject) => countMessages(connection, stream, subject),
+    countBySubject: (stream, subject) => countBySubject(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),
     remove: (stream, sequence) => remove(connection, stream, sequence),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),

@@ -3,6 +3,7 @@
 import { Failure } from '@integration-sync/contracts';
 import { nuid } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
+import { inPieces } from '../pace.ts';
 import type { Connection } from './connection.ts';
 import { disconnected } from './connection.ts';
 
@@ -80,10 +81,10 @@ async function publishAtomically(
       `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${idLine(message)}\r\n`,
     );
   return acknowledged(connection, async () => {
-    for (const [index, message] of messages.slice(0, -1).entries()) {
+    await inPieces(messages.slice(0, -1), (message, index) => {
       const headers = headersOf(message, index + 1);
       connection.nats.publish(message.subject, bytesOf(message), { headers });
-    }
+    });
     // The server answers the message that closes the batch: all are stored, or why none is.
     const [closing] = messages.slice(-1);
     if (closing === undefined) return [];

@@ -1,5 +1,7 @@
 // Asking another service: one request, one reply, one deadline.
+import { setTimeout as wait } from 'node:timers/promises';
 import { requestHeaders } from '@integration-sync/contracts';
+import { NoRespondersError } from '@nats-io/nats-core';
 import { disconnected, type Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
@@ -8,6 +10,8 @@ export interface RequestOptions {
   headers?: Readonly<Record<string, string | undefined>>;
   body?: Uint8Array | string;
   timeoutMs: number;
+  /** Fires when the reply is not waited for any more; with its reason the request fails. */
+  signal?: AbortSignal;
 }
 
 export interface Reply {
@@ -15,30 +19,47 @@ export interface Reply {
   body: Uint8Array;
 }
 
+/**
+ * For so long after it was sent a request never fails for a reason of our own, so that a replica that has it within this
+ * time need not ask whether it is still waited for.
+ */
+export const waitedForMs = 100;
+
 /** Throws the `Failure` that the service answered with, or the one that says why it could not be asked. */
 export async function sendRequest(
   connection: Connection,
   subject: string,
   options: RequestOptions,
 ): Promise<Reply> {
+  const sentAtMs = performance.now();
   const headers = writeHeaders({
     ...options.headers,
     // Not when it ends: clocks of different machines differ.
     [requestHeaders.timeoutMs]: String(options.timeoutMs),
+    [requestHeaders.sentAtMs]: String(sentAtMs),
   });
+  if (!connection.connected) throw disconnected();
   let message;
   try {
-    if (!connection.connected) throw disconnected();
     message = await connection.inbox.ask(subject, {
       headers,
       body: options.body,
       timeoutMs: options.timeoutMs,
+      signal: options.signal,
     });
   } catch (error) {
-    throw failureOfRequest(error, subject);
+    const failure = failureOfRequest(error, subject);
+    // The request may have been handed on before the line went down.
+    if (!(error instanceof NoRespondersError)) await waitUntil(sentAtMs + waitedForMs);
+    throw failure;
   }
   const reply = { headers: readHeaders(message.headers), body: message.data };
   const failure = readFailure(reply.headers, reply.body);
   if (failure !== undefined) throw failure;
   return reply;
+}
+
+/** By `performance.now()`, and not before: a timer may come a millisecond too early. */
+async function waitUntil(momentMs: number): Promise<void> {
+  while (performance.now() < momentMs) await wait(Math.ceil(momentMs - performance.now()));
 }

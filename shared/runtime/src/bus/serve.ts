@@ -1,14 +1,17 @@
-// Answering requests: every replica of a service joins its queue group, takes a bounded number of a kind at a time,
-// says "busy" beyond that, and never lets a request go without an answer. Of what takes long it says every second
-// that it still has it in hand.
+// Answering requests: every replica of a service joins its queue group, works on a bounded number of a kind at a time
+// in turns over integrations, says "busy" to what waits too long for its turn, and never lets a request go without an
+// answer. Of what takes long it says every second that it still has it in hand.
 import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
-import { headers as natsHeaders, type Msg, type Subscription } from '@nats-io/nats-core';
+import type { Msg, Subscription } from '@nats-io/nats-core';
+import { openGate, type Gate, type WaitingRoom } from '../gate.ts';
 import type { Log } from '../log.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type EndpointTally } from './discovery.ts';
 import { writeFailure } from './failures.ts';
-import { inHandStatus, signEveryMs } from './inbox.ts';
+import { signEveryMs, signOfLife } from './inbox.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
+import { patiently } from './patience.ts';
+import { waitedForMs } from './request.ts';
 
 export interface BusRequest {
   subject: string;
@@ -16,6 +19,10 @@ export interface BusRequest {
   body: Uint8Array;
   /** Until then somebody waits for the answer; epoch milliseconds, by the clock of this process. */
   deadline: number;
+  /** By `performance.now()`: until then the caller waits for the reply, unless it hangs up. */
+  waitedForUntilMs: number;
+  /** Asks the caller. One that was told meanwhile that the request failed may have sent another one since. */
+  isWaitedFor: () => Promise<boolean>;
   integration: string;
   requestId: string;
   log: Log;
@@ -37,14 +44,30 @@ export interface ServiceOptions {
   service: string;
   version: string;
   description: string;
-  /** How many requests of one subject this replica works on at once: many of one kind keep no other from its turn. */
+  /**
+   * How many requests of one subject this replica works on at once: many of one kind keep no other from its turn. The
+   * others wait in turns over integrations.
+   */
   inFlightMax: number;
+  /** For subjects that share the places of a gate with one another. */
+  gates?: Readonly<Record<string, Gate>>;
   handlers: Readonly<Record<string, BusHandler>>;
   /** Subjects that are asked often and say little; their log lines are at level debug. */
   quiet?: readonly string[];
 }
 
 export type ObserveRequest = (seen: { subject: string; outcome: 'ok' | ErrorCode; seconds: number }) => void;
+
+const mebibyte = 1024 * 1024;
+/** For what is large: a push of 500 items is some 100 KB, and 5 MiB at most. */
+export const largeRoom: WaitingRoom = {
+  countMax: 2_000,
+  bytesMax: 128 * mebibyte,
+  shareMax: 1 / 4,
+  patienceMs: 2_000,
+};
+/** For one kind of questions, which are short: with 500 ids one has 130 KB. */
+const smallRoom: WaitingRoom = { ...largeRoom, bytesMax: 32 * mebibyte };
 
 /** Room for headers beside a reply's body, inside the server's `max_payload`. */
 const headerBytesMax = 64 * 1024;
@@ -71,22 +94,18 @@ export async function serve(
       nanos: 0,
     };
     tallies.push(tally);
-    let underWay = 0;
+    const gate = options.gates?.[subject] ?? openGate(options.inFlightMax, smallRoom);
     const take = (message: Msg): void => {
-      underWay += 1;
-      const work = answer(connection, options, handler, message, underWay > options.inFlightMax).then(
-        (outcome) => {
-          underWay -= 1;
-          inHand.delete(work);
-          tally.requests += 1;
-          tally.nanos += Math.round(outcome.seconds * 1e9);
-          if (outcome.code !== 'ok') {
-            tally.errors += 1;
-            tally.lastError = outcome.code;
-          }
-          observe({ subject, outcome: outcome.code, seconds: outcome.seconds });
-        },
-      );
+      const work = answer(connection, options, handler, message, gate).then((outcome) => {
+        inHand.delete(work);
+        tally.requests += 1;
+        tally.nanos += Math.round(outcome.seconds * 1e9);
+        if (outcome.code !== 'ok') {
+          tally.errors += 1;
+          tally.lastError = outcome.code;
+        }
+        observe({ subject, outcome: outcome.code, seconds: outcome.seconds });
+      });
       inHand.set(work, { message, isOld: false });
     };
     subscriptions.push(
@@ -106,8 +125,9 @@ export async function serve(
     }
   }, signEveryMs);
   const discovery = announceService(connection, options, tallies);
-  // The server has seen the subscriptions once this returns, so whoever is told "ready" can be asked.
-  await connection.nats.flush();
+  // The server has seen the subscriptions once this returns, so whoever is told "ready" can be asked. Where the line
+  // drops meanwhile, the client subscribes again by itself when it is back.
+  await patiently(connection, `subscriptions of ${options.service}`, () => connection.nats.flush());
 
   return {
     async [Symbol.asyncDispose]() {
@@ -131,16 +151,24 @@ async function answer(
   options: ServiceOptions,
   handler: BusHandler,
   message: Msg,
-  busy: boolean,
+  gate: Gate,
 ): Promise<Outcome> {
   const startedAt = performance.now();
   const request = readRequest(connection, message);
   let code: Outcome['code'] = 'ok';
   let reply: BusReply = {};
+  let waitedMs = 0;
   try {
-    if (busy)
-      throw new Failure('unavailable', 'The service is busy; try again shortly.', { retryAfterSeconds: 1 });
-    reply = await handler(request);
+    const turn = gate.enter(request.integration, request.body.length);
+    if (turn !== undefined) {
+      await turn;
+      waitedMs = performance.now() - startedAt;
+    }
+    try {
+      reply = await handler(request);
+    } finally {
+      gate.leave(request.integration);
+    }
     respond(connection, message, replyParts(connection, reply));
   } catch (error) {
     const failure = asFailure(error, request);
@@ -155,6 +183,7 @@ async function answer(
       subject: message.subject,
       outcome: code,
       durationMs: Math.round(seconds * 1e6) / 1000,
+      ...(waitedMs > 0 ? { waitedMs: Math.round(waitedMs) } : {}),
       ...reply.logFields,
     },
     'request',
@@ -171,6 +200,11 @@ function readRequest(connection: Connection, message: Msg): BusRequest {
     headers,
     body: message.data,
     deadline: Date.now() + Number(headers.get(requestHeaders.timeoutMs) ?? defaultTimeoutMs),
+    // A caller of another kind cannot be asked, and is taken to wait.
+    waitedForUntilMs: headers.has(requestHeaders.sentAtMs)
+      ? (connection.inbox.sentAtMs(message) ?? -Infinity) + waitedForMs
+      : Infinity,
+    isWaitedFor: async () => connection.connected && (await connection.inbox.isWaitedFor(message)),
     integration,
     requestId,
     log: connection.log.child({ requestId, integration }),
@@ -202,7 +236,7 @@ function failureParts(connection: Connection, failure: Failure): ReturnType<type
   return writeFailure(new Failure(failure.code, `${failure.detail.slice(0, firstWordsMax)}…`));
 }
 
-const bodyBytesMax = ({ nats }: Connection): number => (nats.info?.max_payload ?? 1_048_576) - headerBytesMax;
+const bodyBytesMax = ({ maxPayloadBytes }: Connection): number => maxPayloadBytes - headerBytesMax;
 
 function asFailure(error: unknown, request: BusRequest): Failure {
   if (error instanceof Failure) {
@@ -217,7 +251,7 @@ function asFailure(error: unknown, request: BusRequest): Failure {
 /** Only to one of ours, who waits for more than the first message: it says for how long. */
 function showInHand(message: Msg): void {
   if (message.headers?.has(requestHeaders.timeoutMs) === true) {
-    message.respond(undefined, { headers: natsHeaders(inHandStatus, 'In hand') });
+    message.respond(undefined, { headers: signOfLife });
   }
 }
 

@@ -12,8 +12,8 @@ import {
   type ConsumerConfig,
   type StreamConfig,
 } from '@nats-io/jetstream';
-import { ConfigError } from '../config/index.ts';
 import type { Connection } from './connection.ts';
+import { patiently } from './patience.ts';
 
 export interface StreamSpec {
   name: string;
@@ -36,16 +36,22 @@ export interface ConsumerSpec {
   ackPendingMax: number;
   /** Where a consumer that is made now begins; one that is there keeps its place. */
   deliver: 'all' | 'new';
+  /** The server drops it when no process has read it for so long; kept for ever unless given. */
+  inactiveAfterMs?: number;
 }
 
-const patienceMs = 500;
-const linesEveryTries = 10;
+export interface ConsumerFacts {
+  /** The place in its stream up to which it has handed out what is for it. */
+  handedOutThrough: number;
+  /** Messages that it has not handed out yet. */
+  pending: number;
+}
+
 const nanos = (ms: number): number => ms * 1_000_000;
 const codes = {
   streamNotFound: 10_059,
   consumerNotFound: 10_014,
   streamNameInUse: 10_058,
-  replicasUnsupported: 10_074,
 };
 
 export async function ensureStream(connection: Connection, spec: StreamSpec): Promise<void> {
@@ -88,6 +94,15 @@ export async function ensureConsumer(
   });
 }
 
+export async function consumerFacts(
+  connection: Connection,
+  stream: string,
+  consumer: string,
+): Promise<ConsumerFacts> {
+  const info = await connection.whileConnected(() => connection.manager.consumers.info(stream, consumer));
+  return { handedOutThrough: info.delivered.stream_seq, pending: info.num_pending };
+}
+
 function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string } {
   return {
     name: spec.name,
@@ -120,6 +135,7 @@ function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
     deliver_policy: spec.deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,
     replay_policy: ReplayPolicy.Instant,
     ...(spec.filterSubjects === undefined ? {} : { filter_subjects: [...spec.filterSubjects] }),
+    ...(spec.inactiveAfterMs === undefined ? {} : { inactive_threshold: nanos(spec.inactiveAfterMs) }),
   };
 }
 
@@ -138,24 +154,3 @@ async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | und
     throw error;
   }
 }
-
-/** JetStream answers some seconds after its server does. */
-async function patiently(connection: Connection, what: string, work: () => Promise<void>): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (connection.nats.isClosed()) throw error;
-      // 503 passes; what is refused with anything else is refused for good.
-      if (error instanceof JetStreamApiError && error.status !== 503) throw refused(what, error);
-      if (tries % linesEveryTries === 0) connection.log.warn({ err: error, what }, 'waiting for jetstream');
-    }
-    await new Promise((resolve) => setTimeout(resolve, patienceMs));
-  }
-}
-
-const refused = (what: string, error: JetStreamApiError): Error =>
-  error.code === codes.replicasUnsupported
-    ? new ConfigError([`STREAM_REPLICAS: expected 1, as this NATS is a single server (${what})`])
-    : new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error });

@@ -1,5 +1,5 @@
 // Puts the pulse under everything that is done with a collection, so that no caller has to think of it.
-import { AbstractCursor, Collection } from 'mongodb';
+import { AbstractCursor, Collection, UnorderedBulkOperation } from 'mongodb';
 import type { Pulse } from './pulse.ts';
 
 /**
@@ -17,12 +17,20 @@ export function guarded<T extends object>(target: T, pulse: Pulse): T {
       }
       return (...input: unknown[]) => {
         const built: unknown = Reflect.apply(member, proxy, input);
+        if (built instanceof UnorderedBulkOperation) return guardedAtItsEnd(built, pulse);
         const reaches = built instanceof AbstractCursor || built instanceof Collection;
         return reaches && built !== proxy ? guarded(built, pulse) : built;
       };
     },
   });
   return proxy;
+}
+
+/** It is told of hundreds of documents, one by one, and reaches the server once. */
+function guardedAtItsEnd(bulk: UnorderedBulkOperation, pulse: Pulse): UnorderedBulkOperation {
+  const execute = bulk.execute.bind(bulk);
+  bulk.execute = (options) => pulse.during(() => execute(options));
+  return bulk;
 }
 
 const AsyncFunction = (async () => {}).constructor;

@@ -12,8 +12,8 @@ import { startPulse, type Pulse } from './pulse.ts';
 
 export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
 export type { NamedIndex } from './indexes.ts';
+export { readInPieces, writeInPieces } from './pieces.ts';
 export type {
-  AnyBulkWriteOperation,
   Collection,
   Db,
   Document,
@@ -57,6 +57,12 @@ export async function openStore({
   await using opening = new AsyncDisposableStack();
   const client = opening.adopt(clientOf(url, { maxPoolSize: poolSize }), close);
   const watcher = opening.adopt(clientOf(url, { maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
+  // The pulse connects it again within half a second, or says that it cannot.
+  const renew = (deaf: MongoClient): void => {
+    log.warn('the MongoDB driver hears nothing any more, connecting anew');
+    close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
+  };
+  let connectionsLost = 0;
   const pulse = opening.use(
     startPulse({
       async ask() {
@@ -65,18 +71,24 @@ export async function openStore({
         await watcher.db(name).command({ ping: 1 });
       },
       passing: (error) => sortStoreError(error) === 'unavailable',
+      onLost(operations) {
+        connectionsLost += operations;
+        if (connectionsLost < poolSize / 2) return;
+        connectionsLost = 0;
+        renew(client);
+      },
       log: log.child({ mongodb: redactUrl(url) }),
     }),
   );
-  for (const deaf of [client, watcher]) {
-    opening.use(
-      watchHeartbeats(deaf, () => {
-        log.warn('the MongoDB driver hears nothing any more, connecting anew');
-        // The pulse connects it again, or says that it cannot.
-        close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
-      }),
-    );
-  }
+  // Connections end in three ways. An operation that fails with its own clears the driver's pool. Of idle ones the driver
+  // notices one when it comes to use it, or none, where the server is back before the driver asks how it is; the watcher,
+  // which asks all the time, needs a new connection then.
+  client.on('connectionPoolCleared', () => pulse.connectionsEnded());
+  client.on('connectionClosed', ({ reason }) => {
+    if (reason === 'error') pulse.connectionsEnded();
+  });
+  watcher.on('connectionCreated', () => pulse.connectionsEnded());
+  for (const deaf of [client, watcher]) opening.use(watchHeartbeats(deaf, () => renew(deaf)));
   await answered(pulse, signal);
 
   const database = guarded(client.db(name), pulse);

@@ -9,6 +9,10 @@
 //                     ◀── the next answer ────
 //
 // An operation that ends well is an answer too, so that nothing but silence is taken for silence.
+//
+// An operation that the driver began on a connection that was just being closed never ends, though the database
+// answers: the driver waits for a destroyed socket to drain (mongodb 7.9). So an operation is lost when its connections
+// ended 1.5 s ago, or when it has taken longer than the driver gives any.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 
@@ -21,6 +25,8 @@ export interface Pulse extends Disposable {
   readonly connected: boolean;
   /** Resolves with the first answer; rejects with an error that waiting will not mend. */
   readonly firstAnswer: Promise<void>;
+  /** The driver ended its connections: what is under way ends soon, or never. */
+  connectionsEnded(): void;
   /** The operation's own outcome, or DatabaseAway as soon as the database is. */
   during<T>(operation: () => Promise<T>): Promise<T>;
 }
@@ -29,6 +35,8 @@ export interface PulseOptions {
   ask: () => Promise<unknown>;
   /** Whether waiting may mend it. */
   passing: (error: unknown) => boolean;
+  /** So many operations were lost, each of which keeps a connection that is of no more use. */
+  onLost: (operations: number) => void;
   log: Log;
 }
 
@@ -36,11 +44,15 @@ const askEveryMs = 500;
 const tickMs = 100;
 const silentTicksMax = 20;
 const sayEveryTicks = 50;
+/** More than the time in which the driver gives up a connection that is silent. */
+const operationTicksMax = 1_300;
+const ticksAfterEnd = 15;
 
-export function startPulse({ ask, passing, log }: PulseOptions): Pulse {
+export function startPulse({ ask, passing, onLost, log }: PulseOptions): Pulse {
   const first = Promise.withResolvers<void>();
   const stop = new AbortController();
-  const underWay = new Set<(error: DatabaseAway) => void>();
+  /** What fails each operation, and after how many ticks it is lost. */
+  const underWay = new Map<(error: DatabaseAway) => void, number>();
   let connected = false;
   let silentTicks = 0;
   let reason: unknown;
@@ -65,13 +77,28 @@ export function startPulse({ ask, passing, log }: PulseOptions): Pulse {
     }
   };
 
+  const giveUpLost = (): void => {
+    let lost = 0;
+    for (const [fail, ticksLeft] of underWay) {
+      underWay.set(fail, ticksLeft - 1);
+      if (ticksLeft > 1) continue;
+      fail(new DatabaseAway('The connection to MongoDB ended'));
+      lost += 1;
+    }
+    if (lost === 0) return;
+    log.warn({ operations: lost }, 'operations were lost with their connections');
+    onLost(lost);
+  };
+
   // Silence is counted in ticks, not read from a clock: a time in which this process itself stood still, and
   // could not have heard an answer, counts as one tick.
   const ticks = setInterval(() => {
+    giveUpLost();
     silentTicks += 1;
     if (silentTicks >= silentTicksMax && connected) {
       connected = false;
-      for (const fail of underWay) fail(new DatabaseAway('MongoDB stopped answering', { cause: reason }));
+      for (const fail of underWay.keys())
+        fail(new DatabaseAway('MongoDB stopped answering', { cause: reason }));
     }
     if (!connected && silentTicks % sayEveryTicks === silentTicksMax) {
       log.warn({ silentMs: silentTicks * tickMs, reason: wordsOf(reason) }, 'waiting for MongoDB');
@@ -85,11 +112,14 @@ export function startPulse({ ask, passing, log }: PulseOptions): Pulse {
       return connected;
     },
     firstAnswer: first.promise,
+    connectionsEnded() {
+      for (const [fail, ticksLeft] of underWay) underWay.set(fail, Math.min(ticksLeft, ticksAfterEnd));
+    },
     during<T>(operation: () => Promise<T>) {
       if (!connected)
         return Promise.reject<T>(new DatabaseAway('MongoDB does not answer', { cause: reason }));
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      underWay.add(reject);
+      underWay.set(reject, operationTicksMax);
       promise.then(answered, () => {}).finally(() => underWay.delete(reject));
       operation().then(resolve, reject);
       return promise;

@@ -1,0 +1,75 @@
+// One integration's burst, and what it costs another whose events come one at a time meanwhile: to one endpoint, as
+// fast as the stream takes its events, and to many.
+import { cpuMs } from '../cpu.ts';
+import { reportLine } from '../measure.ts';
+import type { House } from './house.ts';
+
+const deliveries = Number(process.env['BENCH_BURST'] ?? 100_000);
+const endpointCounts = (process.env['BENCH_BURST_ENDPOINTS'] ?? '1,500').split(',').map(Number);
+const tickMs = 25;
+const wantedMs = 1_000;
+const watched = '/watched';
+
+const quantile = (sorted: readonly number[], q: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
+
+export async function benchBurst(house: House, say: (line: string) => void): Promise<void> {
+  await using replica = await house.startReplica();
+  await house.register(house.receiver + watched, 'neighbour');
+  await house.announce(50, 1, 'neighbour');
+  await house.arrived(watched, 50);
+  for (const endpoints of endpointCounts) {
+    const integration = `burst-${endpoints}`;
+    const path = `/${integration}`;
+    for (let n = 0; n < endpoints; n += 1) await house.register(house.receiver + path, integration);
+    // Opens their gates.
+    await house.announce(1, 1, integration);
+    await hits(house, path, endpoints);
+    await house.forget();
+
+    const usedBefore = cpuMs([replica.pid]);
+    const began = performance.now();
+    let announcedMs = 0;
+    const announcing = house.announce(deliveries / endpoints, 500, integration).then(() => {
+      announcedMs = performance.now() - began;
+    });
+    const over = new AbortController();
+    const working = announcing.then(() => hits(house, path, deliveries)).finally(() => over.abort());
+    let sent = 0;
+    for (; !over.signal.aborted; sent += 1) {
+      await house.announce(1, 1, 'neighbour');
+      await new Promise((resolve) => setTimeout(resolve, tickMs));
+    }
+    await working;
+    const tookMs = performance.now() - began;
+    const usedMs = cpuMs([replica.pid]) - usedBefore;
+    await house.arrived(watched, sent);
+    const all = (await house.seen()).find(({ path: at }) => at === watched)?.lagsMs ?? [];
+    const lags = all.toSorted((one, other) => one - other);
+    const p99 = quantile(lags, 0.99);
+    say(
+      `  ${endpoints} endpoints: ${deliveries} announced in ${(announcedMs / 1_000).toFixed(1)} s, delivered in ` +
+        `${(tookMs / 1_000).toFixed(1)} s, ${((deliveries / tookMs) * 1_000).toFixed(0)}/s, ` +
+        `${((deliveries / usedMs) * 1_000).toFixed(0)} per core-second`,
+    );
+    say(
+      reportLine(
+        `p99 of a neighbour beside a burst of ${deliveries} to ${endpoints} endpoints, against ${wantedMs} ms`,
+        p99 / wantedMs,
+        `${sent} events: median ${quantile(lags, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, most ${quantile(lags, 1).toFixed(0)} ms`,
+        'at most 1',
+        p99 <= wantedMs,
+      ),
+    );
+    await house.forget();
+  }
+}
+
+async function hits(house: House, path: string, count: number): Promise<void> {
+  for (let tries = 0; tries < 4_000; tries += 1) {
+    const seen = (await house.seen()).find((tally) => tally.path === path)?.hits ?? 0;
+    if (seen >= count) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`fewer than ${count} deliveries came to ${path}`);
+}

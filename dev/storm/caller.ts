@@ -1,0 +1,82 @@
+// A caller of the public interface that tells apart how a request can fail. Each request has a connection of its own, so
+// that one which is closed while it was idle is never taken for a failure.
+import { request, type IncomingMessage } from 'node:http';
+import { basePath } from '@integration-sync/contracts';
+import { issueAccessToken } from '../access-token.ts';
+import { clockMs } from './clock.ts';
+import type { PushOutcome } from './lines.ts';
+import type { StormPlan } from './plan.ts';
+
+export interface Answer {
+  outcome: PushOutcome;
+  begunMs: number;
+  endedMs: number;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+export interface Asked {
+  method?: 'GET' | 'POST' | 'PATCH';
+  /** Below `/api/v1/integration`; or, as `Link` has it, a whole one. */
+  path: string;
+  body?: unknown;
+  gateway?: number;
+  hangUpAfterMs?: number | undefined;
+}
+
+export interface Caller {
+  ask(asked: Asked): Promise<Answer>;
+}
+
+const silentAfterMs = 35_000;
+const tokenSeconds = 24 * 60 * 60;
+
+export function openCaller({ gateways, authSecret }: StormPlan, integration: string): Caller {
+  const token = issueAccessToken({ secret: authSecret, integration, ttlSeconds: tokenSeconds });
+  return {
+    ask({ method = 'GET', path, body, gateway = 0, hangUpAfterMs }) {
+      const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+      const url = new URL(path.startsWith(basePath) ? path : `${basePath}${path}`, gateways[gateway]);
+      const { promise, resolve } = Promise.withResolvers<Answer>();
+      const begunMs = clockMs();
+      const end = (outcome: PushOutcome, headers = {}, answered = ''): void => {
+        for (const timer of timers) clearTimeout(timer);
+        resolve({ outcome, begunMs, endedMs: clockMs(), headers, body: answered });
+      };
+      const asking = request(url, {
+        method,
+        agent: false,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(text === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': text.length }),
+        },
+      });
+      const giveUp = (outcome: PushOutcome, afterMs: number): NodeJS.Timeout =>
+        setTimeout(() => {
+          asking.destroy();
+          end(outcome);
+        }, afterMs);
+      const timers = [giveUp('silent', silentAfterMs)];
+      if (hangUpAfterMs !== undefined) timers.push(giveUp('hung-up', hangUpAfterMs));
+      asking.on('error', (error) =>
+        end('code' in error && error.code === 'ECONNREFUSED' ? 'refused' : 'broken'),
+      );
+      asking.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', () => end('broken'));
+        response.on('end', () =>
+          end(response.statusCode ?? 0, response.headers, Buffer.concat(chunks).toString()),
+        );
+      });
+      asking.end(text);
+      return promise;
+    },
+  };
+}
+
+/** The path of the next page. */
+export const nextOf = ({ headers }: Answer): string | undefined =>
+  /^<([^>]+)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1];

@@ -1,0 +1,65 @@
+// What an item makes of a record, written down once more from the contract, in the plainest way: absent keeps, null
+// and empty text clear, country codes become upper case.
+import type { Item, Plural } from '../lines.ts';
+
+/** The fields of a record that is there. */
+export type World = ReadonlyMap<string, string>;
+
+const fieldNames: Readonly<Record<Plural, readonly string[]>> = {
+  suppliers: [
+    'name',
+    'code',
+    'country',
+    'address',
+    'contactPerson',
+    'email',
+    'phone',
+    'certifications',
+    'isEuOrigin',
+  ],
+  products: ['name', 'category', 'country', 'hsCode', 'unit', 'code', 'supplierExternalId'],
+  batches: ['productExternalId', 'batchNumber', 'quantity', 'unit', 'receivedDate', 'expiryDate'],
+};
+
+export const nameFieldOf = (plural: Plural): string => (plural === 'batches' ? 'batchNumber' : 'name');
+
+export const isItem = (value: unknown): value is Item =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function applyItem(plural: Plural, before: World | undefined, item: Item): World {
+  const after = new Map(before);
+  for (const name of fieldNames[plural]) {
+    const value = item[name];
+    if (value === undefined) continue;
+    if (value === null || value === '') after.delete(name);
+    else after.set(name, textOf(name, value));
+  }
+  return after;
+}
+
+export const applyItems = (plural: Plural, before: World | undefined, items: readonly Item[]): World =>
+  items.reduce<World>((world, item) => applyItem(plural, world, item), before ?? new Map());
+
+/** As it is compared. */
+const textOf = (name: string, value: unknown): string =>
+  JSON.stringify(name === 'country' && typeof value === 'string' ? value.toUpperCase() : value);
+
+/** Sorted. Everything, where there was nothing. */
+export function changedFields(before: World, after: World): string[] {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => before.get(name) !== after.get(name)).toSorted();
+}
+
+export const worldOf = (fields: Item): World =>
+  new Map(Object.entries(fields).map(([name, value]) => [name, JSON.stringify(value)]));
+
+export const worldText = (world: World | undefined): string =>
+  world === undefined
+    ? 'nothing'
+    : JSON.stringify(
+        Object.fromEntries([...world].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+      ).replaceAll('\\"', "'");
+
+/** What a listing shows of the record after the items. */
+export const shownName = (plural: Plural, items: readonly Item[]): string =>
+  String(items.at(-1)?.[nameFieldOf(plural)]);

@@ -1,0 +1,112 @@
+// What callers did, put together from the ledger: every push, and by record every push that wrote it.
+import type { BegunLine, EndedLine, Item, Plural, RunsReadLine } from '../lines.ts';
+import { isItem } from './fields.ts';
+import { isAcknowledged, isUncertain, type Push } from './push.ts';
+import { openReferences } from './references.ts';
+
+/** What one push did, or may have done, to one record. */
+export interface Write {
+  push: Push;
+  acknowledged: boolean;
+  /** In the order of the push. */
+  items: readonly Item[];
+  /** Of an acknowledged push: as its answer has it. */
+  statuses: readonly string[];
+}
+
+export interface RecordHistory {
+  key: string;
+  integration: string;
+  plural: Plural;
+  externalId: string;
+  /** One caller at a time, so that there is an order. */
+  isPrivate: boolean;
+  /** By the time at which they began. */
+  writes: Write[];
+}
+
+export interface History {
+  pushes: readonly Push[];
+  bySync: ReadonlyMap<string, Push>;
+  records: ReadonlyMap<string, RecordHistory>;
+  runsRead: readonly RunsReadLine[];
+}
+
+export const keyOf = (integration: string, plural: Plural, externalId: string): string =>
+  `${integration}/${plural}/${externalId}`;
+
+/** Private ids begin with it; all others may be pushed by several callers at once. */
+export const privatePrefix = 'p-';
+
+export function readHistory(
+  begun: readonly BegunLine[],
+  ended: readonly EndedLine[],
+  runsRead: readonly RunsReadLine[] = [],
+): History {
+  const endById = new Map(ended.map((line) => [line.push, line]));
+  const pushes = begun
+    .map((line) => pushOf(line, endById.get(line.push)))
+    .toSorted((one, other) => one.begunMs - other.begunMs);
+  const bySync = new Map(
+    pushes.flatMap((push): [string, Push][] => (push.syncId === undefined ? [] : [[push.syncId, push]])),
+  );
+  return { pushes, bySync, records: recordsOf(pushes), runsRead };
+}
+
+function pushOf(line: BegunLine, end: EndedLine | undefined): Push {
+  const { push: id, lane, integration, plural, items, drafting, gateway, begunMs, begunAt } = line;
+  return {
+    id,
+    lane,
+    integration,
+    plural,
+    items,
+    drafting,
+    gateway,
+    begunMs,
+    begunAt,
+    wrong: new Map(line.wrong),
+    endedMs: end?.endedMs ?? Number.POSITIVE_INFINITY,
+    outcome: end?.outcome ?? 'silent',
+    retryAfter: end?.retryAfter,
+    problem: end?.problem,
+    syncId: end?.syncId,
+    answer: end?.answer,
+  };
+}
+
+function recordsOf(pushes: readonly Push[]): Map<string, RecordHistory> {
+  const records = new Map<string, RecordHistory>();
+  const references = openReferences(pushes);
+  for (const push of pushes) {
+    if (!isAcknowledged(push) && !isUncertain(push)) continue;
+    for (const [externalId, write] of writesOf(push, (item) => references.judge(push, item) !== 'absent')) {
+      const { integration, plural } = push;
+      const key = keyOf(integration, plural, externalId);
+      const isPrivate = externalId.startsWith(privatePrefix);
+      const known = records.get(key) ?? { key, integration, plural, externalId, isPrivate, writes: [] };
+      known.writes.push(write);
+      records.set(key, known);
+    }
+  }
+  return records;
+}
+
+/** By externalId. Of an acknowledged push its answer says what was accepted, of any other what could have been. */
+function writesOf(push: Push, mayBeAccepted: (item: Item) => boolean): Map<string, Write> {
+  const acknowledged = isAcknowledged(push);
+  const found = new Map<string, { push: Push; acknowledged: boolean; items: Item[]; statuses: string[] }>();
+  for (const [position, item] of push.items.entries()) {
+    if (!isItem(item) || typeof item['externalId'] !== 'string') continue;
+    const status = push.answer?.records[position]?.status;
+    const accepted = acknowledged
+      ? status === 'CREATED' || status === 'UPDATED'
+      : !push.wrong.has(position) && mayBeAccepted(item);
+    if (!accepted) continue;
+    const write = found.get(item['externalId']) ?? { push, acknowledged, items: [], statuses: [] };
+    write.items.push(item);
+    write.statuses.push(status ?? '');
+    found.set(item['externalId'], write);
+  }
+  return found;
+}

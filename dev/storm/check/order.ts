@@ -1,0 +1,107 @@
+// Which values of a record may be seen when. A push takes effect somewhere between its beginning and its answer, so an
+// acknowledged one that was answered before a read began, and that itself began after another had ended, hides that other
+// from the read for ever. What was cut off and then seen in a read has taken effect just as surely.
+import { shownName } from './fields.ts';
+import type { RecordHistory, Write } from './history.ts';
+
+export interface Seen {
+  name: string;
+  begunMs: number;
+  endedMs: number;
+}
+
+export interface Finding {
+  class: 'overwritten' | 'stale' | 'invented';
+  /** The push whose value was seen, and the one that should have hidden it. */
+  shown: string;
+  newer: string | undefined;
+  /** When the first push of that value began. */
+  sinceMs: number;
+}
+
+interface Proof {
+  begunMs: number;
+  /** From then on it has surely taken effect. */
+  knownMs: number;
+  push: string;
+  acknowledged: boolean;
+}
+
+export interface Order {
+  /** Undefined where the value may be seen by a read that began then. */
+  judge(seen: Seen): Finding | undefined;
+}
+
+/** `reads`: all that were made of the record, which show when cut-off pushes had taken effect. */
+export function openOrder({ plural, writes }: RecordHistory, reads: readonly Seen[]): Order {
+  const byName = Map.groupBy(writes, ({ items }) => shownName(plural, items));
+  const acknowledged = writes.filter((write) => write.acknowledged);
+  const acks = inOrderKnown(
+    acknowledged.map(({ push }) => ({
+      begunMs: push.begunMs,
+      knownMs: push.endedMs,
+      push: push.id,
+      acknowledged: true,
+    })),
+  );
+  const sightings = inOrderKnown(proofsOf(byName, reads));
+
+  return {
+    judge(seen) {
+      const shown = byName.get(seen.name) ?? [];
+      if (!shown.some(({ push }) => push.begunMs <= seen.endedMs)) {
+        return { class: 'invented', shown: 'no push', newer: undefined, sinceMs: seen.begunMs };
+      }
+      const lastEndedMs = Math.max(...shown.map(({ push }) => push.endedMs));
+      const names = shown.map(({ push }) => push.id).join(', ');
+      const sinceMs = Math.min(...shown.map(({ push }) => push.begunMs));
+      const isCertain = shown.every((write) => write.acknowledged);
+      const ack = newerThan(acks, lastEndedMs, seen.begunMs);
+      if (ack !== undefined)
+        return { class: isCertain ? 'stale' : 'overwritten', shown: names, newer: ack.push, sinceMs };
+      // A cut-off push may still be replaced by another one that was cut off: neither was promised anything.
+      const sighting = isCertain ? newerThan(sightings, lastEndedMs, seen.begunMs) : undefined;
+      return sighting && { class: 'stale', shown: names, newer: sighting.push, sinceMs };
+    },
+  };
+}
+
+/** Of each cut-off push whose name no other push has, when it was first seen. */
+function proofsOf(byName: ReadonlyMap<string, readonly Write[]>, reads: readonly Seen[]): Proof[] {
+  const firstSeenMs = new Map<string, number>();
+  for (const { name, endedMs } of reads) {
+    firstSeenMs.set(name, Math.min(endedMs, firstSeenMs.get(name) ?? Infinity));
+  }
+  return [...firstSeenMs].flatMap(([name, knownMs]): Proof[] => {
+    const [write, ...others] = byName.get(name) ?? [];
+    if (write === undefined || others.length > 0 || write.acknowledged) return [];
+    return [{ begunMs: write.push.begunMs, knownMs, push: write.push.id, acknowledged: false }];
+  });
+}
+
+/** By the time at which they are known; each with the latest beginning among it and those before it. */
+function inOrderKnown(proofs: readonly Proof[]): { knownMs: number; latest: Proof }[] {
+  let latest: Proof | undefined;
+  return proofs
+    .toSorted((one, other) => one.knownMs - other.knownMs)
+    .map((proof) => {
+      if (latest === undefined || proof.begunMs > latest.begunMs) latest = proof;
+      return { knownMs: proof.knownMs, latest };
+    });
+}
+
+/** One that began after that end and was known before the read began. */
+function newerThan(
+  proofs: readonly { knownMs: number; latest: Proof }[],
+  endedMs: number,
+  readBegunMs: number,
+): Proof | undefined {
+  let [least, most] = [0, proofs.length];
+  while (least < most) {
+    const middle = (least + most) >> 1;
+    if ((proofs[middle]?.knownMs ?? Infinity) < readBegunMs) least = middle + 1;
+    else most = middle;
+  }
+  const known = proofs[least - 1];
+  return known !== undefined && known.latest.begunMs > endedMs ? known.latest : undefined;
+}

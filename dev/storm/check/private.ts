@@ -1,0 +1,71 @@
+// Records that one caller alone pushed, one push at a time: each event and the fields in the end are known.
+import type { FaultLine } from '../lines.ts';
+import type { RecordHistory } from './history.ts';
+import { worldText } from './fields.ts';
+import { tellStory } from './story.ts';
+import type { Report, ViolationClass } from './violations.ts';
+import { isExplained, TooManyPasts, type Leniency, type PrivateRecord } from './worlds.ts';
+
+/** Tried in this order: the first that explains what was seen names what is wrong. */
+const explanations: readonly (readonly [ViolationClass, Leniency])[] = [
+  ['overwritten', { late: true }],
+  ['event-missing', { untold: true }],
+  ['overwritten', { late: true, untold: true }],
+  ['event-extra', { extra: true }],
+  ['fields', { blind: true }],
+  ['event-wrong', { deaf: true }],
+  ['event-wrong', { deaf: true, extra: true, untold: true }],
+];
+
+export function checkPrivate(...[history, seen, circumstances]: Parameters<typeof checkPast>): void {
+  try {
+    checkPast(history, seen, circumstances);
+  } catch (error) {
+    if (!(error instanceof TooManyPasts)) throw error;
+    const what = `${history.key} was cut off too often for anything to be said about it`;
+    circumstances.report({ class: 'storm', what });
+  }
+}
+
+function checkPast(
+  history: RecordHistory,
+  { events, final }: Pick<PrivateRecord, 'events' | 'final'>,
+  { isPending, faults, report }: { isPending: boolean; faults: readonly FaultLine[]; report: Report },
+): void {
+  const record: PrivateRecord = { plural: history.plural, writes: history.writes, events, final };
+  // More may still come of it, and what has come is announced only then.
+  if (isExplained(record, isPending ? { untold: true } : {})) return;
+  const found = explanations.find(([, leniency]) => isExplained(record, leniency));
+  const isLost = final === undefined && history.writes.some(({ acknowledged }) => acknowledged);
+  report({
+    class: isLost ? 'lost' : diagnose(record, found?.[0] ?? 'fields'),
+    what: `${history.key}, pushed ${history.writes.length} times by one caller`,
+    timeline: timelineOf(record, faults),
+  });
+}
+
+/** Of an acknowledged change, nothing at all was announced. */
+function diagnose({ writes, events }: PrivateRecord, found: ViolationClass): ViolationClass {
+  if (found !== 'event-wrong') return found;
+  const told = new Set(events.map(({ push }) => push));
+  const untold = writes.some(
+    ({ acknowledged, statuses, push }) => acknowledged && statuses[0] === 'CREATED' && !told.has(push.id),
+  );
+  return untold ? 'event-missing' : found;
+}
+
+function timelineOf(record: PrivateRecord, faults: readonly FaultLine[]): string[] {
+  const { writes, events, final } = record;
+  const cutOff = writes.find(({ acknowledged }) => !acknowledged)?.push ?? writes[0]?.push;
+  const items = writes.map(({ push, items: pushed }) => `${push.id} pushed ${JSON.stringify(pushed)}`);
+  const told = events.map(
+    ({ push, created, changed }) =>
+      `event of ${push ?? 'a run that no caller was told of'}: ${created ? 'created' : `updated ${changed.join()}`}`,
+  );
+  return [
+    ...tellStory(record, { fromMs: cutOff?.begunMs ?? 0, toMs: Infinity }, faults),
+    ...items.slice(-12),
+    ...told,
+    `in the end: ${worldText(final)}`,
+  ];
+}

@@ -1,0 +1,29 @@
+// One push, as the ledger has it.
+import type { Plural, PushAnswered, PushOutcome } from '../lines.ts';
+
+export interface Push {
+  id: string;
+  lane: string;
+  integration: string;
+  plural: Plural;
+  items: readonly unknown[];
+  drafting: boolean;
+  gateway: number;
+  /** By position, how the reason against it begins. */
+  wrong: ReadonlyMap<number, string>;
+  begunMs: number;
+  begunAt: string;
+  /** Infinity where the caller was cut off before it had an answer. */
+  endedMs: number;
+  outcome: PushOutcome;
+  retryAfter: string | undefined;
+  problem: string | undefined;
+  syncId: string | undefined;
+  answer: PushAnswered | undefined;
+}
+
+export const isAcknowledged = ({ outcome }: Push): boolean => outcome === 200;
+
+/** It may have taken effect, in part or wholly, though its caller was not told so. */
+export const isUncertain = ({ outcome }: Push): boolean =>
+  typeof outcome === 'number' ? outcome >= 500 : outcome !== 'refused';

@@ -1,0 +1,62 @@
+// What a storm can find, by class. Each class is one promise that was not kept.
+
+export const violationClasses = {
+  overwritten:
+    'an older push, answered 503/504 or hung up before, overwrote a newer one that was acknowledged after it began',
+  lost: 'an acknowledged record is not there',
+  stale: 'a value was shown, or kept, that an acknowledged push had replaced before',
+  invented: 'a value was shown that no caller had pushed by then',
+  fields: 'a record does not hold the fields that were pushed',
+  'internal-id': 'an externalId has more than one internalId, or two share one',
+  'created-twice': 'a record was created more than once, or never',
+  answer: 'an answered push does not say what was done with each of its items',
+  status: 'a valid push was answered something else than 200, 503 or 504',
+  reference: 'a reference was accepted or refused wrongly',
+  draft: 'a due-diligence statement is missing, double or different',
+  run: 'a run is missing, double, or counts something else than its answer',
+  total: 'a listing counts something else than it shows',
+  pages: 'the pages of a listing repeat a record or leave one out',
+  poll: 'a poll that follows X-Next-Since has missed a record',
+  time: 'lastSyncedAt is older than the push that was acknowledged',
+  'event-missing': 'a change was never announced',
+  'event-extra': 'something was announced that did not happen',
+  'event-twice': 'an event stands on the stream more than once',
+  'event-wrong': 'an event does not say what changed',
+  completed: 'sync.completed of a run is missing, or counts something else than the run',
+  'delivery-missing': 'an event was never delivered to a receiver that was well',
+  'delivery-false': 'a delivery is not genuine, or is not the event that it names',
+  memory: 'a service holds more memory than it may',
+  storm: 'the storm could not be carried out as planned',
+} as const;
+
+export type ViolationClass = keyof typeof violationClasses;
+
+export interface Violation {
+  class: ViolationClass;
+  what: string;
+  /** What the ledger says of it, oldest first. */
+  timeline?: readonly string[];
+}
+
+export type Report = (violation: Violation) => void;
+
+export interface Tally {
+  count: number;
+  examples: Violation[];
+}
+
+const examplesKept = 5;
+
+/** Counts all and keeps a few of each class. */
+export function openTally(): { report: Report; tallies: ReadonlyMap<ViolationClass, Tally> } {
+  const tallies = new Map<ViolationClass, Tally>();
+  return {
+    tallies,
+    report(violation) {
+      const tally = tallies.get(violation.class) ?? { count: 0, examples: [] };
+      tally.count += 1;
+      if (tally.examples.length < examplesKept) tally.examples.push(violation);
+      tallies.set(violation.class, tally);
+    },
+  };
+}

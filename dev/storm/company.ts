@@ -1,0 +1,70 @@
+// The processes of a storm, seen from their starter: each is started, told what to do, and ended with the storm.
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Done } from './role.ts';
+
+export interface Member extends AsyncDisposable {
+  readonly name: string;
+  readonly pid: number;
+  /** Rejects where the member fails, ends, or takes longer. */
+  tell(deed: string, withinMs: number): Promise<unknown>;
+}
+
+const endWithinMs = 40_000;
+
+/** A file in `roles`. In a session of its own, so that a Ctrl-C reaches the starter alone. */
+export function startMember(name: string, folder: string, say: (line: string) => void): Member {
+  mkdirSync(join(folder, 'logs'), { recursive: true });
+  const log = openSync(join(folder, 'logs', `${name}.log`), 'a');
+  const child = fork(join(import.meta.dirname, 'roles', `${name}.ts`), [folder], {
+    detached: true,
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  if (child.pid === undefined) throw new Error(`${name} could not be started`);
+  child.on('message', (message: { say?: string }) => {
+    if (message.say !== undefined) say(message.say);
+  });
+  return {
+    name,
+    pid: child.pid,
+    tell: (deed, withinMs) => tell(child, name, deed, withinMs),
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+async function tell(child: ChildProcess, name: string, deed: string, withinMs: number): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const listen = (message: Partial<Done>): void => {
+    if (message.done !== deed) return;
+    if (message.failed === undefined) resolve(message.result);
+    else reject(new Error(`${name} failed to ${deed}: ${message.failed}`));
+  };
+  const onExit = (): void => reject(new Error(`${name} ended before it could ${deed}`));
+  const late = setTimeout(() => {
+    reject(new Error(`${name} did not ${deed} within ${withinMs / 1_000} s`));
+  }, withinMs);
+  child.on('message', listen);
+  child.once('exit', onExit);
+  try {
+    if (!child.connected) throw new Error(`${name} has ended`);
+    child.send({ tell: deed });
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    child.off('message', listen);
+    child.off('exit', onExit);
+  }
+}
+
+/** It ends what it has started when its channel closes. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  if (child.connected) child.disconnect();
+  const overdue = setTimeout(() => child.kill('SIGKILL'), endWithinMs);
+  await ended;
+  clearTimeout(overdue);
+}

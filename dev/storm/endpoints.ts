@@ -1,0 +1,45 @@
+// The receivers of a storm: which there are, and how each behaves at a given moment. Once the storm is over, all are well.
+import { eventKinds } from '@integration-sync/contracts';
+import type { Random } from '../fuzz/random.ts';
+import { within } from './faults.ts';
+
+export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead';
+
+export interface EndpointPlan {
+  integration: string;
+  behaviour: Behaviour;
+  events: readonly string[];
+}
+
+export function planEndpoints(integrations: readonly string[]): EndpointPlan[] {
+  return integrations.flatMap((integration, nth): EndpointPlan[] =>
+    nth % 2 === 0
+      ? [
+          { integration, behaviour: 'steady', events: eventKinds },
+          { integration, behaviour: 'dead', events: ['supplier.created', 'dds.created'] },
+        ]
+      : [
+          { integration, behaviour: 'flaky', events: eventKinds },
+          { integration, behaviour: 'slow', events: ['sync.completed'] },
+        ],
+  );
+}
+
+export interface Reaction {
+  /** 0: the connection is broken instead. */
+  status: number;
+  afterMs: number;
+}
+
+/** A flaky receiver is away for the first part of each round, as one that is started again. */
+const flakyRoundMs = 20_000;
+const flakyAwayMs = 4_000;
+
+export function react(behaviour: Behaviour, { nowMs, random }: { nowMs: number; random: Random }): Reaction {
+  const failure: Reaction = { status: random.chance(0.3) ? 0 : 500, afterMs: 0 };
+  const success: Reaction = { status: 204, afterMs: 0 };
+  if (behaviour === 'dead') return failure;
+  if (behaviour === 'slow') return { ...success, afterMs: within(random, [200, 1_500]) };
+  if (behaviour === 'steady') return success;
+  return nowMs % flakyRoundMs < flakyAwayMs || random.chance(0.002) ? failure : success;
+}

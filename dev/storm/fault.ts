@@ -1,0 +1,29 @@
+// A fault: what is struck, and how.
+
+/** `database` is FerretDB or mongod; `postgresql` is what lies under FerretDB. */
+export const targets = [
+  'gateway',
+  'gateway-2',
+  'catalog',
+  'batches',
+  'webhooks',
+  'nats',
+  'database',
+  'postgresql',
+] as const;
+export type Target = (typeof targets)[number];
+
+/** SIGKILL, SIGSTOP with a SIGCONT later, and the signal that asks it to end in good order. */
+export const faultKinds = ['kill', 'stop', 'end'] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface PlannedFault {
+  /** After the fault before it. */
+  afterMs: number;
+  target: Target;
+  /** Which of the replicas that live then. */
+  nth: number;
+  kind: FaultKind;
+  /** How long what is stopped stands still. */
+  forMs: number;
+}

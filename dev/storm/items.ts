@@ -1,0 +1,87 @@
+// Items as callers push them, drawn from the seed. Each right item has a name that no other item has, so that a value
+// that is read tells which push it comes from.
+import type { Random } from '../fuzz/random.ts';
+import type { Item, Plural } from './lines.ts';
+
+const countries = ['DE', 'se', 'FR', 'PL', 'br', 'CI'] as const;
+const units = ['kg', 'pcs', 't', 'm3'] as const;
+const hsCodes = ['4407.91', '1801 00', '440710', '09011100'] as const;
+const days = ['2026-01-31', '2026-03-05', '2027-12-31', '2026-07-01T08:00:00Z'] as const;
+
+export interface Draft {
+  externalId: string;
+  name: string;
+  /** What it points at. */
+  reference: string | null;
+  /** Every field, so that the record is what the item says, whatever was there before. */
+  whole: boolean;
+}
+
+export function drawItem(random: Random, plural: Plural, draft: Draft): Item {
+  const { externalId, name, reference, whole } = draft;
+  const optional = optionalFields(random, plural, reference);
+  const kept = Object.entries(optional).filter(
+    ([field]) => whole || field.endsWith('ExternalId') || random.chance(0.7),
+  );
+  const named = plural === 'batches' ? { batchNumber: name } : { name };
+  return { externalId, ...named, ...Object.fromEntries(kept) };
+}
+
+function optionalFields(random: Random, plural: Plural, reference: string | null): Record<string, unknown> {
+  const some = <T>(from: readonly [T, ...T[]]): T | null => (random.chance(0.15) ? null : random.pick(from));
+  if (plural === 'suppliers') {
+    return {
+      code: random.chance(0.1) ? '' : `C-${random.integer(50)}`,
+      country: some(countries),
+      address: random.chance(0.05) ? 'Long road '.repeat(80) : 'Short road 1',
+      contactPerson: null,
+      email: some(['anna@example.com', 'otto@example.org']),
+      phone: null,
+      certifications: some([['FSC'], ['FSC', 'PEFC'], []]),
+      isEuOrigin: some([true, false]),
+    };
+  }
+  if (plural === 'products') {
+    return {
+      category: some(['boards', 'beams', 'beans 🌱']),
+      country: some(countries),
+      hsCode: some(hsCodes),
+      unit: some(units),
+      code: `P-${random.integer(50)}`,
+      supplierExternalId: reference,
+    };
+  }
+  return {
+    productExternalId: reference,
+    quantity: some([0, 1.5, 1_250, 20_000]),
+    unit: some(units),
+    receivedDate: some(days),
+    expiryDate: some(days),
+  };
+}
+
+export interface Wrong {
+  item: unknown;
+  /** How the reason against it begins. */
+  reason: string;
+}
+
+/** An item that has to be refused; its id may be one that is right elsewhere. */
+export function spoilItem(random: Random, plural: Plural, item: Item): Wrong {
+  const nameless = {
+    suppliers: { item: { ...item, name: ' ' }, reason: 'Supplier name is required' },
+    products: { item: { ...item, name: undefined }, reason: 'Product name is required' },
+    batches: { item: { ...item, batchNumber: null }, reason: 'Batch number is required' },
+  }[plural];
+  const mistyped = {
+    suppliers: { item: { ...item, isEuOrigin: 'true' }, reason: 'isEuOrigin: expected ' },
+    products: { item: { ...item, hsCode: 4_407 }, reason: 'hsCode: expected ' },
+    batches: { item: { ...item, quantity: '5' }, reason: 'quantity: expected ' },
+  }[plural];
+  return random.pick<Wrong>([
+    nameless,
+    mistyped,
+    { item: 7, reason: 'expected an object' },
+    { item: { ...item, externalId: undefined }, reason: 'externalId is required' },
+  ]);
+}

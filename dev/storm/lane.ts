@@ -1,0 +1,151 @@
+// What the callers of a storm do, one push after the other. On a private lane no other caller pushes the ids, and what an
+// item points at is surely there or surely not. On a hot lane several callers push the same few ids at the same time.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Random } from '../fuzz/random.ts';
+import { within } from './faults.ts';
+import { drawItem, spoilItem } from './items.ts';
+import { plurals, type EndedLine, type Item, type Plural } from './lines.ts';
+import type { Profile } from './profile.ts';
+import type { Batch, Pusher } from './pusher.ts';
+import { openStock, type Stock } from './stock.ts';
+
+export interface LaneOptions {
+  pusher: Pusher;
+  random: Random;
+  rules: Profile;
+  stopped: AbortSignal;
+  /** Whether there may be one more push, after so many accepted items. */
+  goesOn: (accepted: number) => boolean;
+}
+
+/** The same push again, as a caller does that was told to come back; at most so often. */
+const againMax = 2;
+const againChance = 0.5;
+
+export async function runPrivateLane(options: LaneOptions): Promise<void> {
+  const { pusher, random } = options;
+  const stocks = openStocks((plural) => openStock(`p-${plural.slice(0, 1)}-${pusher.lane}`));
+  await runLane(options, async () => {
+    const plural = drawPlural(random, stocks);
+    const name = pusher.nextName();
+    const batch = drawPrivate(random, plural, name, stocks);
+    const attempt = async (as: string): Promise<EndedLine> => {
+      const ended = await pusher.push(as, batch);
+      noteEnd(stocks[plural], batch, ended);
+      return ended;
+    };
+    let ended = await attempt(name);
+    for (let again = 0; again < againMax && mayComeAgain(options, ended); again += 1) {
+      await pause(options, ended);
+      ended = await attempt(pusher.nextName());
+    }
+    return ended;
+  });
+}
+
+type Stocks = Record<Plural, Stock>;
+
+const openStocks = (open: (plural: Plural) => Stock): Stocks => ({
+  suppliers: open('suppliers'),
+  products: open('products'),
+  batches: open('batches'),
+});
+
+const mayComeAgain = ({ random, stopped }: LaneOptions, { outcome }: EndedLine): boolean =>
+  outcome !== 200 && !stopped.aborted && random.chance(againChance);
+
+function noteEnd(stock: Stock, { items }: Batch, { outcome, answer }: EndedLine): void {
+  for (const [position, item] of items.entries()) {
+    if (typeof item !== 'object' || item === null || !('externalId' in item)) continue;
+    const id = String(item.externalId);
+    const status = answer?.records[position]?.status;
+    if (outcome !== 200) stock.cutOff(id);
+    else if (status === 'CREATED' || status === 'UPDATED') stock.accepted(id, { ...item });
+  }
+}
+
+function drawPlural(random: Random, stocks: Stocks): Plural {
+  const drawn = random.pick(plurals);
+  if (drawn === 'products' && stocks.suppliers.acceptedCount() === 0) return 'suppliers';
+  return drawn === 'batches' && stocks.products.acceptedCount() === 0 ? 'suppliers' : drawn;
+}
+
+const sizes = [
+  [1, 1],
+  [1, 1],
+  [2, 20],
+  [2, 20],
+  [21, 100],
+  [101, 500],
+  [101, 500],
+  [101, 500],
+] as const;
+
+function drawPrivate(random: Random, plural: Plural, name: string, stocks: Stocks): Batch {
+  const stock = stocks[plural];
+  const count = within(random, random.pick(sizes));
+  const items: unknown[] = [];
+  const wrong: [number, string][] = [];
+  while (items.length < count) {
+    const externalId = random.chance(0.5) ? stock.drawKnown(random) : stock.fresh();
+    const idle = random.chance(0.15) ? stock.lastAccepted(externalId) : undefined;
+    const place = items.length;
+    const draft = { externalId, name: `${name}/${place}`, whole: random.chance(0.5) };
+    const item =
+      idle ?? drawItem(random, plural, { ...draft, reference: drawReference(random, plural, stocks) });
+    const spoilt = random.chance(0.02) ? spoilItem(random, plural, item) : undefined;
+    if (spoilt !== undefined) wrong.push([place, spoilt.reason]);
+    items.push(spoilt === undefined ? item : spoilt.item);
+  }
+  return { plural, items, wrong, drafting: plural === 'batches' && random.chance(0.4) };
+}
+
+function drawReference(random: Random, plural: Plural, stocks: Stocks): string | null {
+  if (plural === 'suppliers' || (plural === 'products' && random.chance(0.3))) return null;
+  if (random.chance(0.02)) return `missing-${random.integer(1_000)}`;
+  return (plural === 'products' ? stocks.suppliers : stocks.products).drawAccepted(random);
+}
+
+/** So few that callers meet all the time. */
+const hotIds = 24;
+
+export async function runHotLane(options: LaneOptions): Promise<void> {
+  const { pusher, random } = options;
+  await runLane(options, async () => {
+    const plural = random.pick(plurals);
+    const name = pusher.nextName();
+    const least = random.integer(hotIds);
+    const count = 1 + random.integer(hotIds);
+    const items = Array.from({ length: count }, (_, place): Item => {
+      const externalId = `h-${plural.slice(0, 1)}-${(least + place) % hotIds}`;
+      const parent = plural === 'products' ? 's' : 'p';
+      const reference = plural === 'suppliers' ? null : `h-${parent}-${random.integer(hotIds)}`;
+      return drawItem(random, plural, { externalId, name: `${name}/${place}`, reference, whole: true });
+    });
+    return pusher.push(name, {
+      plural,
+      items,
+      wrong: [],
+      drafting: plural === 'batches' && random.chance(0.3),
+    });
+  });
+}
+
+async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Promise<void> {
+  let accepted = 0;
+  while (!options.stopped.aborted && options.goesOn(accepted)) {
+    const ended = await turn();
+    accepted = (ended.answer?.created ?? 0) + (ended.answer?.updated ?? 0);
+    await pause(options, ended);
+  }
+}
+
+/** A caller that is told that something is away comes back later. */
+const awayMs = [400, 1_500] as const;
+
+async function pause({ random, rules, stopped }: LaneOptions, { outcome }: EndedLine): Promise<void> {
+  const isAway = outcome === 503 || outcome === 'refused';
+  await wait(within(random, isAway ? awayMs : rules.pauseMs), undefined, { signal: stopped }).catch(
+    () => undefined,
+  );
+}

@@ -1,0 +1,181 @@
+// What stands in each file of the ledger. Times ending in `Ms` are of the shared clock (`clock.ts`); dates are ISO.
+import type { DdsEntry, EventBody, PushError, PushRecord, SyncRun } from '@integration-sync/contracts';
+import type { FaultKind, Target } from './fault.ts';
+
+export const plurals = ['suppliers', 'products', 'batches'] as const;
+export type Plural = (typeof plurals)[number];
+
+export type Item = Readonly<Record<string, unknown>>;
+
+/** About to be sent. */
+export interface BegunLine {
+  push: string;
+  lane: string;
+  integration: string;
+  plural: Plural;
+  items: readonly unknown[];
+  drafting: boolean;
+  /** Items that are wrong on purpose: where they stand, and how the reason begins. */
+  wrong: readonly (readonly [position: number, reason: string])[];
+  gateway: number;
+  begunMs: number;
+  begunAt: string;
+}
+
+/**
+ * A status; or `refused`: no connection was to be had, so nothing was sent; `hung-up`: the caller had enough;
+ * `broken`: the connection ended without an answer; `silent`: no answer within 35 s.
+ */
+export type PushOutcome = number | 'refused' | 'hung-up' | 'broken' | 'silent';
+
+export interface PushAnswered {
+  success: boolean;
+  created: number;
+  updated: number;
+  errors: PushError[];
+  records: PushRecord[];
+  ddsCreated?: DdsEntry[];
+}
+
+export interface EndedLine {
+  push: string;
+  endedMs: number;
+  outcome: PushOutcome;
+  retryAfter?: string | undefined;
+  syncId?: string | undefined;
+  answer?: PushAnswered;
+  /** Of an answer other than 200. */
+  problem?: string;
+}
+
+export type Sighting = readonly [externalId: string, name: string, internalId: string, lastSyncedAt: string];
+
+/** One page of a listing, read while the storm went on. */
+export interface PageLine {
+  reader: string;
+  /** Counts the polls of the reader; a page that belongs to none has null. */
+  poll: number | null;
+  integration: string;
+  plural: Plural;
+  begunMs: number;
+  endedMs: number;
+  /** The last page of its poll. */
+  isLast: boolean;
+  entities: readonly Sighting[];
+}
+
+/** The newest runs, read right after an answer. */
+export interface RunsReadLine {
+  integration: string;
+  begunMs: number;
+  runs: readonly SyncRun[];
+}
+
+export interface EndpointLine {
+  endpoint: string;
+  integration: string;
+  behaviour: string;
+  events: readonly string[];
+}
+
+export interface DeliveryLine {
+  endpoint: string;
+  event: string;
+  kind: string;
+  atMs: number;
+  /** What the receiver answered; 0 where it broke the connection. */
+  status: number;
+  genuine: boolean;
+  bodyHash: string;
+}
+
+/** An event whose fourth attempt failed, by the service's own attempt log. */
+export interface GivenUpLine {
+  endpoint: string;
+  event: string;
+}
+
+export interface FaultLine {
+  target: Target;
+  kind: FaultKind;
+  pid: number;
+  atMs: number;
+  /** When it was let go on, or struck. */
+  untilMs: number;
+}
+
+export interface MemoryLine {
+  service: string;
+  pid: number;
+  atMs: number;
+  mb: number;
+}
+
+export type SyncRunCounts = Pick<SyncRun, 'entityType' | 'created' | 'updated' | 'failed'>;
+
+/** Read from everything once the storm was over. */
+export interface ListedLine {
+  integration: string;
+  plural: Plural;
+  total: number;
+  entities: readonly Sighting[];
+}
+
+export interface RunLine {
+  integration: string;
+  run: SyncRun;
+}
+
+export interface DraftLine {
+  integration: string;
+  total: number;
+  entry: DdsEntry;
+}
+
+export interface StoredLine {
+  integration: string;
+  plural: Plural;
+  externalId: string;
+  internalId: string;
+  fields: Item;
+}
+
+/** A run of which more may still come, with the internal ids of its records without their prefix. */
+export interface PendingLine {
+  syncId: string;
+  hashes: readonly string[];
+}
+
+export interface EventLine {
+  sequence: number;
+  id: string;
+  subject: string;
+  body: EventBody;
+  bodyHash: string;
+}
+
+export interface NoteLine {
+  atMs: number;
+  note: string;
+  /** What the run itself could not do counts against it. */
+  isViolation?: true;
+}
+
+export interface LedgerLines {
+  begun: BegunLine;
+  ended: EndedLine;
+  pages: PageLine;
+  'runs-read': RunsReadLine;
+  endpoints: EndpointLine;
+  deliveries: DeliveryLine;
+  'given-up': GivenUpLine;
+  faults: FaultLine;
+  memory: MemoryLine;
+  listed: ListedLine;
+  runs: RunLine;
+  drafts: DraftLine;
+  stored: StoredLine;
+  pending: PendingLine;
+  events: EventLine;
+  notes: NoteLine;
+}

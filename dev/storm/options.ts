@@ -1,0 +1,49 @@
+// What `npm run storm` can be told after its `--`.
+import { parseArgs } from 'node:util';
+import { readCount } from '../process/words.ts';
+import { profileNames, type ProfileName } from './profile.ts';
+
+export const usage = `Usage: npm run storm -- [--seed 7] [--seconds 300] [--profile usual|late|brief] [--folder PATH]
+       npm run storm -- --verify FOLDER
+
+Runs a stack of its own in FOLDER (.local/storm-SEED unless given), lets seeded faults loose on it while callers push,
+list and receive, and checks afterwards what was promised. --profile late waits until no late write can come any
+more before it checks; brief is what npm test runs. --verify checks the ledger of a former run once more.
+`;
+
+export interface StormChoice {
+  seed: number;
+  seconds: number;
+  profile: ProfileName;
+  /** Undefined: the one that is named after the seed. */
+  folder: string | undefined;
+  /** The folder of a former run, which alone is checked. */
+  verify: string | undefined;
+  help: boolean;
+}
+
+export function parseStormOptions(args: readonly string[]): StormChoice {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: 'string', default: '7' },
+      seconds: { type: 'string', default: '300' },
+      profile: { type: 'string', default: 'usual' },
+      folder: { type: 'string' },
+      verify: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const profile = profileNames.find((name) => name === values.profile);
+  if (profile === undefined) {
+    throw new RangeError(`--profile takes one of ${profileNames.join(', ')}, not "${values.profile}"`);
+  }
+  return {
+    seed: readCount('--seed', values.seed, [0, 999_999_999]),
+    seconds: readCount('--seconds', values.seconds, [5, 3_600]),
+    profile,
+    folder: values.folder,
+    verify: values.verify,
+    help: values.help,
+  };
+}

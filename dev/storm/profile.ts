@@ -1,0 +1,60 @@
+// How hard a storm blows: how many callers there are, what they may push, and how often something is struck.
+import type { PlannedFault } from './fault.ts';
+
+export const profileNames = ['usual', 'late', 'brief'] as const;
+export type ProfileName = (typeof profileNames)[number];
+
+export type Span = readonly [least: number, most: number];
+
+export interface Profile {
+  integrations: readonly string[];
+  /** Callers of an integration whose ids no other caller pushes. */
+  privateLanes: number;
+  /** Callers of an integration that push the same few ids at the same time. */
+  hotLanes: number;
+  /** Between a caller's answer and its next push. */
+  pauseMs: Span;
+  /** Accepted items after which every caller stops. */
+  itemsMax: number;
+  /** Between one fault and the next. */
+  faultEveryMs: Span;
+  stopMs: Span;
+  /** In place of drawn faults. */
+  script?: readonly PlannedFault[];
+  /** Checks only when nothing can come any more of pushes that were cut off. */
+  waitsForLateWrites: boolean;
+}
+
+const usual: Profile = {
+  integrations: ['storm-a', 'storm-b', 'storm-c'],
+  privateLanes: 3,
+  hotLanes: 2,
+  pauseMs: [20, 250],
+  itemsMax: 250_000,
+  faultEveryMs: [1_500, 4_500],
+  stopMs: [1_000, 20_000],
+  waitsForLateWrites: false,
+};
+
+/** One of each kind, and a catalog replica that stands still for longer than the gateway waits for it. */
+const briefScript: readonly PlannedFault[] = [
+  { afterMs: 1_500, target: 'catalog', nth: 0, kind: 'stop', forMs: 8_000 },
+  { afterMs: 1_500, target: 'batches', nth: 1, kind: 'kill', forMs: 0 },
+  { afterMs: 1_500, target: 'webhooks', nth: 0, kind: 'kill', forMs: 0 },
+  { afterMs: 1_500, target: 'gateway-2', nth: 0, kind: 'kill', forMs: 0 },
+  { afterMs: 3_500, target: 'catalog', nth: 1, kind: 'kill', forMs: 0 },
+  { afterMs: 1_500, target: 'batches', nth: 0, kind: 'end', forMs: 0 },
+  { afterMs: 1_500, target: 'nats', nth: 0, kind: 'kill', forMs: 0 },
+];
+
+export const profiles: Readonly<Record<ProfileName, Profile>> = {
+  usual,
+  late: { ...usual, waitsForLateWrites: true },
+  brief: {
+    ...usual,
+    integrations: ['storm-a', 'storm-b'],
+    privateLanes: 1,
+    itemsMax: 6_000,
+    script: briefScript,
+  },
+};

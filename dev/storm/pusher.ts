@@ -1,0 +1,83 @@
+// Pushes, and writes down in the ledger what is pushed before it is sent and what came of it.
+import type { Random } from '../fuzz/random.ts';
+import type { Caller } from './caller.ts';
+import { clockMs } from './clock.ts';
+import type { LedgerFile } from './ledger.ts';
+import type { BegunLine, EndedLine, Plural, PushAnswered, RunsReadLine } from './lines.ts';
+
+export interface Batch {
+  plural: Plural;
+  items: readonly unknown[];
+  drafting: boolean;
+  wrong: BegunLine['wrong'];
+}
+
+export interface Pusher {
+  readonly lane: string;
+  readonly integration: string;
+  /** The name of the next push; no two pushes of a storm share one. */
+  nextName(): string;
+  push(name: string, batch: Batch): Promise<EndedLine>;
+}
+
+export interface PusherOptions {
+  lane: string;
+  integration: string;
+  caller: Caller;
+  random: Random;
+  files: {
+    begun: LedgerFile<BegunLine>;
+    ended: LedgerFile<EndedLine>;
+    runsRead: LedgerFile<RunsReadLine>;
+  };
+}
+
+const hangUpChance = 0.03;
+const readRunsChance = 0.1;
+
+export function openPusher({ lane, integration, caller, random, files }: PusherOptions): Pusher {
+  let count = 0;
+
+  /** A caller may ask right after its answer what became of its push. */
+  const readRuns = async (): Promise<void> => {
+    const begunMs = clockMs();
+    const answer = await caller.ask({ path: '/sync-runs?limit=100', gateway: random.integer(2) });
+    if (answer.outcome !== 200) return;
+    const { entities }: { entities: RunsReadLine['runs'] } = JSON.parse(answer.body);
+    files.runsRead.write({ integration, begunMs, runs: entities });
+  };
+
+  return {
+    lane,
+    integration,
+    nextName: () => `${lane}.${(count += 1)}`,
+    async push(name, batch) {
+      const { plural, items, drafting } = batch;
+      const gateway = random.integer(2);
+      const body = { [plural]: items, ...(plural === 'batches' ? { autoCreateDDS: drafting } : {}) };
+      const hangUpAfterMs = random.chance(hangUpChance) ? 1 + random.integer(150) : undefined;
+      const begunAt = new Date().toISOString();
+      files.begun.write({ push: name, lane, integration, ...batch, gateway, begunMs: clockMs(), begunAt });
+      const answer = await caller.ask({ method: 'POST', path: `/${plural}`, body, gateway, hangUpAfterMs });
+      const { outcome, headers, endedMs } = answer;
+      const ended: EndedLine =
+        outcome === 200
+          ? { push: name, endedMs, outcome, ...readAnswer(answer.body), syncId: String(headers['x-sync-id']) }
+          : {
+              push: name,
+              endedMs,
+              outcome,
+              retryAfter: headers['retry-after'],
+              problem: answer.body.slice(0, 300),
+            };
+      files.ended.write(ended);
+      if (outcome === 200 && random.chance(readRunsChance)) await readRuns();
+      return ended;
+    },
+  };
+}
+
+function readAnswer(body: string): { answer: PushAnswered } {
+  const answer: PushAnswered = JSON.parse(body);
+  return { answer };
+}

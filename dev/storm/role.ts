@@ -1,0 +1,41 @@
+// One process of a storm, seen from within: it is told what to do over its channel, answers once that is done, and ends
+// with the channel, whatever has become of its starter.
+import { endSignals } from '../process/signals.ts';
+
+/** What the starter sends, and what it gets back. */
+export interface Told {
+  tell: string;
+}
+export interface Done {
+  done: string;
+  result?: unknown;
+  failed?: string;
+}
+
+export type Deeds = Readonly<Record<string, () => Promise<unknown>>>;
+
+export const folderOfRole = (): string => process.argv[2] ?? '';
+
+export const say = (line: string): void => void process.send?.({ say: line });
+
+/** `end` is done when the channel is gone, before the process exits. */
+export function takeRole(deeds: Deeds, end: () => Promise<void> = async () => undefined): void {
+  // The terminal tells them all at once; the starter decides who ends when.
+  for (const signal of endSignals) process.on(signal, () => undefined);
+  process.on('message', (message: Told) => {
+    void carryOut(deeds, message.tell);
+  });
+  process.on('disconnect', () => {
+    void end().finally(() => process.exit());
+  });
+}
+
+async function carryOut(deeds: Deeds, name: string): Promise<void> {
+  const done: Done = { done: name };
+  try {
+    done.result = await deeds[name]?.();
+  } catch (error) {
+    done.failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  }
+  process.send?.(done);
+}

@@ -1,0 +1,84 @@
+// The receivers of webhooks: all in one process, each with a path of its own.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openRandom } from '../../fuzz/random.ts';
+import { openCaller } from '../caller.ts';
+import { clockMs } from '../clock.ts';
+import { planEndpoints, react, type Behaviour, type EndpointPlan } from '../endpoints.ts';
+import { bodyHashOf, isGenuine } from '../genuine.ts';
+import { openLedgerFile } from '../ledger.ts';
+import { readPlan, type StormPlan } from '../plan.ts';
+import { folderOfRole, takeRole } from '../role.ts';
+
+interface Registered {
+  id: string;
+  secret: string;
+  behaviour: Behaviour;
+}
+
+const folder = folderOfRole();
+const deliveries = openLedgerFile(folder, 'deliveries');
+const endpoints = openLedgerFile(folder, 'endpoints');
+const registered = new Map<string, Registered>();
+let random = openRandom(0);
+
+const server = createServer((request, response) => {
+  // A sender that has been killed breaks off in the middle of it.
+  take(request, response).catch(() => response.destroy());
+});
+
+async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = Buffer.concat(await Array.fromAsync(request)).toString();
+  const endpoint = registered.get(request.url ?? '');
+  if (endpoint === undefined) {
+    response.writeHead(404).end();
+    return;
+  }
+  const { status, afterMs } = react(endpoint.behaviour, { nowMs: clockMs(), random });
+  if (afterMs > 0) await wait(afterMs);
+  const isHeard = !response.destroyed;
+  deliveries.write({
+    endpoint: endpoint.id,
+    event: String(request.headers['webhook-id']),
+    kind: String(request.headers['x-webhook-event']),
+    atMs: clockMs(),
+    status: isHeard ? status : 0,
+    genuine: isGenuine(request.headers, body, endpoint.secret),
+    bodyHash: bodyHashOf(body),
+  });
+  if (status === 0) response.destroy();
+  else response.writeHead(status).end();
+}
+
+async function register(plan: StormPlan, port: number, endpoint: EndpointPlan, nth: number): Promise<void> {
+  const { integration, behaviour, events } = endpoint;
+  const url = `http://127.0.0.1:${port}/${nth}`;
+  const answer = await openCaller(plan, integration).ask({
+    method: 'POST',
+    path: '/webhook-events',
+    body: { url, events },
+  });
+  if (answer.outcome !== 201) throw new Error(`a webhook was answered ${answer.outcome}: ${answer.body}`);
+  const { id, secret }: { id: string; secret: string } = JSON.parse(answer.body);
+  registered.set(`/${nth}`, { id, secret, behaviour });
+  endpoints.write({ endpoint: id, integration, behaviour, events });
+}
+
+takeRole({
+  async start() {
+    const plan = readPlan(folder);
+    random = openRandom(plan.seed * 1_000 + 900);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('the receivers have no port');
+    for (const [nth, endpoint] of planEndpoints(plan.rules.integrations).entries()) {
+      await register(plan, address.port, endpoint, nth);
+    }
+  },
+  /** The storm is over: every receiver takes what it is sent. */
+  async heal() {
+    for (const endpoint of registered.values()) endpoint.behaviour = 'steady';
+  },
+});

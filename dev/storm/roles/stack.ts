@@ -1,0 +1,125 @@
+// The stack under the storm: two replicas of each service, the second gateway beside it, and a look at their memory.
+import { openLedger as openPids, endLeftovers } from '../../process/ledger.ts';
+import { withDescendants } from '../../process/family.ts';
+import { writeJson } from '../../process/files.ts';
+import { sendSignal } from '../../process/identity.ts';
+import { findPort } from '../../process/port.ts';
+import { readFacts } from '../../stack/facts.ts';
+import { startStack, type Stack } from '../../stack/index.ts';
+import { waitUntilReady } from '../../stack/readiness.ts';
+import { startReplica, type Replica } from '../../stack/replica.ts';
+import { mainOf } from '../../stack/services.ts';
+import { clockMs } from '../clock.ts';
+import { openLedgerFile } from '../ledger.ts';
+import { residentByPid } from '../resident.ts';
+import { folderOfRole, say, takeRole } from '../role.ts';
+import { secondGatewayOf, stackFolderOf } from '../plan.ts';
+
+const folder = folderOfRole();
+const running = new AsyncDisposableStack();
+const memory = running.use(openLedgerFile(folder, 'memory'));
+let stack: Stack | undefined;
+let second: Replica | undefined;
+
+/** What services complain of meanwhile is as expected, and stands in their logs. */
+const sayUnlessTrouble = (line: string): void => {
+  if (/^[^\n]*\bdied \(/.test(line) || !/: (?:warn|error|fatal): /.test(line)) say(line);
+};
+
+takeRole(
+  {
+    async start() {
+      const environment = environmentOfStorm();
+      const options = {
+        folder: stackFolderOf(folder),
+        fresh: true,
+        temporary: true,
+        environment,
+        say: sayUnlessTrouble,
+      };
+      stack = running.use(
+        await startStack({ ...options, replicas: { catalog: 2, batches: 2, webhooks: 2 } }),
+      );
+      // Before the engines stop: what stands still can neither end nor be asked to.
+      running.defer(async () => letEverythingGoOn());
+      const gateway = await startSecondGateway(stack, environment);
+      const timer = setInterval(lookAtMemory, memoryEveryMs);
+      running.defer(() => clearInterval(timer));
+      const { nats, mongodb, database, authSecret } = stack;
+      return { gateways: [stack.gateway, gateway], nats, mongodb, database, authSecret };
+    },
+    async ready() {
+      await stack?.ready(90_000);
+    },
+    end: () => running.disposeAsync(),
+  },
+  () => running.disposeAsync(),
+);
+
+const ofSystems = new Set([
+  'MONGODB_URL',
+  'MONGODB_DATABASE',
+  'NATS_URL',
+  'NATS_MONITOR_URL',
+  'AUTH_JWKS_URL',
+]);
+
+/** Engines of the storm's own: those of a system in use are none of its business. */
+function environmentOfStorm(): Record<string, string | undefined> {
+  const kept = Object.entries(process.env).filter(([name]) => !ofSystems.has(name));
+  return { ...Object.fromEntries(kept), GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: '0' };
+}
+
+async function startSecondGateway(of: Stack, environment: NodeJS.ProcessEnv): Promise<string> {
+  const port = await findPort();
+  const url = `http://127.0.0.1:${port}`;
+  await endLeftovers(`${secondGatewayOf(folder)}.pids`);
+  const ledger = openPids(`${secondGatewayOf(folder)}.pids`);
+  const note = (): void => writeJson(secondGatewayOf(folder), { url, pid: second?.child.pid() });
+  second = await startReplica({
+    service: 'gateway',
+    number: 2,
+    settings: { ...readFacts(stackFolderOf(folder))?.settings.gateway, GATEWAY_PORT: String(port) },
+    environment,
+    main: mainOf('gateway'),
+    logFolder: of.logFolder,
+    ledger,
+    stopWithinMs: 10_000,
+    onTrouble: () => undefined,
+    onChange: note,
+    onDeath: (name, how) => say(`${name} died (${how})`),
+  });
+  const replica = second;
+  running.defer(async () => {
+    await replica.child.stop();
+    ledger.close();
+  });
+  note();
+  await waitUntilReady(url, { withinMs: 30_000 });
+  return url;
+}
+
+function letEverythingGoOn(): void {
+  const pids = [
+    ...Object.values(stack?.pids() ?? {}).flat(),
+    ...(second?.child.pid() === undefined ? [] : [second.child.pid() ?? 0]),
+  ];
+  for (const pid of withDescendants(pids)) sendSignal(pid, 'SIGCONT');
+}
+
+const memoryEveryMs = 2_000;
+
+function lookAtMemory(): void {
+  const { nats: _nats, mongodb: _mongodb, ...services } = stack?.pids() ?? {};
+  const pids = {
+    ...services,
+    'gateway-2': second?.child.pid() === undefined ? [] : [second.child.pid() ?? 0],
+  };
+  const resident = residentByPid(Object.values(pids).flat());
+  for (const [service, ofService] of Object.entries(pids)) {
+    for (const pid of ofService) {
+      const mb = resident.get(pid);
+      if (mb !== undefined) memory.write({ service, pid, atMs: clockMs(), mb });
+    }
+  }
+}

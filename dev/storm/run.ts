@@ -1,0 +1,102 @@
+// A storm from its beginning to its end: the stack comes up, callers and receivers begin, things go wrong, everything is
+// let go on, settles, and is written down.
+import { existsSync, readdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startMember, type Member } from './company.ts';
+import { hasPlan, writePlan, type StormPlan } from './plan.ts';
+import type { ProfileName } from './profile.ts';
+
+export interface RunOptions {
+  seed: number;
+  seconds: number;
+  profile: ProfileName;
+  folder: string;
+  say: (line: string) => void;
+  signal: AbortSignal;
+}
+
+const minuteMs = 60_000;
+const progressEveryMs = 10_000;
+
+export async function runStorm(options: RunOptions): Promise<void> {
+  const { folder, say, signal, seconds } = options;
+  await clear(folder);
+  await using company = new AsyncDisposableStack();
+  const start = (name: string): Member => company.use(startMember(name, folder, say));
+  /** Nothing is begun any more once the storm is to end. */
+  const tell = async (member: Member, deed: string, withinMs: number): Promise<unknown> => {
+    signal.throwIfAborted();
+    return untilAborted(member.tell(deed, withinMs), signal);
+  };
+
+  const stack = start('stack');
+  writePlan(folder, planOf(options, stack.pid, await tell(stack, 'start', 30 * minuteMs)));
+  const [receivers, pollers, clients] = [start('receivers'), start('pollers'), start('clients')];
+  for (const member of [receivers, pollers, clients]) await tell(member, 'start', minuteMs);
+  const chaos = start('chaos');
+  await tell(chaos, 'start', minuteMs);
+  say(`the storm blows for ${seconds} s`);
+  const end = performance.now() + seconds * 1_000;
+  while (performance.now() < end) {
+    const leftMs = end - performance.now();
+    await wait(Math.min(progressEveryMs, Math.max(leftMs, 1)), undefined, { signal });
+    const [items, faults] = [await tell(clients, 'count', minuteMs), await tell(chaos, 'count', minuteMs)];
+    say(
+      `${Math.max(0, Math.round((end - performance.now()) / 1_000))} s left: ${String(items)} items accepted, ${String(faults)} faults`,
+    );
+  }
+
+  await tell(chaos, 'stop', minuteMs);
+  await tell(clients, 'stop', minuteMs);
+  say('the storm is over; waiting until everything is settled');
+  await tell(receivers, 'heal', minuteMs);
+  await tell(stack, 'ready', 2 * minuteMs);
+  const collector = start('collector');
+  await tell(collector, 'settle', 5 * minuteMs);
+  await tell(pollers, 'stop', 2 * minuteMs);
+  say('waiting until everything is delivered');
+  for (const note of listOf(await tell(collector, 'replay', 3 * minuteMs))) say(note);
+  await tell(collector, 'deliver', 6 * minuteMs);
+  say('writing down what is there');
+  await tell(collector, 'collect', 10 * minuteMs);
+}
+
+const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(new Error('told to end'));
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // It may still fail when its process is ended.
+    work.catch(() => undefined);
+  }
+}
+
+type Facts = Pick<StormPlan, 'gateways' | 'authSecret' | 'nats' | 'mongodb' | 'database'>;
+
+function isFacts(value: unknown): value is Facts {
+  return typeof value === 'object' && value !== null && 'gateways' in value && 'authSecret' in value;
+}
+
+function planOf({ seed, seconds, profile }: RunOptions, stackPid: number, facts: unknown): StormPlan {
+  if (!isFacts(facts)) throw new TypeError('the stack does not say where it is');
+  return { seed, seconds, profile, stackPid, ...facts };
+}
+
+/** What a former storm left there goes; a folder of anything else is left alone. */
+async function clear(folder: string): Promise<void> {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return;
+  if (!hasPlan(folder) && !readdirSync(folder).every((name) => ownNames.has(name))) {
+    throw new RangeError(`${folder} is no folder of a storm: name another one, or an empty one`);
+  }
+  for (const name of ['ledger', 'logs', 'storm.json'])
+    await rm(`${folder}/${name}`, { recursive: true, force: true });
+}
+
+/** Of a storm that ended before its stack was up. */
+const ownNames = new Set(['ledger', 'logs', 'stack', 'gateway-2.json', 'gateway-2.json.pids']);

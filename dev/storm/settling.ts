@@ -1,0 +1,83 @@
+// Waiting until nothing moves any more: what was cut off has been settled and announced, and every receiver has what is
+// meant for it. Each wait has a bound, beyond which the checks say what is missing.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { Store } from '@integration-sync/runtime/store';
+import { eventsStream } from '@integration-sync/contracts';
+import { isMeantFor } from './check/deliveries.ts';
+import { followLedger } from './follower.ts';
+import { readLedger } from './ledger.ts';
+import type { EventLine } from './lines.ts';
+
+export const journals = ['catalog_journal', 'batches_journal'] as const;
+
+/** Taken over after 15 s, looked for every 5 s, and a replica that takes it over may be late itself. */
+const takenOverWithinMs = 90_000;
+/** Looked at once more 150 s after it was taken over. */
+const lookedAtWithinMs = 240_000;
+const everyMs = 500;
+
+const unannounced = { due: { $exists: true }, $or: [{ watched: { $exists: false } }, { state: 'written' }] };
+const undecided = { due: { $exists: true } };
+
+/** False if it took too long. */
+export async function untilAnnounced(store: Store, waitsForLateWrites: boolean): Promise<boolean> {
+  const end = performance.now() + (waitsForLateWrites ? lookedAtWithinMs : takenOverWithinMs);
+  for (;;) {
+    const counts = await Promise.all(
+      journals.map((name) =>
+        store.collection(name).countDocuments(waitsForLateWrites ? undecided : unannounced),
+      ),
+    );
+    if (counts.every((count) => count === 0)) return true;
+    if (performance.now() > end) return false;
+    await wait(everyMs);
+  }
+}
+
+/** Receivers that failed are tried again after 30 s at the latest. */
+const quietMs = 50_000;
+const deliveredWithinMs = 300_000;
+const lookEveryMs = 1_000;
+
+export interface Arrivals {
+  bus: Bus;
+  folder: string;
+  readEvents: (bus: Bus) => Promise<EventLine[]>;
+  /** Event by endpoint, of what was given up. */
+  readGivenUp: () => Promise<ReadonlySet<string>>;
+}
+
+/** Until every receiver has everything, or nothing has come for a while. */
+export async function untilDelivered({ bus, folder, readEvents, readGivenUp }: Arrivals): Promise<void> {
+  const endpoints = await readLedger(folder, 'endpoints');
+  const follow = followLedger(folder, 'deliveries');
+  const taken = new Set<string>();
+  const begun = performance.now();
+  let [lastSequence, wanted, quietSince] = [-1, new Set<string>(), begun];
+  for (;;) {
+    const facts = await bus.streamFacts(eventsStream);
+    if (facts.lastSequence !== lastSequence) {
+      lastSequence = facts.lastSequence;
+      const events = await readEvents(bus);
+      wanted = new Set(
+        endpoints.flatMap((endpoint) =>
+          events.filter((event) => isMeantFor(event, endpoint)).map(({ id }) => `${endpoint.endpoint} ${id}`),
+        ),
+      );
+      for (const name of taken) wanted.delete(name);
+    }
+    for (const { endpoint, event, status } of follow()) {
+      if (status < 200 || status >= 300 || taken.has(`${endpoint} ${event}`)) continue;
+      taken.add(`${endpoint} ${event}`);
+      wanted.delete(`${endpoint} ${event}`);
+      quietSince = performance.now();
+    }
+    const now = performance.now();
+    if (wanted.size > 0 && now - quietSince > lookEveryMs * 3) {
+      for (const name of await readGivenUp()) wanted.delete(name);
+    }
+    if (wanted.size === 0 || now - quietSince > quietMs || now - begun > deliveredWithinMs) return;
+    await wait(lookEveryMs);
+  }
+}

@@ -1,0 +1,59 @@
+// The ids of one kind that one caller alone pushes. An id that was cut off a few times is left alone from then on: of too
+// many pushes that may or may not have taken effect, nothing could be said any more.
+import type { Random } from '../fuzz/random.ts';
+import type { Item } from './lines.ts';
+
+export interface Stock {
+  fresh(): string;
+  /** One that was pushed before, if there is one. */
+  drawKnown(random: Random): string;
+  /** One that is surely there. */
+  drawAccepted(random: Random): string;
+  acceptedCount(): number;
+  /** Undefined where that is not known for certain. */
+  lastAccepted(id: string): Item | undefined;
+  accepted(id: string, item: Item): void;
+  cutOff(id: string): void;
+}
+
+const cutOffMax = 4;
+
+export function openStock(prefix: string): Stock {
+  const known: string[] = [];
+  const acceptedIds: string[] = [];
+  const everAccepted = new Set<string>();
+  const lastItems = new Map<string, Item>();
+  const cutOffs = new Map<string, number>();
+  let made = 0;
+
+  const isUsable = (id: string): boolean => (cutOffs.get(id) ?? 0) < cutOffMax;
+  const fresh = (): string => {
+    const id = `${prefix}-${(made += 1)}`;
+    known.push(id);
+    return id;
+  };
+
+  return {
+    fresh,
+    drawKnown(random) {
+      const id = known[random.integer(known.length)];
+      return id !== undefined && isUsable(id) ? id : fresh();
+    },
+    drawAccepted(random) {
+      const id = acceptedIds[random.integer(acceptedIds.length)];
+      if (id === undefined) throw new RangeError('nothing is there yet');
+      return id;
+    },
+    acceptedCount: () => acceptedIds.length,
+    lastAccepted: (id) => lastItems.get(id),
+    accepted(id, item) {
+      if (!everAccepted.has(id)) acceptedIds.push(id);
+      everAccepted.add(id);
+      lastItems.set(id, item);
+    },
+    cutOff(id) {
+      lastItems.delete(id);
+      cutOffs.set(id, (cutOffs.get(id) ?? 0) + 1);
+    },
+  };
+}

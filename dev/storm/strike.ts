@@ -1,0 +1,81 @@
+// Strikes a process of the stack, and only of the stack of this storm: one that the stack's own process has started and
+// that is in its list at that moment.
+import { execFileSync } from 'node:child_process';
+import { withDescendants } from '../process/family.ts';
+import { readJson } from '../process/files.ts';
+import { sendSignal } from '../process/identity.ts';
+import { readFacts } from '../stack/facts.ts';
+import { clockMs } from './clock.ts';
+import type { PlannedFault, Target } from './fault.ts';
+import type { FaultLine } from './lines.ts';
+import { secondGatewayOf, stackFolderOf } from './plan.ts';
+
+export interface Striker extends Disposable {
+  /** Undefined where nothing of the kind lives just now, or it stands still already. */
+  strike(fault: PlannedFault): FaultLine | undefined;
+}
+
+export function openStriker(folder: string, stackPid: number): Striker {
+  const standing = new Map<number, { family: readonly number[]; timer: NodeJS.Timeout }>();
+
+  const letGoOn = (pid: number): void => {
+    const stopped = standing.get(pid);
+    clearTimeout(stopped?.timer);
+    for (const member of stopped?.family ?? []) sendSignal(member, 'SIGCONT');
+    standing.delete(pid);
+  };
+
+  return {
+    strike({ target, nth, kind, forMs }) {
+      const pids = pidsOf(folder, target).filter((pid) => !standing.has(pid) && isOurs(pid, stackPid));
+      const pid = pids[nth % Math.max(pids.length, 1)];
+      if (pid === undefined) return undefined;
+      const atMs = clockMs();
+      if (kind === 'stop') {
+        const family = withDescendants([pid]);
+        for (const member of family) sendSignal(member, 'SIGSTOP');
+        standing.set(pid, { family, timer: setTimeout(() => letGoOn(pid), forMs) });
+      } else {
+        sendSignal(pid, kind === 'kill' ? 'SIGKILL' : endSignalOf(pid));
+      }
+      return { target, kind, pid, atMs, untilMs: atMs + forMs };
+    },
+    [Symbol.dispose]() {
+      for (const pid of standing.keys()) letGoOn(pid);
+    },
+  };
+}
+
+function pidsOf(folder: string, target: Target): number[] {
+  if (target === 'gateway-2') return secondGateway(folder);
+  const pids = readFacts(stackFolderOf(folder))?.pids ?? {};
+  if (target !== 'database' && target !== 'postgresql') return pids[target] ?? [];
+  const engines = pids['mongodb'] ?? [];
+  const postgres = engines.filter((pid) => isPostgres(pid));
+  // Under mongod there is no PostgreSQL; then it is mongod that is struck.
+  return target === 'postgresql' && postgres.length > 0
+    ? postgres
+    : engines.filter((pid) => !postgres.includes(pid));
+}
+
+function secondGateway(folder: string): number[] {
+  const value = readJson(secondGatewayOf(folder));
+  const hasPid = typeof value === 'object' && value !== null && 'pid' in value;
+  return hasPid && typeof value.pid === 'number' ? [value.pid] : [];
+}
+
+/** PostgreSQL waits for its sessions to end when it is sent SIGTERM, which they never do. */
+const endSignalOf = (pid: number): NodeJS.Signals => (isPostgres(pid) ? 'SIGINT' : 'SIGTERM');
+
+const isPostgres = (pid: number): boolean => askPs('comm=', pid).includes('postgres');
+
+const isOurs = (pid: number, stackPid: number): boolean => Number(askPs('ppid=', pid)) === stackPid;
+
+function askPs(what: string, pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', what, '-p', String(pid)], { encoding: 'utf8' }).trim();
+  } catch {
+    // It has ended meanwhile.
+    return '';
+  }
+}

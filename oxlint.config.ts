@@ -1,0 +1,155 @@
+// The linter's rules, and with them the borders between rooms. An override replaces a rule as a whole, so each border is
+// one constant here, and a room's rule is put together of all borders that hold for it: none gets lost on the way.
+import type { OxlintConfig } from 'oxlint';
+
+interface Border {
+  group: string[];
+  message: string;
+}
+
+const nats: Border = {
+  group: ['@nats-io/*', 'nats'],
+  message: "Only shared/runtime's bus speaks to NATS.",
+};
+const mongodb: Border = {
+  group: ['mongodb'],
+  message: "Only shared/runtime's store opens MongoDB.",
+};
+const services = ['gateway', 'catalog', 'batches', 'webhooks'].map((name) => `@integration-sync/${name}`);
+const otherServices: Border = {
+  group: services.flatMap((name) => [name, `${name}/*`]),
+  message: 'No service imports another; they talk over the bus.',
+};
+const localStack: Border = {
+  group: ['@integration-sync/dev', '@integration-sync/dev/*', '@integration-sync/test'],
+  message: 'What runs in production does not import the local stack or the tests.',
+};
+const doors: Border = {
+  group: ['../**/src/**', '**/services/**', '**/shared/**'],
+  message: 'Rooms are entered by their doors, never by a relative path.',
+};
+const pushes: Border = {
+  group: ['@integration-sync/sync'],
+  message: 'Only catalog and batches push records.',
+};
+const pureContracts: Border = {
+  group: ['node:*', '@integration-sync/**'],
+  message: 'Contracts are pure: no IO, and nothing of the other rooms.',
+};
+
+/** These hold for all that runs in production. */
+const everywhere: readonly Border[] = [nats, mongodb, otherServices, localStack, doors];
+const everywhereBut = (lifted: Border): Border[] => everywhere.filter((border) => border !== lifted);
+
+const refuse = (...borders: Border[]) => ({
+  'eslint/no-restricted-imports': ['error', { patterns: borders }] as ['error', { patterns: Border[] }],
+});
+
+/** What callers ask for may concern every stage of a delivery. */
+const roomsOfApi = [
+  'tools',
+  'secrets',
+  'streams',
+  'endpoints',
+  'sending',
+  'metrics.ts',
+  'fanout',
+  'delivering',
+  'retrying',
+];
+
+/**
+ * The rooms of webhooks, the lowest first. A room may import those that are named with it, which all stand before it,
+ * and no other. Three of them are single files.
+ */
+const webhooksRooms = {
+  tools: [],
+  secrets: [],
+  streams: ['tools'],
+  endpoints: ['tools', 'secrets'],
+  sending: ['secrets', 'endpoints'],
+  'metrics.ts': ['sending'],
+  fanout: ['tools', 'streams', 'endpoints', 'metrics.ts'],
+  delivering: ['tools', 'streams', 'endpoints', 'sending', 'metrics.ts'],
+  retrying: ['tools', 'streams', 'endpoints', 'metrics.ts', 'delivering'],
+  intake: ['tools', 'streams', 'endpoints', 'metrics.ts', 'delivering', 'retrying'],
+  api: roomsOfApi,
+  'config.ts': ['secrets', 'sending'],
+  'pipeline.ts': [...roomsOfApi, 'intake'],
+} satisfies Record<string, string[]>;
+
+/** These two may import every room, and no room imports them. */
+const webhooksTop = ['service.ts', 'main.ts'];
+const isFile = (room: string): boolean => room.endsWith('.ts');
+
+const webhooksBorders = Object.entries<string[]>(webhooksRooms).map(([room, open]) => {
+  const refused = Object.keys(webhooksRooms).filter((other) => other !== room && !open.includes(other));
+  const border: Border = {
+    group: [...refused, ...webhooksTop].map((other) => (isFile(other) ? `**/${other}` : `**/${other}/**`)),
+    message: `${room} of webhooks may import ${open.length === 0 ? 'no other room' : open.join(', ')}.`,
+  };
+  const files = [`services/webhooks/src/${isFile(room) ? room : `${room}/**`}`];
+  return { files, rules: refuse(...everywhere, pushes, border) };
+});
+
+export default {
+  plugins: ['typescript', 'import', 'promise', 'node', 'unicorn', 'oxc', 'vitest'],
+  categories: {
+    correctness: 'error',
+    suspicious: 'error',
+    perf: 'warn',
+  },
+  options: { typeAware: true },
+  rules: {
+    'typescript/no-explicit-any': 'error',
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/consistent-type-imports': 'error',
+    'typescript/switch-exhaustiveness-check': 'error',
+    'import/no-default-export': 'error',
+    // Files stand in an order, and an import of a type keeps to it as well.
+    'import/no-cycle': ['error', { ignoreTypes: false }],
+    'eslint/no-await-in-loop': 'off',
+    'eslint/no-underscore-dangle': 'off',
+    'eslint/no-console': 'error',
+    'promise/always-return': 'off',
+    ...refuse(...everywhere),
+  },
+  overrides: [
+    { files: ['shared/contracts/**'], rules: refuse(...everywhere, pureContracts) },
+    { files: ['shared/runtime/src/bus/**'], rules: refuse(...everywhereBut(nats)) },
+    {
+      files: ['shared/runtime/src/store.ts', 'shared/runtime/src/store/**'],
+      rules: refuse(...everywhereBut(mongodb)),
+    },
+    { files: ['services/gateway/**', 'services/webhooks/**'], rules: refuse(...everywhere, pushes) },
+    ...webhooksBorders,
+    {
+      files: ['dev/**'],
+      rules: {
+        // By name only: what a service exports besides itself, such as its settings, is open to the local stack.
+        'eslint/no-restricted-imports': [
+          'error',
+          {
+            patterns: [doors],
+            paths: services.map((name) => ({
+              name,
+              message:
+                'No service imports another, and the local stack starts them as processes of their own.',
+            })),
+          },
+        ],
+        'eslint/no-console': 'off',
+      },
+    },
+    {
+      files: ['test/**'],
+      rules: {
+        ...refuse(),
+        'typescript/no-unsafe-type-assertion': 'off',
+        'vitest/expect-expect': ['error', { assertFunctionNames: ['expect', 'expect*'] }],
+      },
+    },
+    { files: ['*.config.ts'], rules: { 'import/no-default-export': 'off' } },
+  ],
+} satisfies OxlintConfig;

@@ -1,0 +1,114 @@
+// Request bodies: bytes to JSON to a checked value, and what is wrong with them in words.
+import { eventKinds, Failure, quote, type FailureEntry } from '@integration-sync/contracts';
+import { parseJson } from '@integration-sync/runtime/json';
+import { Ajv, type ErrorObject } from 'ajv';
+import type { Static, TObject } from 'typebox';
+
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
+
+export interface Examined<Value> {
+  /** As it came. */
+  given: object;
+  /** Undefined where it has not the form of the schema. */
+  value: Value | undefined;
+  /** What is wrong with its form. */
+  errors: FailureEntry[];
+}
+
+/** Throws the failure to answer with where there is no object. With `optional`, no body at all is an empty object. */
+export function bodyExaminer<T extends TObject>(
+  schema: T,
+  { optional = false } = {},
+): (bytes: Uint8Array) => Examined<Static<T>> {
+  const isValid = ajv.compile<Static<T>>(schema);
+  return (bytes) => {
+    const given: unknown = optional && bytes.length === 0 ? {} : parseJson(bytes);
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      throw new Failure('invalid_request', 'The body must be a JSON object.');
+    }
+    const tooLong = tooLongIn(schema, given);
+    const short = { ...given, ...Object.fromEntries([...tooLong.keys()].map((field) => [field, []])) };
+    const value: unknown = tooLong.size === 0 ? given : short;
+    if (isValid(value))
+      return { given, value: tooLong.size === 0 ? value : undefined, errors: [...tooLong.values()] };
+    const others = (isValid.errors ?? []).filter(({ instancePath }) => !tooLong.has(instancePath.slice(1)));
+    return { given, value: undefined, errors: [...tooLong.values(), ...others.map(entryOf)] };
+  };
+}
+
+/** Throws the failure to answer with. */
+export function bodyReader<T extends TObject>(
+  schema: T,
+  options: { optional?: boolean } = {},
+): (bytes: Uint8Array) => Static<T> {
+  const examine = bodyExaminer(schema, options);
+  return (bytes) => accept(examine(bytes));
+}
+
+/** Throws the failure that names everything that is wrong: with the form, and what else was found. */
+export function accept<Value>({ value, errors }: Examined<Value>, others: FailureEntry[] = []): Value {
+  const all = [...errors, ...others];
+  if (value === undefined || all.length > 0) throw invalidRequest(all);
+  return value;
+}
+
+/** Looked for before anything else: what is told of a million wrong entries would take more memory than there is. */
+function tooLongIn({ properties }: TObject, body: object): Map<string, FailureEntry> {
+  const found = new Map<string, FailureEntry>();
+  for (const [field, value] of Object.entries(body)) {
+    const max = Object.hasOwn(properties, field)
+      ? Reflect.get(properties[field] ?? {}, 'maxItems')
+      : undefined;
+    if (!Array.isArray(value) || typeof max !== 'number' || value.length <= max) continue;
+    const detail = `${field}: expected ${expectation('maxItems', max)}, got ${describe(value)}`;
+    found.set(field, { pointer: `/${field}`, detail });
+  }
+  return found;
+}
+
+export const invalidRequest = (errors: FailureEntry[]): Failure =>
+  new Failure('invalid_request', errors.map(({ detail }) => detail).join('; '), { errors });
+
+function entryOf({ instancePath, keyword, params, data, schema }: ErrorObject): FailureEntry {
+  const missing = keyword === 'required' ? String(params['missingProperty']) : undefined;
+  const pointer = missing === undefined ? instancePath : `${instancePath}/${missing}`;
+  const field = pointer.slice(1);
+  if (missing !== undefined) return { pointer, detail: `${field} is required` };
+  const expected = expectation(keyword, schema);
+  return { pointer, detail: `${field}: expected ${expected}, got ${describe(data)}` };
+}
+
+function expectation(keyword: string, schema: unknown): string {
+  switch (keyword) {
+    case 'enum':
+      return `one of ${eventKinds.join(', ')}`;
+    case 'minItems':
+      return 'at least one kind of event';
+    case 'maxItems':
+      return `at most ${String(schema)} entries`;
+    case 'maxLength':
+      return `at most ${String(schema)} characters`;
+    case 'minimum':
+      return `a whole number of ${String(schema)} or more`;
+    case 'maximum':
+      return `a whole number of ${String(schema)} or less`;
+    case 'type':
+      return schema === 'integer'
+        ? 'a whole number'
+        : schema === 'boolean'
+          ? 'true or false'
+          : article(schema);
+    default:
+      return `a value that satisfies "${keyword}"`;
+  }
+}
+
+const article = (type: unknown): string =>
+  `${type === 'array' || type === 'object' ? 'an' : 'a'} ${String(type)}`;
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return String(value);
+}

@@ -1,0 +1,38 @@
+// What the handlers have in common: which endpoint a request names, an answer in JSON, and a database that may be away.
+import { Failure, requestHeaders } from '@integration-sync/contracts';
+import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import { storeFailure } from '@integration-sync/runtime/store';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+
+/** A database that is away is an answer of its own, not an error of this service. */
+export const withStoreFailures = (
+  handlers: Readonly<Record<string, BusHandler>>,
+): Record<string, BusHandler> =>
+  Object.fromEntries(
+    Object.entries(handlers).map(([subject, handler]) => [
+      subject,
+      async (request) => {
+        try {
+          return await handler(request);
+        } catch (error) {
+          throw storeFailure(error);
+        }
+      },
+    ]),
+  );
+
+export const json = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });
+
+export async function endpointOf(
+  endpoints: Pick<Endpoints, 'findOf'>,
+  request: BusRequest,
+): Promise<Endpoint> {
+  const id = request.headers.get(requestHeaders.id) ?? '';
+  const endpoint = await endpoints.findOf(request.integration, id);
+  if (endpoint === null) throw absent();
+  return endpoint;
+}
+
+/** An endpoint of another integration is as absent as one that never was. */
+export const absent = (): Failure => new Failure('not_found', 'There is no webhook with this id.');

@@ -1,0 +1,95 @@
+// The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor says
+// after which webhook the next page begins; it is sealed, so that a caller can carry it, but neither make nor change one.
+import {
+  basePath,
+  readListingQuery,
+  refuseIfAny,
+  requestHeaders,
+  subjects,
+  type FailureEntry,
+} from '@integration-sync/contracts';
+import type { BusHandler } from '@integration-sync/runtime/bus';
+import { seal, unseal } from '@integration-sync/runtime/seal';
+import { webhookOf, type Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+
+export interface ListingOptions {
+  endpoints: Pick<Endpoints, 'list' | 'count'>;
+  cursorKey: string;
+}
+
+export interface Walk {
+  /** The last webhook before the page; without it, whole pages are passed over. */
+  after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
+  page: number;
+  limit: number;
+}
+
+export const listingHandlers = ({ endpoints, cursorKey }: ListingOptions): Record<string, BusHandler> => ({
+  [subjects.endpointsList]: async ({ integration, headers }) => {
+    const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
+    const walk = readWalk(query, cursorKey, integration);
+    const { after, page, limit } = walk;
+    const [found, total] = await Promise.all([
+      endpoints.list(integration, {
+        after,
+        skip: after === undefined ? (page - 1) * limit : 0,
+        limit: limit + 1,
+      }),
+      endpoints.count(integration),
+    ]);
+    const shown = found.slice(0, limit);
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    return {
+      body: JSON.stringify({ entities: shown.map(webhookOf), total, page, limit }),
+      headers:
+        last === undefined
+          ? {}
+          : { link: linkTo(sealWalk(cursorKey, integration, { after: last, page: page + 1, limit })) },
+    };
+  },
+});
+
+/** Throws the failure that names everything that is wrong. */
+function readWalk(query: URLSearchParams, key: string, integration: string): Walk {
+  const errors: FailureEntry[] = [];
+  // It is no listing of what was synced, and has no `since`.
+  query.delete('since');
+  const { page, limit, cursor } = readListingQuery(query, errors);
+  if (cursor === undefined) {
+    refuseIfAny(errors);
+    return { after: undefined, page, limit };
+  }
+  const refuse = (pointer: string, detail: string): void => {
+    errors.push({ pointer, detail: `${pointer}: ${detail}` });
+  };
+  const walk = openWalk(key, integration, cursor);
+  if (walk === undefined) refuse('cursor', 'expected one from the Link header of this listing');
+  const isFine = (name: string): boolean => errors.every(({ pointer }) => pointer !== name);
+  if (query.has('page') && isFine('page')) refuse('page', 'expected none beside a cursor');
+  if (walk !== undefined && query.has('limit') && limit !== walk.limit && isFine('limit')) {
+    refuse('limit', `expected the ${walk.limit} that the cursor keeps, or none`);
+  }
+  refuseIfAny(errors);
+  return walk ?? { after: undefined, page, limit };
+}
+
+type Sealed = [id: string, createdAtMs: number, page: number, limit: number];
+
+/** Names of integrations have no space, so that this is nothing that another cursor was made for. */
+const purposeOf = (integration: string): string => `webhooks ${integration}`;
+
+export function sealWalk(key: string, integration: string, { after, page, limit }: Walk): string {
+  const sealed: Sealed = [after?._id ?? '', after?.createdAt.getTime() ?? 0, page, limit];
+  return seal(`cursor ${key}`, purposeOf(integration), JSON.stringify(sealed));
+}
+
+/** Undefined for whatever was not issued for this integration. */
+export function openWalk(key: string, integration: string, text: string): Walk | undefined {
+  const content = unseal(`cursor ${key}`, purposeOf(integration), text);
+  if (content === undefined) return undefined;
+  const [_id, createdAtMs, page, limit]: Sealed = JSON.parse(content);
+  return { after: { _id, createdAt: new Date(createdAtMs) }, page, limit };
+}
+
+const linkTo = (cursor: string): string => `<${basePath}/webhook-events?cursor=${cursor}>; rel="next"`;

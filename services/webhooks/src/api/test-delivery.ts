@@ -1,0 +1,51 @@
+// A test delivery: sent to the receiver at once, and answered with what the receiver said.
+import { randomUUID } from 'node:crypto';
+import { Failure, testKind } from '@integration-sync/contracts';
+import type { BusHandler } from '@integration-sync/runtime/bus';
+import { entryOf, type AttemptLog } from '../delivering/attempt-log.ts';
+import type { EndpointCache } from '../endpoints/cache.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+import type { Signable } from '../secrets/signature.ts';
+import type { Send } from '../sending/send.ts';
+import { openShares } from '../tools/shares.ts';
+import { endpointOf, json } from './handlers.ts';
+
+export interface TestDeliveryOptions {
+  endpoints: Pick<Endpoints, 'findOf'>;
+  cache: Pick<EndpointCache, 'prepare'>;
+  send: Send;
+  attemptLog: Pick<AttemptLog, 'append'>;
+}
+
+/** Each test may hold a receiver's whole ten seconds; 45 of one integration leave room for those of others. */
+const testPlaces = { max: 64, timesFree: 3, kept: 4 };
+
+export function testing({ endpoints, cache, send, attemptLog }: TestDeliveryOptions): BusHandler {
+  const places = openShares(testPlaces);
+  return async (request) => {
+    const { integration } = request;
+    const endpoint = await endpointOf(endpoints, request);
+    if (!places.mayTake(integration)) {
+      throw new Failure('unavailable', 'Too many tests are under way.', { retryAfterSeconds: 2 });
+    }
+    places.take(integration);
+    try {
+      const test = testOf(endpoint);
+      const attempted = await send(cache.prepare(endpoint), test);
+      // A test is made once, whatever comes of it.
+      attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
+      const { verdict, responseStatus, durationMs, error } = attempted;
+      return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
+    } finally {
+      places.giveBack(integration);
+    }
+  };
+}
+
+function testOf({ _id, integration }: Endpoint): Signable {
+  const event = testKind;
+  const timestamp = new Date().toISOString();
+  const body = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
+  return { eventId: `test-${randomUUID()}`, event, timestamp, body: Buffer.from(JSON.stringify(body)) };
+}

@@ -1,0 +1,61 @@
+// What one attempt means for its event and for its endpoint. Nothing here waits, stores or sends.
+//
+//   the attempt        its event                        the counter          the endpoint
+//   ─────────────────  ───────────────────────────────  ───────────────────  ─────────────────────────────
+//   2xx                delivered                        0                    gate open
+//   fails, 1st to 3rd  again after +1 s, +5 s, +30 s    +1                   gate closed, this event on trial
+//   fails, 4th         given up, kept in the log        +1                   gate closed, the next one's turn
+//   fails, the 10th    missed (given up if its 4th)     10                   disabled: failures
+//   410, any           missed (given up if its 4th)     +1                   disabled: gone
+//
+// A failure does not count if another one was counted while it was in flight. Then the counter and the gate stay
+// as they are, the event has used up one of its four attempts all the same, and it waits behind the gate.
+// 410 disables whether it counts or not. Missed: what was open when its endpoint was disabled; a replay sends it.
+//
+// So an endpoint that is dead from the start is hit at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
+// and 72, 73 s (third): ten failures in a row, and it is disabled.
+import { attemptDelaysMs, limits } from '@integration-sync/contracts';
+import type { Verdict } from '../sending/outcome.ts';
+
+export interface Attempt {
+  /** 1 for an event's first. */
+  number: number;
+  verdict: Verdict;
+  /** Whether no other failure was counted since it began. */
+  counts: boolean;
+  /** Of the endpoint, before this attempt. */
+  failures: number;
+}
+
+export interface Next {
+  event: 'delivered' | 'again' | 'given up' | 'missed';
+  /** With `again`: how long after this failure. */
+  delayMs: number;
+  failures: number;
+  gate: 'open' | 'closed' | 'unchanged';
+  disable: 'failures' | 'gone' | undefined;
+}
+
+export const attemptsMax = attemptDelaysMs.length;
+
+export function decideNext({ number, verdict, counts, failures }: Attempt): Next {
+  if (verdict === 'succeeded') {
+    return { event: 'delivered', delayMs: 0, failures: 0, gate: 'open', disable: undefined };
+  }
+  const counted = failures + (counts ? 1 : 0);
+  const disable =
+    verdict === 'gone' ? 'gone' : counted >= limits.failuresBeforeDisabling ? 'failures' : undefined;
+  const delayMs = attemptDelaysMs[number];
+  const event = delayMs === undefined ? 'given up' : disable === undefined ? 'again' : 'missed';
+  return {
+    event,
+    delayMs: event === 'again' ? (delayMs ?? 0) : 0,
+    failures: counted,
+    gate: counts || disable !== undefined ? 'closed' : 'unchanged',
+    disable,
+  };
+}
+
+/** When an event would be tried again whose attempt of this number has just failed. */
+export const dueAfter = (number: number, failedAt: Date): Date =>
+  new Date(failedAt.getTime() + (attemptDelaysMs[number] ?? 0));

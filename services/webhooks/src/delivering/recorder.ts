@@ -1,0 +1,154 @@
+// What an attempt means, made to hold for every replica: decided by policy.ts on what stands in the database,
+// stored on the condition that it still stands there, and told to all.
+import { trialsMax, type Endpoint, type Trial } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+import type { WebhookMetrics } from '../metrics.ts';
+import type { Verdict } from '../sending/outcome.ts';
+import { openLimiter, type Limiter } from '../tools/limiter.ts';
+import { decideNext, type Next } from './policy.ts';
+
+export interface FailedAttempt {
+  /** As it was when the attempt began. */
+  endpoint: Endpoint;
+  /** The epoch that the delivery was meant for. */
+  epoch: number;
+  number: number;
+  verdict: Exclude<Verdict, 'succeeded'>;
+  /** Where the event is held. */
+  sequence: number;
+  /** When it would be tried again. */
+  dueAt: Date;
+}
+
+export interface Recorder {
+  /** An attempt at the endpoint as it was then. */
+  succeeded(endpoint: Endpoint): Promise<void>;
+  /** What comes next for the event; undefined if the endpoint is no more. */
+  failed(attempt: FailedAttempt): Promise<Next | undefined>;
+}
+
+const successesMax = 4;
+
+export interface RecorderOptions {
+  endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
+  /** For failures. */
+  limit: Limiter;
+  /** To this replica and all others. */
+  tellChanged: (endpointId: string) => void;
+  /** The endpoint was disabled, and that is still to be announced. */
+  announce: (endpoint: Endpoint) => void;
+  metrics: Pick<WebhookMetrics, 'disabledBy'>;
+}
+
+export function openRecorder({
+  endpoints,
+  limit,
+  tellChanged,
+  announce,
+  metrics,
+}: RecorderOptions): Recorder {
+  const limitSuccesses = openLimiter({ max: successesMax });
+  /**
+   * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs, the
+   * first tells the others that they do not count, and they need not ask the database for that.
+   */
+  const lines = new Map<string, Promise<Recorded>>();
+
+  /** The endpoint as it is after the decision, or null if another replica or a caller was faster. */
+  const store = async (read: Endpoint, attempt: FailedAttempt, next: Next): Promise<Endpoint | null> => {
+    if (next.disable !== undefined) {
+      const disabled = await endpoints.disable(read, next.disable, next.failures, new Date());
+      if (disabled !== null) {
+        metrics.disabledBy(next.disable);
+        announce(disabled);
+      }
+      return disabled;
+    }
+    const { sequence, number, dueAt } = attempt;
+    return endpoints.recordFailure(
+      read,
+      next.failures,
+      withTrial(read.trials, { sequence, attempts: number, dueAt }),
+    );
+  };
+
+  const record = async (attempt: FailedAttempt, left: Endpoint | undefined): Promise<Recorded> => {
+    // Mostly nothing has happened since, so it is read again only where the update finds that something has.
+    let read: Endpoint | null =
+      left !== undefined && left.mark > attempt.endpoint.mark ? left : attempt.endpoint;
+    while (read !== null) {
+      if (!read.active || read.epoch !== attempt.epoch) return { next: missed(read), left: read };
+      const next = decideNext({
+        number: attempt.number,
+        // Where it led before is not where it leads now.
+        verdict: read.url === attempt.endpoint.url ? attempt.verdict : 'failed',
+        counts: read.mark === attempt.endpoint.mark,
+        failures: read.failures,
+      });
+      if (next.gate === 'unchanged') return { next, left: read };
+      const stored = await store(read, attempt, next);
+      if (stored !== null) {
+        tellChanged(read._id);
+        return { next, left: stored };
+      }
+      read = await endpoints.find(read._id);
+    }
+    return {};
+  };
+
+  /** What was stored, and its answer lost, finds nothing to do when it is stored again; all are told all the same. */
+  const untold = new Set<string>();
+  const toldAfterTrouble = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      const result = await work();
+      if (untold.delete(id)) tellChanged(id);
+      return result;
+    } catch (error) {
+      untold.add(id);
+      throw error;
+    }
+  };
+
+  return {
+    async succeeded(endpoint) {
+      const id = endpoint._id;
+      const open = () => limitSuccesses(() => endpoints.recordSuccess(endpoint));
+      if (await toldAfterTrouble(id, open)) tellChanged(id);
+    },
+    async failed(attempt) {
+      const id = attempt.endpoint._id;
+      const before = lines.get(id);
+      const recording = (async () => {
+        const { left } = (await before?.catch(() => undefined)) ?? {};
+        return toldAfterTrouble(id, () => limit(() => record(attempt, left)));
+      })();
+      lines.set(id, recording);
+      try {
+        const { next } = await recording;
+        return next;
+      } finally {
+        if (lines.get(id) === recording) lines.delete(id);
+      }
+    },
+  };
+}
+
+/** Empty if the endpoint is no more. */
+interface Recorded {
+  next?: Next;
+  /** The endpoint as it stands after that, as far as is known here. */
+  left?: Endpoint;
+}
+
+/** The event of the attempt is the one on trial from here on; how often the others were tried is not forgotten. */
+const withTrial = (trials: readonly Trial[] = [], trial: Trial): Trial[] =>
+  [trial, ...trials.filter(({ sequence }) => sequence !== trial.sequence)].slice(0, trialsMax);
+
+/** It was in flight when its endpoint was disabled. */
+const missed = ({ failures }: Endpoint): Next => ({
+  event: 'missed',
+  delayMs: 0,
+  failures,
+  gate: 'unchanged',
+  disable: undefined,
+});

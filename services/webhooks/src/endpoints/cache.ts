@@ -1,0 +1,135 @@
+// What a replica remembers of the endpoints, ready to send with: so that a delivery that succeeds asks MongoDB
+// nothing. It may be behind, and never matters: each delivery names the version and epoch of its endpoint that it
+// was meant for, and an older memory is not used for it. Changes are broadcast besides.
+import { signingKeyOf, type SigningKey } from '../secrets/signature.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { servingSecrets, type Endpoint } from './endpoint.ts';
+import { openLoader } from './loader.ts';
+import type { Endpoints } from './store.ts';
+
+export interface KnownEndpoint {
+  readonly endpoint: Endpoint;
+  /** Set by the replica that sees a failure, before the database knows. */
+  open: boolean;
+  readonly key: SigningKey;
+  readonly previousKeys: readonly { key: SigningKey; expiresAtMs: number }[];
+}
+
+export interface Meant {
+  endpointId: string;
+  version: number;
+  epoch: number;
+}
+
+/** It was found, and cannot be sent to by this replica: its secret is not to be opened. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable';
+}
+
+export interface EndpointCache {
+  /** Null: there is no such endpoint. Undefined: not remembered, or not recent enough. */
+  peek(meant: Meant): KnownEndpoint | null | undefined;
+  /** As `peek`, but asks the database rather than not knowing. */
+  get(meant: Meant): Promise<KnownEndpoint | null>;
+  /** What is remembered, however old. */
+  remembered(endpointId: string): KnownEndpoint | null | undefined;
+  /** Throws `Unusable` where it cannot be. */
+  prepare(endpoint: Endpoint): KnownEndpoint;
+  forget(endpointId: string): void;
+  forgetAll(): void;
+}
+
+const endpointsMax = 20_000;
+/** The last resort, should a broadcast get lost. */
+const keptMs = 30_000;
+
+interface Entry {
+  known: KnownEndpoint | null;
+  until: number;
+}
+
+interface Load {
+  answer: Promise<KnownEndpoint | null>;
+  outdated: boolean;
+}
+
+export function openEndpointCache(endpoints: Pick<Endpoints, 'findAll'>, vault: Vault): EndpointCache {
+  const entries = new Map<string, Entry>();
+  const loads = new Map<string, Load>();
+
+  const prepare = (endpoint: Endpoint): KnownEndpoint => {
+    const { _id, secret } = endpoint;
+    try {
+      return {
+        endpoint,
+        open: endpoint.open,
+        key: signingKeyOf(vault.open(secret, _id)),
+        previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
+          key: signingKeyOf(vault.open(sealed, _id)),
+          expiresAtMs: expiresAt.getTime(),
+        })),
+      };
+    } catch (cause) {
+      throw new Unusable('its secret cannot be opened here', { cause });
+    }
+  };
+
+  const find = openLoader(endpoints);
+
+  const load = async (id: string): Promise<KnownEndpoint | null> => {
+    const started: Load = { outdated: false, answer: Promise.resolve(null) };
+    started.answer = (async () => {
+      try {
+        const found = await find(id);
+        const known = found === null ? null : prepare(found);
+        if (!started.outdated) {
+          if (entries.size >= endpointsMax) entries.clear();
+          entries.set(id, { known, until: performance.now() + keptMs });
+        }
+        return known;
+      } finally {
+        if (loads.get(id) === started) loads.delete(id);
+      }
+    })();
+    loads.set(id, started);
+    return started.answer;
+  };
+
+  const peek = ({ endpointId, version, epoch }: Meant): KnownEndpoint | null | undefined => {
+    const entry = entries.get(endpointId);
+    if (entry === undefined || entry.until < performance.now()) return undefined;
+    const { known } = entry;
+    if (known !== null && (known.endpoint.version < version || known.endpoint.epoch < epoch))
+      return undefined;
+    return known;
+  };
+
+  const forget = (id: string): void => {
+    entries.delete(id);
+    const loading = loads.get(id);
+    if (loading !== undefined) loading.outdated = true;
+    loads.delete(id);
+  };
+
+  return {
+    peek,
+    async get(meant) {
+      const known = peek(meant);
+      if (known !== undefined) return known;
+      const loading = loads.get(meant.endpointId);
+      if (loading !== undefined) {
+        const loaded = await loading.answer;
+        // A load that began before the change may have missed it.
+        if (loaded === null || loaded.endpoint.version >= meant.version) return loaded;
+        forget(meant.endpointId);
+      }
+      return load(meant.endpointId);
+    },
+    remembered: (endpointId) => entries.get(endpointId)?.known,
+    prepare,
+    forget,
+    forgetAll() {
+      for (const id of [...entries.keys(), ...loads.keys()]) forget(id);
+    },
+  };
+}

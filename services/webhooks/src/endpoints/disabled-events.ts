@@ -1,0 +1,77 @@
+// `webhook.disabled`: noted with the endpoint in the update that disables it, published afterwards, and struck out
+// once it is on the stream. Should the replica die in between, another one finds the note and publishes the event under
+// the same id, so that no receiver takes it for another event.
+//
+// Before that, what fan-outs remember of the integration is made out of date, whether a caller or an attempt disabled the
+// endpoint: what occurs from then on is not for the period that has ended.
+import { eventSubject, type EventBody } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Announcement, Endpoint } from './endpoint.ts';
+import type { Revisions } from './revisions.ts';
+import type { Endpoints } from './store.ts';
+
+export interface DisabledEvents {
+  announce: (endpoint: Endpoint) => void;
+  /** What others have left unannounced. */
+  sweep: () => Promise<void>;
+  settled(): Promise<void>;
+}
+
+const kind = 'webhook.disabled';
+
+export interface DisabledEventsOptions {
+  endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>;
+  revisions: Pick<Revisions, 'changed'>;
+  bus: Pick<Bus, 'publish'>;
+  log: Log;
+}
+
+export function openDisabledEvents({
+  endpoints,
+  revisions,
+  bus,
+  log,
+}: DisabledEventsOptions): DisabledEvents {
+  const underWay = new Set<Promise<void>>();
+
+  const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {
+    await revisions.changed(integration);
+    for (const announcement of unannounced) {
+      await bus.publish({
+        subject: eventSubject(integration, kind),
+        id: disabledEventId(_id, announcement.epoch),
+        body: JSON.stringify(eventOf(_id, integration, announcement)),
+      });
+      await endpoints.recordAnnounced(_id, announcement.epoch);
+    }
+  };
+
+  return {
+    announce(endpoint) {
+      const work = publishAll(endpoint)
+        .catch((error: unknown) => log.warn({ err: error, endpoint: endpoint._id }, 'not announced yet'))
+        .finally(() => underWay.delete(work));
+      underWay.add(work);
+    },
+    async sweep() {
+      for (const endpoint of await endpoints.unannounced()) await publishAll(endpoint);
+    },
+    async settled() {
+      await Promise.all(underWay);
+    },
+  };
+}
+
+export const disabledEventId = (webhookId: string, epoch: number): string => `${webhookId}-disabled-${epoch}`;
+
+const eventOf = (
+  webhookId: string,
+  integrationId: string,
+  { at, url, reason, consecutiveFailures }: Announcement,
+): EventBody<typeof kind> => ({
+  event: kind,
+  timestamp: at.toISOString(),
+  integrationId,
+  data: { webhookId, url, reason, consecutiveFailures },
+});

@@ -1,0 +1,43 @@
+// Whether the configured keys open what is stored: found out at the start, and not by each delivery that fails.
+import { ConfigError } from '@integration-sync/runtime/config';
+import { UnknownKey, type Vault } from '../secrets/vault.ts';
+import { servingSecrets, type Endpoint } from './endpoint.ts';
+import type { Endpoints } from './store.ts';
+
+type Stored = Pick<Endpoints, 'findSealedWith' | 'findSealedWithout'>;
+
+export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> {
+  const problems: string[] = [];
+  for (const keyId of vault.keyIds) {
+    const sealed = await endpoints.findSealedWith(keyId);
+    if (sealed === null || secretsOf(sealed).every((secret) => opens(vault, secret, sealed._id))) continue;
+    problems.push(
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
+    );
+  }
+  const foreign = await endpoints.findSealedWithout(vault.keyIds);
+  if (foreign !== null) {
+    const keyIds = secretsOf(foreign).map((secret) => secret.split(':', 1)[0] ?? '');
+    const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
+    problems.push(
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,
+    );
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+/** All that it may be signed with at the moment. */
+const secretsOf = (endpoint: Endpoint): string[] => [
+  endpoint.secret,
+  ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed),
+];
+
+/** What another key has sealed is another key's to open. */
+function opens(vault: Vault, sealed: string, endpointId: string): boolean {
+  try {
+    vault.open(sealed, endpointId);
+    return true;
+  } catch (error) {
+    return error instanceof UnknownKey;
+  }
+}

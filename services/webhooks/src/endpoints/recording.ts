@@ -1,0 +1,77 @@
+// What attempts leave with an endpoint: the gate, the counter, and what is still to be announced.
+import type { Collection, Filter } from '@integration-sync/runtime/store';
+import { disablingsMax, type DisabledReason, type Endpoint, type Trial } from './endpoint.ts';
+
+/** More of them wait only while the bus is away. */
+const unannouncedMax = 500;
+
+export const recording = (collection: Collection<Endpoint>) => ({
+  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>) {
+    const { modifiedCount } = await collection.updateOne(
+      { _id, epoch, url, active: true, open: false },
+      { $set: { open: true, failures: 0 } },
+    );
+    return modifiedCount === 1;
+  },
+  recordFailure: (read: Endpoint, failures: number, trials: readonly Trial[]) =>
+    collection.findOneAndUpdate(
+      asRead(read),
+      { $set: { failures, trials: [...trials], open: false }, $inc: { mark: 1 } },
+      { returnDocument: 'after' },
+    ),
+  disable: (read: Endpoint, reason: DisabledReason, failures: number, at: Date) =>
+    collection.findOneAndUpdate(asRead(read), disabling(read, reason, failures, at), {
+      returnDocument: 'after',
+    }),
+  unannounced: () =>
+    collection
+      .find({ 'unannounced.epoch': { $gte: 0 } })
+      .limit(100)
+      .toArray(),
+  unannouncedOf: (integration: string) =>
+    collection
+      .find({ integration, 'unannounced.epoch': { $gte: 0 } })
+      .hint('unannounced')
+      .project<Pick<Endpoint, '_id' | 'unannounced'>>({ unannounced: 1 })
+      .limit(unannouncedMax)
+      .toArray(),
+  async recordAnnounced(id: string, epoch: number) {
+    await collection.updateOne({ _id: id }, { $pull: { unannounced: { epoch } } });
+  },
+  countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
+});
+
+/** These tell whether anything has happened to an endpoint since it was read. */
+export const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
+  _id,
+  version,
+  mark,
+  failures,
+  open,
+  active,
+});
+
+/** The one update that stops an endpoint, for a caller as for an attempt. */
+export const disabling = (
+  { epoch, url }: Pick<Endpoint, 'epoch' | 'url'>,
+  reason: DisabledReason,
+  failures: number,
+  at: Date,
+) => ({
+  $set: {
+    active: false,
+    disabledAt: at,
+    disabledReason: reason,
+    failures,
+    open: false,
+    trials: [],
+  },
+  $inc: { epoch: 1, mark: 1 },
+  $push: {
+    disablings: { $each: [{ epoch, at }], $slice: -disablingsMax },
+    unannounced: {
+      $each: [{ epoch, at, url, reason, consecutiveFailures: failures }],
+      $slice: -disablingsMax,
+    },
+  },
+});

@@ -1,0 +1,143 @@
+// The endpoints as they stand in MongoDB. Every rule that several replicas could break between them is a
+// condition of one update here.
+import type { Collection, Filter, Store, UpdateFilter } from '@integration-sync/runtime/store';
+import type { DisabledReason, Endpoint, Trial, VersionedSubscriber } from './endpoint.ts';
+import { owning } from './owning.ts';
+import { placesOf, type Places } from './places.ts';
+import { asRead, recording } from './recording.ts';
+
+const collectionName = 'webhook_endpoints';
+
+export interface Endpoints {
+  insert(endpoint: Endpoint): Promise<void>;
+  count(integration: string): Promise<number>;
+  /** In the order of registration. */
+  list(integration: string, part: ListedPart): Promise<Endpoint[]>;
+  find(id: string): Promise<Endpoint | null>;
+  /** Of this integration only. */
+  findOf(integration: string, id: string): Promise<Endpoint | null>;
+  findAll(ids: readonly string[]): Promise<Endpoint[]>;
+  /** One with a secret in use that is sealed with this key. */
+  findSealedWith(keyId: string): Promise<Endpoint | null>;
+  /** One with a secret in use that is sealed with none of these keys. */
+  findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
+  subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
+  /**
+   * The streams were made anew at that time: the places that older endpoints remember were in other ones. Resolves
+   * with the integrations that these are of.
+   */
+  forgetPlaces(madeAt: Date): Promise<string[]>;
+  /** The last places in the streams that any of them remembers. */
+  furthestPlaces(): Promise<Places>;
+  /** The streams end before some of the places that are remembered. Resolves with the integrations that these are of. */
+  bringBack(ends: Places): Promise<string[]>;
+  /** Applies the change if the endpoint is still as it was read; null if it is not. */
+  change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
+  remove(integration: string, id: string): Promise<boolean>;
+
+  /** Any 2xx of where it leads now: the gate opens and the counter is zero. False if there was nothing to do. */
+  recordSuccess(endpoint: Pick<Endpoint, '_id' | 'epoch' | 'url'>): Promise<boolean>;
+  /** A counted failure that leaves the endpoint active; null if it has changed since it was read. */
+  recordFailure(read: Endpoint, failures: number, trials: readonly Trial[]): Promise<Endpoint | null>;
+  disable(read: Endpoint, reason: DisabledReason, failures: number, at: Date): Promise<Endpoint | null>;
+  unannounced(): Promise<Endpoint[]>;
+  unannouncedOf(integration: string): Promise<Pick<Endpoint, '_id' | 'unannounced'>[]>;
+  recordAnnounced(id: string, epoch: number): Promise<void>;
+
+  /** Makes the replica the endpoint's owner if it has none; null if it has another. */
+  claim(id: string, replica: string): Promise<Endpoint | null>;
+  takeOver(id: string, from: string, replica: string): Promise<boolean>;
+  letGo(id: string, replica: string): Promise<void>;
+  /** Owned by none of these replicas, which are all that live. */
+  orphans(alive: readonly string[]): Promise<{ _id: string; keeper: string }[]>;
+  countDisabled(): Promise<number>;
+}
+
+export interface ListedPart {
+  after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
+  skip: number;
+  limit: number;
+}
+
+export async function openEndpoints(store: Store): Promise<Endpoints> {
+  await store.ensureIndexes(collectionName, [
+    { name: 'listing', key: { integration: 1, createdAt: 1, _id: 1 } },
+    { name: 'keeper', key: { keeper: 1 }, sparse: true },
+    { name: 'unannounced', key: { 'unannounced.epoch': 1 }, sparse: true },
+    { name: 'disabled', key: { disabledAt: 1 } },
+  ]);
+  const collection = store.collection<Endpoint>(collectionName);
+  return {
+    ...managing(collection),
+    ...placesOf(collection),
+    ...recording(collection),
+    ...owning(collection),
+  };
+}
+
+const later = ({ _id, createdAt }: Pick<Endpoint, '_id' | 'createdAt'>): Filter<Endpoint> => ({
+  $or: [{ createdAt: { $gt: createdAt } }, { createdAt, _id: { $gt: _id } }],
+});
+
+/** Ids of keys are made of letters, digits, `_` and `-`. */
+const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
+
+/** Of the secret, or of one before it that still signs. */
+const ofSecrets = (sealed: RegExp | { $not: RegExp }): Filter<Endpoint> => ({
+  $or: [{ secret: sealed }, { previousSecrets: { $elemMatch: { sealed, expiresAt: { $gt: new Date() } } } }],
+});
+
+const managing = (collection: Collection<Endpoint>) => ({
+  async insert(endpoint: Endpoint) {
+    await collection.insertOne(endpoint);
+  },
+  count: (integration: string) => collection.countDocuments({ integration }),
+  list: (integration: string, { after, skip, limit }: ListedPart) =>
+    collection
+      .find({ integration, ...(after === undefined ? {} : later(after)) })
+      .sort({ createdAt: 1, _id: 1 })
+      .skip(skip)
+      .limit(limit)
+      .toArray(),
+  find: (id: string) => collection.findOne({ _id: id }),
+  findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
+  findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
+  findSealedWith: (keyId: string) => collection.findOne(ofSecrets(sealedWith([keyId]))),
+  findSealedWithout: (keyIds: readonly string[]) =>
+    collection.findOne(ofSecrets({ $not: sealedWith(keyIds) })),
+  async subscribersOf(integrations: readonly string[]) {
+    const found = collection
+      .find({ integration: { $in: [...integrations] } })
+      // In the same order each time, so that what is fanned out again makes the same parcels.
+      .sort({ _id: 1 })
+      .project<VersionedSubscriber & { integration: string }>({
+        integration: 1,
+        events: 1,
+        earlierEvents: 1,
+        active: 1,
+        createdAt: 1,
+        disablings: { $slice: -1 },
+        epoch: 1,
+        eventsAfter: 1,
+        eventsUnderWay: 1,
+        version: 1,
+      });
+    const byIntegration = new Map<string, VersionedSubscriber[]>();
+    for await (const endpoint of found) {
+      const others = byIntegration.get(endpoint.integration);
+      if (others === undefined) byIntegration.set(endpoint.integration, [endpoint]);
+      else others.push(endpoint);
+    }
+    return byIntegration;
+  },
+  change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
+    collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
+  async remove(integration: string, id: string) {
+    // One of our engines passes over a document that is being changed at that moment, and says it deleted none.
+    while ((await collection.deleteOne({ _id: id, integration })).deletedCount === 0) {
+      if ((await collection.findOne({ _id: id, integration }, { projection: { _id: 1 } })) === null)
+        return false;
+    }
+    return true;
+  },
+});

@@ -1,0 +1,35 @@
+// An event as it is read from the stream: what is said of it there, and what it says of itself.
+import { readEvent, readEventHead, type RawEvent } from '../streams/messages.ts';
+import { originOf } from './cutoff.ts';
+import type { EventFacts } from './subscription.ts';
+
+export interface StreamEvent extends RawEvent, EventFacts {}
+
+export interface StoredEvent {
+  id: string;
+  sequence: number;
+  body: Uint8Array;
+}
+
+/** Undefined where the bytes are no event. */
+export function readStreamEvent({ id, sequence, body }: StoredEvent): StreamEvent | undefined {
+  const head = readEventHead(body);
+  if (head === undefined) return undefined;
+  // One that was published without an id is still one event.
+  const eventId = id === '' ? `event-${sequence}` : id;
+  return {
+    ...head,
+    eventId,
+    origin: originOf(eventId),
+    body,
+    sequence,
+    aboutEndpoint: aboutEndpoint(head.event, body),
+  };
+}
+
+function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
+  if (event !== 'webhook.disabled') return undefined;
+  const data = readEvent(body)?.data;
+  if (typeof data !== 'object' || data === null || !('webhookId' in data)) return undefined;
+  return typeof data.webhookId === 'string' ? data.webhookId : undefined;
+}

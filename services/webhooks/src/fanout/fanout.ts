@@ -1,0 +1,147 @@
+// Events to deliveries: what came since the last batch is one batch, one look-up for all integrations in it,
+// and parcels of what goes where, by the way that each integration's take (ways.ts). Their ids are made of what is in
+// them, so that a batch that was half done when its replica died is done again without harm.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { WebhookMetrics } from '../metrics.ts';
+import type { Leases, Lease } from '../streams/leases.ts';
+import { firstSending, packParcels, type Message, type Way } from '../streams/messages.ts';
+import { wayOf, type Unsettled } from '../streams/ways.ts';
+import { openBatchQueue } from '../tools/batch-queue.ts';
+import { readStreamEvent, type StreamEvent } from './event.ts';
+import { matchEvents, type Group } from './match.ts';
+import type { Subscribers } from './subscribers.ts';
+
+export interface Fanout {
+  /** For the consumer of the stream, which bounds how many events are under way. */
+  take: (message: StreamMessage) => void;
+  /** Resolves when it keeps up with the events that come, or after a while; undefined if it does now. */
+  keptUp(): Promise<void> | undefined;
+  settled(): Promise<void>;
+}
+
+export interface FanoutOptions {
+  subscribers: Pick<Subscribers, 'of'>;
+  bus: Pick<Bus, 'publishBatch'>;
+  leases: Pick<Leases, 'take'>;
+  metrics: Pick<WebhookMetrics, 'fanoutLag' | 'fannedOut'>;
+  countUnsettled: () => Promise<Unsettled>;
+  /** Some integration has something on a way of its own. */
+  onBacklog: () => void;
+  log: Log;
+}
+
+const batchEvents = 1_000;
+/** It is behind when more than that wait while a batch is under way. */
+const waitingMax = 500;
+const keptUpWithinMs = 500;
+/** Bounds what one batch of events makes in memory, however many endpoints there are. */
+const publishMessagesMax = 500;
+const publishBytesMax = 4 * 1024 * 1024;
+const retryMs = 1_000;
+
+interface Outgoing {
+  integration: string;
+  groups: readonly Group[];
+  count: number;
+  way: Way;
+}
+
+export function openFanout(options: FanoutOptions): Fanout {
+  const { subscribers, bus, leases, metrics, countUnsettled, onBacklog, log } = options;
+
+  /** Says how many deliveries it made. */
+  const fanOut = async (batch: readonly Lease[]): Promise<number> => {
+    const byIntegration = groupMessages(batch);
+    const [found, unsettled] = await Promise.all([
+      subscribers.of([...byIntegration.keys()]),
+      countUnsettled(),
+    ]);
+    const all: Outgoing[] = [];
+    for (const [integration, subscribed] of found) {
+      // Where no endpoint subscribes, nothing is even read.
+      const events = subscribed.length === 0 ? [] : readEvents(byIntegration.get(integration) ?? []);
+      const groups = matchEvents(subscribed, events);
+      const count = groups.reduce((sum, { to, events: some }) => sum + to.length * some.length, 0);
+      all.push({ integration, groups, count, way: wayOf(integration, count, unsettled) });
+    }
+    const { shared = [], backlog = [] } = Object.groupBy(all, ({ way }) => way);
+    // Little work that many wait for, before much that can wait.
+    await publishAll(shared);
+    await publishAll(backlog);
+    if (backlog.length > 0) onBacklog();
+    return all.reduce((sum, { count }) => sum + count, 0);
+  };
+
+  const publishAll = async (outgoing: readonly Outgoing[]): Promise<void> => {
+    let messages: Message[] = [];
+    let bytes = 0;
+    for (const parcel of outgoing.values().flatMap(parcelsOf)) {
+      messages.push(parcel);
+      bytes += parcel.body.length;
+      if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
+      await bus.publishBatch(messages);
+      messages = [];
+      bytes = 0;
+    }
+    if (messages.length > 0) await bus.publishBatch(messages);
+  };
+
+  const work = async (batch: readonly Lease[]): Promise<void> => {
+    waiting -= batch.length;
+    if (waiting <= waitingMax) less.resolve();
+    try {
+      const deliveries = await fanOut(batch);
+      for (const lease of batch) lease.ack();
+      metrics.fannedOut(batch.length, deliveries);
+      const [oldest] = batch;
+      if (oldest !== undefined) metrics.fanoutLag((Date.now() - oldest.message.storedAt.getTime()) / 1000);
+    } catch (error) {
+      log.warn({ err: error, events: batch.length }, 'events could not be fanned out, trying again');
+      for (const lease of batch) lease.giveBack(retryMs);
+    }
+  };
+  let waiting = 0;
+  let less = Promise.withResolvers<void>();
+  const queue = openBatchQueue<Lease>({
+    max: batchEvents,
+    // What arrives in one go is fanned out in one go.
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
+    work,
+  });
+
+  return {
+    take(message) {
+      waiting += 1;
+      if (waiting === waitingMax + 1) less = Promise.withResolvers();
+      queue.add(leases.take(message));
+    },
+    keptUp() {
+      if (waiting <= waitingMax) return undefined;
+      return Promise.race([less.promise, wait(keptUpWithinMs, undefined, { ref: false })]);
+    },
+    settled: () => queue.settled(),
+  };
+}
+
+function* parcelsOf({ integration, groups, way }: Outgoing): Generator<Message> {
+  for (const { to, events } of groups) {
+    yield* packParcels({ integration, sending: firstSending, to, events }, way);
+  }
+}
+
+function groupMessages(batch: readonly Lease[]): Map<string, StreamMessage[]> {
+  const byIntegration = new Map<string, StreamMessage[]>();
+  for (const { message } of batch) {
+    // `events.<integration>.<entity>.<action>`
+    const integration = message.subject.split('.', 2)[1] ?? '';
+    const others = byIntegration.get(integration);
+    if (others === undefined) byIntegration.set(integration, [message]);
+    else others.push(message);
+  }
+  return byIntegration;
+}
+
+const readEvents = (messages: readonly StreamMessage[]): StreamEvent[] =>
+  messages.flatMap((message) => readStreamEvent(message) ?? []);

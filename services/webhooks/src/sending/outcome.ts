@@ -1,0 +1,125 @@
+// How an attempt ended, in the words of the attempt log. What the receiver's operator can act on is said; what
+// only we could act on is not.
+import { Failure } from '@integration-sync/contracts';
+
+export type Verdict = 'succeeded' | 'failed' | 'gone';
+
+export interface Outcome {
+  verdict: Verdict;
+  /** Null where no answer came. */
+  responseStatus: number | null;
+  /** Null after a success. */
+  error: string | null;
+}
+
+export const timedOut = 'timeout: no complete answer within 10 s';
+
+/** `broken` says why the answer could not be read to its end, if so. */
+export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
+  if (responseStatus === 410)
+    return { verdict: 'gone', responseStatus, error: 'the receiver answered 410 Gone' };
+  if (responseStatus >= 300 && responseStatus < 400) {
+    return { verdict: 'failed', responseStatus, error: `redirects are not followed (${responseStatus})` };
+  }
+  if (responseStatus < 200 || responseStatus > 299) {
+    return { verdict: 'failed', responseStatus, error: `the receiver answered ${responseStatus}` };
+  }
+  if (broken !== undefined) return { verdict: 'failed', responseStatus, error: describeBreak(broken) };
+  return { verdict: 'succeeded', responseStatus, error: null };
+}
+
+export const outcomeOfSilence = (error: unknown): Outcome => ({
+  verdict: 'failed',
+  responseStatus: null,
+  error: describeBreak(error),
+});
+
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}
+
+/** There are other addresses to try. */
+export class ConnectingTooLong extends Error {
+  override readonly name = 'ConnectingTooLong';
+}
+
+/** Not even the egress proxy was reached. */
+export class ProxyAway extends Error {
+  override readonly name = 'ProxyAway';
+}
+
+/** What keeps attempts from leaving and is no receiver's fault. Such an attempt counts for nothing. */
+export function faultOfOurs(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // What a name leads to may be what could not be found out.
+  if (error.name === 'TargetRefused') return faultOfOurs(error.cause);
+  const why =
+    error instanceof ProxyAway
+      ? 'the egress proxy cannot be reached'
+      : proxyAnswerOf(error) === proxyWantsCredentials
+        ? 'the egress proxy does not let us through'
+        : shortages.get(codeOf(error));
+  if (why === undefined) return undefined;
+  return new Failure('unavailable', `Nothing can be delivered at the moment: ${why}.`, {
+    retryAfterSeconds: 5,
+    cause: error,
+  });
+}
+
+const proxyWantsCredentials = 407;
+const shortages: ReadonlyMap<string, string> = new Map([
+  ['EMFILE', 'too many files are open'],
+  ['ENFILE', 'too many files are open'],
+  ['EADDRNOTAVAIL', 'no local port is free'],
+  ['ENOBUFS', 'there is no room for another connection'],
+  ['ENOMEM', 'there is no room for another connection'],
+]);
+
+/** With what a proxy refused to connect; the HTTP client says it in words only. */
+const proxyAnswerOf = ({ message }: Error): number | undefined => {
+  const [, status] = /^Proxy response \((\d{3})\)/.exec(message) ?? [];
+  return status === undefined ? undefined : Number(status);
+};
+
+export function describeBreak(error: unknown): string {
+  if (error instanceof DeadlinePassed) return timedOut;
+  if (error instanceof ConnectingTooLong) return 'timeout: no connection';
+  if (!(error instanceof Error)) return 'the connection failed';
+  if (error.name === 'TargetRefused') return `refused: ${error.message}`;
+  const proxyAnswer = proxyAnswerOf(error);
+  if (proxyAnswer !== undefined) return `no connection (the egress proxy answered ${proxyAnswer})`;
+  const code = codeOf(error);
+  // The HTTP client's own words for it.
+  if (error.message === 'bad response') return 'the answer began with 100 Continue, which nobody asked for';
+  const words = breaks.get(code);
+  if (words !== undefined) return words;
+  if (code.startsWith('ERR_TLS') || code.startsWith('CERT_') || code.includes('CERT')) {
+    return `TLS: the certificate is not valid (${code})`;
+  }
+  if (code.startsWith('ERR_SSL') || code === 'EPROTO') return `TLS: no secure connection (${code})`;
+  if (error.name === 'HTTPParserError' || code === 'ERR_ASSERTION') return 'the answer is not HTTP';
+  return code === '' ? 'the connection failed' : `the connection failed (${code})`;
+}
+
+/** The other side has closed the connection, or does not know it any more. */
+export const isHangUp = (error: Error): boolean =>
+  error.message === 'other side closed' || ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
+
+const codeOf = (error: Error): string =>
+  'code' in error && typeof error.code === 'string' ? error.code : '';
+
+const closedEarly = 'the connection was closed before the answer was complete';
+const breaks: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', closedEarly],
+  ['EPIPE', closedEarly],
+  ['UND_ERR_SOCKET', closedEarly],
+  ['UND_ERR_CONNECT_TIMEOUT', timedOut],
+  ['UND_ERR_HEADERS_TIMEOUT', timedOut],
+  ['UND_ERR_BODY_TIMEOUT', timedOut],
+  ['ETIMEDOUT', timedOut],
+  ['EHOSTUNREACH', 'the host cannot be reached'],
+  ['ENETUNREACH', 'the host cannot be reached'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'the answer’s headers are too large'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the answer’s length is not what it says'],
+]);

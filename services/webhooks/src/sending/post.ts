@@ -1,0 +1,213 @@
+// One POST: sent, answered, and read to its end or to a bound, all within one deadline. The HTTP client's own
+// time-outs start afresh with every byte of a slow answer; this one does not.
+//
+//   the connection breaks                              then
+//   ─────────────────────────────────────────────────  ────────────────────────────────────────────────────────
+//   while it is made                                   nothing was sent: the name's next address may be tried
+//   kept open, before a byte of the request is         the receiver had closed it: the request goes out on another
+//   written to it
+//   afterwards                                         the attempt has failed, for the receiver may have the request
+//
+// Nothing tells how much of what was written had reached a receiver that closes a kept connection in that very moment,
+// so that is a failed attempt too.
+//
+// One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
+import type { Dispatcher } from 'undici';
+import type { Connections } from './connections.ts';
+import {
+  ConnectingTooLong,
+  DeadlinePassed,
+  faultOfOurs,
+  isHangUp,
+  outcomeOfAnswer,
+  outcomeOfSilence,
+  type Outcome,
+} from './outcome.ts';
+
+export interface Post {
+  dispatcher: Dispatcher;
+  origin: string;
+  path: string;
+  headers: string[];
+  body: Uint8Array;
+  /** By `performance.now()`. */
+  endsBy: number;
+  /** When it is given up if there is no connection by then. */
+  connectBy: number;
+}
+
+export interface Posted {
+  outcome: Outcome;
+  /** Where there was no connection, nothing was sent. */
+  connected: boolean;
+}
+
+export interface Poster extends Disposable {
+  /** Whatever goes wrong is an outcome, unless it is our own fault or the process stops: then it rejects. */
+  post(post: Post): Promise<Posted>;
+}
+
+/** Nothing in an answer's body matters, so no more of it is read than shows that it comes. */
+const answerBytesMax = 64 * 1024;
+const watchMs = 50;
+/** A watch that comes so late has stood still with the whole process, while receivers went on. */
+const standstillMs = 500;
+
+export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'isOfConnecting'>): Poster {
+  const inFlight = new Set<Posting>();
+  const look = (): void => {
+    const now = performance.now();
+    for (const posting of inFlight) posting.look(now);
+  };
+  let watchedAt = performance.now();
+  const watch = setInterval(() => {
+    const before = watchedAt;
+    watchedAt = performance.now();
+    // Answers that came meanwhile are there and still to be read.
+    if (watchedAt - before > standstillMs) setImmediate(look);
+    else look();
+  }, watchMs);
+  const onStop = (): void => {
+    for (const posting of inFlight) posting.stop(stop.reason);
+  };
+  stop.addEventListener('abort', onStop);
+
+  return {
+    post({ dispatcher, origin, path, headers, body, endsBy, connectBy }) {
+      const request: Dispatcher.DispatchOptions = {
+        origin,
+        path,
+        method: 'POST',
+        headers,
+        body: Buffer.from(body.buffer, body.byteOffset, body.length),
+      };
+      const posting = new Posting({ dispatcher, request, endsBy, connectBy, inFlight, connections });
+      // It may have stopped while it was asked where the receiver's name leads to.
+      if (stop.aborted) posting.stop(stop.reason);
+      else posting.begin();
+      return posting.posted;
+    },
+    [Symbol.dispose]() {
+      clearInterval(watch);
+      stop.removeEventListener('abort', onStop);
+    },
+  };
+}
+
+interface PostingOptions {
+  dispatcher: Dispatcher;
+  request: Dispatcher.DispatchOptions;
+  endsBy: number;
+  connectBy: number;
+  inFlight: Set<Posting>;
+  connections: Pick<Connections, 'isOfConnecting'>;
+}
+
+/** Hears from the HTTP client how it goes. In a class, because eight functions for each POST take their time. */
+class Posting implements Dispatcher.DispatchHandler {
+  readonly posted: Promise<Posted>;
+  readonly #options: PostingOptions;
+  #resolve!: (posted: Posted) => void;
+  #reject!: (reason: unknown) => void;
+  /** There as soon as the request is written. */
+  #controller: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
+  #bytes = 0;
+
+  constructor(options: PostingOptions) {
+    this.#options = options;
+    this.posted = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    options.inFlight.add(this);
+  }
+
+  begin(): void {
+    const { dispatcher, request } = this.#options;
+    try {
+      dispatcher.dispatch(request, this);
+    } catch (error) {
+      this.end(error);
+    }
+  }
+
+  /** At the time. */
+  look(now: number): void {
+    if (this.#options.endsBy <= now) this.giveUp();
+    else if (this.#controller === undefined && this.#options.connectBy <= now)
+      this.#unconnected(new ConnectingTooLong());
+  }
+
+  giveUp(): void {
+    const passed = new DeadlinePassed();
+    this.end(passed);
+    this.#controller?.abort(passed);
+  }
+
+  stop(reason: unknown): void {
+    this.#reject(reason);
+    this.giveUp();
+  }
+
+  end(broken: unknown): void {
+    this.#settle(
+      this.#status === undefined ? outcomeOfSilence(broken) : outcomeOfAnswer(this.#status, broken),
+    );
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The deadline passed while it waited for its connection.
+    if (!this.#options.inFlight.has(this)) controller.abort(new DeadlinePassed());
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status >= 200) this.#status = status;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= answerBytesMax || this.#status === undefined) return;
+    this.#settle(outcomeOfAnswer(this.#status));
+    controller.abort(new Error('enough of the answer was read'));
+  }
+
+  onResponseEnd(): void {
+    this.end(undefined);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    // It was given up before.
+    if (!this.#options.inFlight.has(this)) return;
+    const fault = faultOfOurs(error);
+    if (fault !== undefined) this.#reject(fault);
+    if (this.#controller !== undefined) this.end(error);
+    else if (fault !== undefined || this.#options.connections.isOfConnecting(error)) this.#unconnected(error);
+    // It waited for a connection that had been kept open, and broke. The HTTP client must be done with it first.
+    else if (isHangUp(error)) queueMicrotask(() => this.begin());
+    else this.end(error);
+  }
+
+  onRequestUpgrade(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    _headers: unknown,
+    socket: { destroy(): void },
+  ): void {
+    this.#status = status;
+    this.end(undefined);
+    socket.destroy();
+  }
+
+  #unconnected(error: unknown): void {
+    this.#options.inFlight.delete(this);
+    this.#resolve({ outcome: outcomeOfSilence(error), connected: false });
+  }
+
+  /** Only the first time matters. */
+  #settle(outcome: Outcome): void {
+    this.#options.inFlight.delete(this);
+    this.#resolve({ outcome, connected: this.#controller !== undefined });
+  }
+}

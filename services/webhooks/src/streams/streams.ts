@@ -1,0 +1,80 @@
+// The streams and consumers of webhooks. EVENTS itself is in the contracts, as every service ensures it.
+import { eventsStream } from '@integration-sync/contracts';
+import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
+import { allDeliveries, deliveriesSubject } from './messages.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+export const deliveriesStream = 'DELIVERIES';
+export const heldStream = 'HELD';
+export const attemptsStream = 'ATTEMPTS';
+
+/** A replica extends its leases twice a second, so nats-server notices one that died this soon. */
+const ackWaitMs = 4_000;
+
+export const streamSpecs = (replicas: number): StreamSpec[] => [
+  {
+    name: deliveriesStream,
+    description: 'What is to be delivered: parcels of events and the endpoints that they are for',
+    subjects: ['deliveries.>'],
+    retention: 'workqueue',
+    discard: 'new',
+    duplicateWindowMs: 10 * 60 * 1000,
+    atomicBatches: true,
+    replicas,
+  },
+  {
+    name: heldStream,
+    description:
+      'Deliveries set aside: behind a closed gate, beyond a full lane, or missed by a disabled endpoint',
+    subjects: ['held.>'],
+    retention: 'limits',
+    discard: 'new',
+    maxAgeMs: 7 * dayMs,
+    duplicateWindowMs: 10 * 60 * 1000,
+    atomicBatches: true,
+    replicas,
+  },
+  {
+    name: attemptsStream,
+    description: 'The attempt log: the last 1,000 of each endpoint',
+    subjects: ['attempts.>'],
+    retention: 'limits',
+    discard: 'old',
+    maxAgeMs: 7 * dayMs,
+    messagesPerSubjectMax: 1_000,
+    atomicBatches: true,
+    replicas,
+  },
+];
+
+export const fanoutConsumer: ConsumerSpec = {
+  name: 'webhook-fanout',
+  description: 'Turns events into deliveries',
+  ackWaitMs,
+  // Events that are under way, over all replicas. None of them holds back its consumer otherwise.
+  ackPendingMax: 4_000,
+  deliver: 'all',
+};
+
+export const deliverConsumer: ConsumerSpec = {
+  name: 'webhook-deliver',
+  description: 'Deliveries, shared by all replicas',
+  filterSubjects: [allDeliveries('shared')],
+  ackWaitMs,
+  ackPendingMax: 50_000,
+  deliver: 'all',
+};
+
+/** There as long as replicas read it: few integrations have a backlog at a time, and a consumer each has its price. */
+export const backlogConsumer = (integration: string): ConsumerSpec => ({
+  name: `webhook-backlog-${integration}`,
+  description: 'What one integration has waiting beyond its share, shared by all replicas',
+  filterSubjects: [deliveriesSubject(integration, 'backlog')],
+  ackWaitMs,
+  ackPendingMax: 10_000,
+  deliver: 'all',
+  inactiveAfterMs: 60_000,
+});
+
+export { eventsStream };

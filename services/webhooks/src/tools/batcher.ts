@@ -1,0 +1,41 @@
+// Many small questions as one large one: those that come before it is their turn go together, because the
+// database, or the disk, takes hardly longer for many than for one.
+import type { Limiter } from './limiter.ts';
+
+const whenTheLoopTurns: Limiter = async (work) => {
+  await new Promise((resolve) => setImmediate(resolve));
+  return work();
+};
+
+/** `askAll` answers in the order in which it was asked. No answer is undefined, so that a missing one is noticed. */
+export function openBatcher<One, Answer extends object | number | null>(
+  askAll: (all: readonly One[]) => Promise<readonly Answer[]>,
+  countMax: number,
+  limit: Limiter = whenTheLoopTurns,
+): (one: One) => Promise<Answer> {
+  interface Batch {
+    all: One[];
+    answers: Promise<readonly Answer[]>;
+  }
+  let open: Batch | undefined;
+
+  /** What is asked from here on may know of something that these answers miss, and goes into the next batch. */
+  const close = (batch: Batch): Promise<readonly Answer[]> => {
+    if (open === batch) open = undefined;
+    return askAll(batch.all);
+  };
+
+  const begin = (): Batch => {
+    const batch: Batch = { all: [], answers: limit(() => close(batch)) };
+    return batch;
+  };
+
+  return async (one) => {
+    if (open === undefined || open.all.length >= countMax) open = begin();
+    const { all, answers } = open;
+    const place = all.push(one) - 1;
+    const answer = (await answers)[place];
+    if (answer === undefined) throw new Error(`${all.length} were asked, and number ${place} got no answer`);
+    return answer;
+  };
+}

@@ -1,0 +1,61 @@
+// Whether a push may still write. Its caller may have been told meanwhile that it failed, or have hung up, and may have
+// pushed something newer since; so the replica asks before it writes:
+//
+//   when                                                     why
+//   ───────────────────────────────────────────────────────  ───────────────────────────────────────────────────────────
+//   it waited for its turn, or in a socket                   its caller may have hung up
+//   its place in the order of pushes is taken (its stamp),   what is acknowledged to a caller that gave up before bears
+//   and the caller promised nothing for that moment          a later stamp, from here on
+//   it is about to overwrite what a later push wrote         that one may be what the caller pushed instead
+//   it reads and writes once more                            the same
+//   the last yes is too old                                  the process may have stood still
+//
+// A caller promises not to fail for some time after it sent the request, and then need not be asked (bus/request.ts).
+// What is on its way to the database when it gives up takes effect only on what was read before (records.ts). Together
+// these keep every acknowledged push from being overwritten by an older one.
+import { Failure } from '@integration-sync/contracts';
+import type { BusRequest } from '@integration-sync/runtime/bus';
+
+export interface Permission {
+  /** Throws where the caller does not wait any more; asks it where its last yes is not recent. */
+  confirm(): Promise<void>;
+  /** As `confirm`, but no earlier yes suffices; only a promise does. */
+  renewUnlessPromised(): Promise<void>;
+  /** As `confirm`, but asks in any case. */
+  renew(): Promise<void>;
+}
+
+const recentMs = 1_000;
+/** Longer than an answer may take: only a process that stood still while it asked asks again at once. */
+const answeredWithinMs = 3_000;
+
+export function openPermission(
+  { waitedForUntilMs, isWaitedFor }: Pick<BusRequest, 'waitedForUntilMs' | 'isWaitedFor'>,
+  now: () => number = () => performance.now(),
+): Permission {
+  /** The caller waited then. */
+  let confirmedAtMs = -Infinity;
+
+  const renew = async (): Promise<void> => {
+    const askedAtMs = now();
+    if (waitedForUntilMs < Infinity && !(await isWaitedFor())) throw notWaitedFor();
+    confirmedAtMs = askedAtMs;
+  };
+  const isPromised = (): boolean => now() <= waitedForUntilMs;
+
+  return {
+    renew,
+    async renewUnlessPromised() {
+      if (!isPromised()) await renew();
+    },
+    async confirm() {
+      if (isPromised()) return;
+      for (let allowedMs = recentMs; now() - confirmedAtMs > allowedMs; allowedMs = answeredWithinMs) {
+        await renew();
+      }
+    },
+  };
+}
+
+const notWaitedFor = (): Failure =>
+  new Failure('timeout', 'The caller no longer waits for this push, so nothing more of it is written.');

@@ -1,0 +1,10 @@
+// The places at which a test may stop the process.
+export const stages = [
+  'before-entry',
+  'after-entry',
+  'amid-writes',
+  'after-writes',
+  'before-answer',
+  'after-publish',
+] as const;
+export type Stage = (typeof stages)[number];

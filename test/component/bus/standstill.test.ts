@@ -1,0 +1,72 @@
+// Replicas of one service as processes of their own, of which one stands still.
+import { setTimeout as wait } from 'node:timers/promises';
+import { Failure } from '@integration-sync/contracts';
+import type { Engine } from '@integration-sync/dev/engines';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startAnswering } from '../../support/answering.ts';
+import { openTestBus, text } from '../../support/bus.ts';
+import { eventually } from '../../support/eventually.ts';
+import { freeze } from '../../support/freeze.ts';
+import { startNats } from '../../support/nats.ts';
+
+let nats: Engine;
+let bus: Bus;
+
+beforeAll(async () => {
+  nats = await startNats();
+  bus = await openTestBus(nats.url);
+});
+afterAll(async () => {
+  await bus[Symbol.asyncDispose]();
+  await nats[Symbol.asyncDispose]();
+});
+
+const ask = (): Promise<number> =>
+  bus.request('svc.catalog.pid.ask', { timeoutMs: 3_000 }).then(({ body }) => Number(text(body)));
+
+/** Of 60 questions each of two replicas gets some, but for one case in 10^17. */
+const whoAnswers = async (): Promise<number[]> => {
+  const pids = await Promise.all(Array.from({ length: 60 }, ask));
+  return [...new Set(pids)].toSorted((one, other) => one - other);
+};
+
+const connections = async (): Promise<number[]> => {
+  const answer = await fetch(`${nats.monitorUrl}/connz`);
+  const { connections: open }: { connections: { cid: number; name: string }[] } = JSON.parse(
+    await answer.text(),
+  );
+  return open.filter(({ name }) => name === 'answering').map(({ cid }) => cid);
+};
+
+const droppedWithinMs = 4_500;
+
+it('one that stands still is asked no more after 4 s, and again when it goes on', async () => {
+  await using steady = await startAnswering(nats.url);
+  await using frozen = await startAnswering(nats.url);
+  const both = [steady.pid, frozen.pid].toSorted((one, other) => one - other);
+  expect(await whoAnswers()).toEqual(both);
+  {
+    using _standing = freeze([frozen.pid]);
+    // Until then nats-server hands it its share of the questions, and it answers none.
+    const early = whoAnswers().then(String, (error: unknown) =>
+      error instanceof Failure ? error.code : error,
+    );
+    await eventually(connections, (cids) => cids.length === 1, droppedWithinMs);
+    for (let round = 0; round < 5; round += 1) expect(await whoAnswers()).toEqual([steady.pid]);
+    expect(await early).toBe('timeout');
+  }
+  expect(await eventually(whoAnswers, (pids) => pids.length === 2)).toEqual(both);
+});
+
+it('one that stands still for 2 s keeps its connection', async () => {
+  await using replica = await startAnswering(nats.url);
+  const before = await connections();
+  {
+    using _standing = freeze([replica.pid]);
+    // What is tried is the time itself.
+    await wait(2_000);
+  }
+  expect(await whoAnswers()).toEqual([replica.pid]);
+  expect(await connections()).toEqual(before);
+});

@@ -1,0 +1,97 @@
+// Starts in the middle of which nats-server is killed: between the connection and the last thing that a service asks.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { startBatches } from '@integration-sync/batches';
+import { BatchesConfig } from '@integration-sync/batches/config';
+import { startCatalog } from '@integration-sync/catalog';
+import { CatalogConfig } from '@integration-sync/catalog/config';
+import { readConfig } from '@integration-sync/runtime/config';
+import type { Log } from '@integration-sync/runtime/log';
+import { startWebhooks } from '@integration-sync/webhooks';
+import { WebhooksConfig } from '@integration-sync/webhooks/config';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { openTestLog } from '../../support/log.ts';
+import { openWorld, type World } from '../../support/sync.ts';
+import { openTripwire } from '../../support/tripwire.ts';
+import { secretKey } from '../../support/webhooks.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+type Environment = Record<string, string>;
+
+const start = {
+  catalog: (environment: Environment, log: Log) =>
+    startCatalog(readConfig(CatalogConfig, environment), { log }),
+  batches: (environment: Environment, log: Log) =>
+    startBatches(readConfig(BatchesConfig, environment), { log }),
+  webhooks: (environment: Environment, log: Log) =>
+    startWebhooks(readConfig(WebhooksConfig, { ...environment, WEBHOOK_SECRET_KEY: secretKey }), { log }),
+};
+
+const health = (service: string): Promise<string> =>
+  world.bus.request(`svc.${service}.health.check`, { timeoutMs: 1_000 }).then(() => 'ok', String);
+
+it.each([
+  ['catalog', '$JS.API.STREAM.INFO.EVENTS', 1],
+  ['catalog', 'SUB svc.catalog.runs.list', 1],
+  ['batches', 'SUB svc.batches.runs.list', 1],
+  ['webhooks', '$JS.API.STREAM.INFO.EVENTS', 1],
+  ['webhooks', '$JS.API.STREAM.INFO.EVENTS', 2],
+  ['webhooks', '$JS.API.CONSUMER.INFO.EVENTS', 1],
+  ['webhooks', '$JS.API.STREAM.INFO.HELD', 2],
+  ['webhooks', 'SUB svc.webhooks.endpoints.register', 1],
+] as const)(
+  '%s waits for a nats-server that dies at %s (%i), and then serves',
+  async (service, says, times) => {
+    await using wire = await openTripwire(world.nats, { says, times });
+    const { log, text } = openTestLog();
+    const starting = start[service]({ ...world.environment, NATS_URL: wire.url }, log);
+    const failed = starting.then(
+      () => 'started',
+      (error: unknown) => String(error),
+    );
+    expect(await Promise.race([wire.tripped.then(() => 'tripped'), failed])).toBe('tripped');
+    await eventually(text, (said) => said.includes('nats connection lost'));
+    await world.nats.resume();
+    expect(await failed).toBe('started');
+    await using _running = await starting;
+    await eventually(
+      () => health(service),
+      (answer) => answer === 'ok',
+    );
+  },
+);
+
+it('says what it waits for as long as nats-server is away', async () => {
+  await using wire = await openTripwire(world.nats, { says: 'SUB svc.catalog.runs.list' });
+  const { log, text } = openTestLog();
+  const starting = start.catalog({ ...world.environment, NATS_URL: wire.url }, log);
+  await wire.tripped;
+  const said = await eventually(text, (all) => all.includes('waiting for nats'));
+  expect(said).toMatch(/"what":"subscriptions of catalog".*"msg":"waiting for nats"/);
+  await world.nats.resume();
+  await using _running = await starting;
+});
+
+it('ends at a SIGTERM while it waits in the middle of its start', async () => {
+  await using wire = await openTripwire(world.nats, { says: 'SUB svc.catalog.runs.list' });
+  const main = join(import.meta.dirname, '../../../services/catalog/src/main.ts');
+  const child = spawn(process.execPath, [main], {
+    env: { ...process.env, ...world.environment, NATS_URL: wire.url },
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  await wire.tripped;
+  child.kill('SIGTERM');
+  const toldAt = performance.now();
+  expect(await exited).toEqual([0, null]);
+  expect(performance.now() - toldAt).toBeLessThan(5_000);
+  await world.nats.resume();
+});

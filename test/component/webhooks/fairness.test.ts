@@ -1,0 +1,140 @@
+// No integration's burst, hanging endpoints or tests keep another's from its own.
+import { connect } from '@nats-io/transport-node';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { hang, openReceiver, type Behaviour, type Receiver } from '../../support/receiver.ts';
+import { startWebhookProcess } from '../../support/webhook-process.ts';
+import { openHouse, type Client, type House } from '../../support/webhooks.ts';
+
+let house: House;
+let stack: AsyncDisposableStack;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+beforeEach(() => {
+  stack = new AsyncDisposableStack();
+});
+afterEach(() => stack.disposeAsync());
+
+const slowly: Behaviour = (_hit, response) => void setTimeout(() => response.writeHead(204).end(), 20);
+
+/** So many endpoints of an integration of its own, open, as each had an event. They are removed with the stack. */
+async function openWith(endpoints: number): Promise<{ client: Client; receiver: Receiver; ids: string[] }> {
+  const receiver = stack.use(await openReceiver());
+  const client = house.newClient();
+  const ids: string[] = [];
+  const register = async (): Promise<void> => void ids.push((await client.register(receiver.url)).id);
+  await Promise.all(Array.from({ length: endpoints }, register));
+  stack.defer(async () => void (await Promise.all(ids.map((id) => client.ask('remove', { id })))));
+  await client.announce();
+  await receiver.received(endpoints);
+  return { client, receiver, ids };
+}
+
+const testOf = ({ client, ids: [id = ''] }: { client: Client; ids: string[] }) => client.ask('test', { id });
+
+/** How many hits a receiver has had by the time that another integration's event has come. */
+async function hitsUntilCame(busy: Receiver, other: { client: Client; receiver: Receiver }): Promise<number> {
+  const before = busy.hits.length;
+  const [eventId] = await other.client.announce();
+  const isIt = ({ headers }: { headers: Record<string, string> }) => headers['webhook-id'] === eventId;
+  await other.receiver.received(1, { withinMs: 20_000, where: isIt });
+  return busy.hits.length - before;
+}
+
+// Setup: one replica, and 8,000 deliveries of one integration to 200 endpoints, which answer at once.
+// What this proves: another integration's events go out while most of them wait, and each after a few hundred of them.
+it('events go out soon beside a burst of another integration', { timeout: 60_000 }, async () => {
+  stack.use(await house.start());
+  const busy = await openWith(200);
+  const other = await openWith(1);
+  await busy.client.announce(40);
+  await busy.receiver.received(201);
+  for (let n = 0; n < 3; n += 1) expect(await hitsUntilCame(busy.receiver, other)).toBeLessThan(2_000);
+  expect(busy.receiver.hits.length).toBeLessThan(7_000);
+});
+
+// Setup: a backlog that is worked off.
+// What this proves: its consumer is read by no replica afterwards, and the next event goes by the shared way again.
+it(
+  'an integration returns to the shared way when its backlog is worked off',
+  { timeout: 60_000 },
+  async () => {
+    stack.use(await house.start());
+    const busy = await openWith(1);
+    await busy.client.announce(2_000);
+    await busy.receiver.received(2_001, { withinMs: 30_000 });
+    const nats = await connect({ servers: house.nats.url });
+    stack.defer(() => nats.close());
+    const { consumers } = await jetstreamManager(nats);
+    const name = `webhook-backlog-${busy.client.integration}`;
+    const backlog = await consumers.info('DELIVERIES', name);
+    expect(backlog.delivered.consumer_seq).toBeGreaterThan(0);
+    await eventually(
+      async () => (await house.bus.streamFacts('DELIVERIES')).messages,
+      (left) => left === 0,
+    );
+    await busy.client.announce(1);
+    await busy.receiver.received(2_002);
+    expect((await consumers.info('DELIVERIES', name)).delivered).toEqual(backlog.delivered);
+  },
+);
+
+it('a test is made at once beside many of another integration that hang', async () => {
+  stack.use(await house.start());
+  const busy = await openWith(1);
+  const other = await openWith(1);
+  busy.receiver.behave(hang);
+  let refused = 0;
+  for (let n = 0; n < 64; n += 1) testOf(busy).catch(() => (refused += 1));
+  await busy.receiver.received(1 + 45);
+  for (let n = 0; n < 10; n += 1) expect((await testOf(other)).body).toMatchObject({ delivered: true });
+  expect(refused).toBe(64 - 45);
+});
+
+// Setup: a replica with 128 places; two integrations with 100 endpoints each, which hang.
+// What this proves: a third one's events go out at once, and the others' are lost nowhere.
+it('events go out at once beside hanging endpoints of others', { timeout: 60_000 }, async () => {
+  stack.use(await house.start({}, { WEBHOOK_IN_FLIGHT_MAX: '128' }));
+  const hanging = [await openWith(100), await openWith(100)];
+  const other = await openWith(3);
+  for (const { client, receiver } of hanging) {
+    receiver.behave(hang);
+    await client.announce(3);
+  }
+  await eventually(
+    () => hanging.reduce((sum, { receiver }) => sum + receiver.hits.length, 0),
+    (hits) => hits >= 300,
+  );
+  const before = Date.now();
+  for (let n = 1; n <= 10; n += 1) {
+    await other.client.announce();
+    await other.receiver.received(3 + 3 * n);
+  }
+  // The first of those that hang ends after 10 s.
+  expect(Date.now() - before).toBeLessThan(5_000);
+});
+
+// Setup: two replicas, one of them a process that is killed while it has deliveries of a backlog in hand.
+// What this proves: every one of them arrives, and what arrives twice is no more than it had in hand.
+it('what a killed replica had of a backlog goes out by another', { timeout: 60_000 }, async () => {
+  const first = stack.use(await startWebhookProcess(house.environment));
+  const busy = await openWith(20);
+  busy.receiver.behave(slowly);
+  const ids = new Set(await busy.client.announce(100));
+  await busy.receiver.received(300);
+  await first.kill();
+  // It ends with the house, as the endpoints are removed by it.
+  await house.start();
+  const wanted = 20 * ids.size;
+  const distinct = (): number =>
+    new Set(
+      busy.receiver.hits
+        .filter(({ headers }) => ids.has(headers['webhook-id'] ?? ''))
+        .map(({ headers }) => `${headers['webhook-id']} ${headers['x-webhook-id']}`),
+    ).size;
+  expect(await eventually(distinct, (count) => count === wanted, 40_000)).toBe(wanted);
+  expect(busy.receiver.hits.length - 20 - wanted).toBeLessThan(2_500);
+});

@@ -1,0 +1,24 @@
+// Starts a replica of a service that answers every question with its pid.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const program = join(import.meta.dirname, 'processes/answering.ts');
+
+export async function startAnswering(url: string): Promise<AsyncDisposable & { pid: number }> {
+  const child = spawn(process.execPath, [program, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    exited.then(() => Promise.reject(new Error('the replica died before it served'))),
+  ]);
+  if (child.pid === undefined) throw new Error('the replica has no pid');
+  return {
+    pid: child.pid,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}

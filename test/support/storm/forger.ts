@@ -1,0 +1,159 @@
+// The ledger of a storm that never was: what callers, receivers and the service would have written down if everything had
+// gone as promised. Tests forge it from there.
+import type { Ledger } from '../../../dev/storm/check/verify.ts';
+import { bodyHashOf } from '../../../dev/storm/genuine.ts';
+import type { EventLine, Item, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
+
+export const integration = 'storm-a';
+const dayMs = Date.parse('2026-03-01T00:00:00.000Z');
+
+export interface ForgedPush {
+  name: string;
+  plural: Plural;
+  items: readonly unknown[];
+  /** By item: `CREATED`, `UPDATED`, or a reason against it. */
+  said?: readonly string[];
+  outcome?: PushOutcome;
+  drafting?: boolean;
+  wrong?: readonly (readonly [number, string])[];
+  begunMs?: number;
+  endedMs?: number;
+}
+
+const nouns = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
+const idOf = (plural: Plural, externalId: string): string => `${plural.slice(0, 3)}_of-${externalId}`;
+export const syncOf = (push: string): string => `sync_${push}`;
+
+export class Forger {
+  readonly ledger: Ledger = {
+    begun: [],
+    ended: [],
+    pages: [],
+    runsRead: [],
+    endpoints: [
+      {
+        endpoint: 'wh_1',
+        integration,
+        behaviour: 'steady',
+        events: ['supplier.created', 'supplier.updated', 'sync.completed'],
+      },
+    ],
+    deliveries: [],
+    givenUp: [],
+    faults: [],
+    memory: [{ service: 'catalog', pid: 1, atMs: 0, mb: 100 }],
+    listed: [],
+    runs: [],
+    drafts: [],
+    stored: [],
+    pending: [],
+    events: [],
+    notes: [],
+  };
+  #nowMs = 1_000;
+
+  push(forged: ForgedPush): void {
+    const { name, plural, items, said = [], outcome = 200, drafting = false, wrong = [] } = forged;
+    const { begunMs = (this.#nowMs += 10), endedMs = (this.#nowMs += 10) } = forged;
+    const begunAt = new Date(dayMs + begunMs).toISOString();
+    this.ledger.begun.push(
+      { push: name, lane: name.slice(0, 1), integration, plural, items, drafting, wrong, gateway: 0, begunMs, begunAt },
+    ); // prettier-ignore
+    if (outcome !== 200) {
+      const retry = outcome === 503 ? { retryAfter: '1' } : {};
+      this.ledger.ended.push({ push: name, endedMs, outcome, ...retry });
+      return;
+    }
+    const records = said.map((status, place) => {
+      const { externalId = '' } = items[place] as { externalId?: string };
+      return status === 'CREATED' || status === 'UPDATED'
+        ? { externalId, internalId: idOf(plural, externalId), status } as const
+        : { externalId, internalId: '', status: 'ERROR' } as const;
+    }); // prettier-ignore
+    const errors = records.flatMap(({ externalId, status }, place) =>
+      status === 'ERROR' ? [{ externalId, error: said[place] ?? '' }] : [],
+    );
+    const count = (status: string): number => records.filter((record) => record.status === status).length;
+    const [created, updated, failed] = [count('CREATED'), count('UPDATED'), errors.length];
+    const answer = { success: failed === 0, created, updated, errors, records };
+    const dds = plural === 'batches' ? { ddsCreated: [] } : {};
+    this.ledger.ended.push({
+      push: name,
+      endedMs,
+      outcome,
+      syncId: syncOf(name),
+      answer: { ...answer, ...dds },
+    });
+    const counts = { syncId: syncOf(name), entityType: nouns[plural], created, updated, failed };
+    const times = { startedAt: begunAt, completedAt: begunAt };
+    this.ledger.runs.push({
+      integration,
+      run: { ...counts, unchanged: 0, state: 'completed', ...times },
+    });
+    this.announce('sync.completed', `${syncOf(name)}-completed`, { ...counts, ...times });
+  }
+
+  created(push: string, plural: Plural, externalId: string): void {
+    const data = { externalId, internalId: idOf(plural, externalId) };
+    this.announce(`${nouns[plural]}.created`, `${syncOf(push)}-created-${externalId}`, data);
+  }
+
+  updated(push: string, plural: Plural, externalId: string, changedFields: readonly string[]): void {
+    const data = { externalId, internalId: idOf(plural, externalId), changedFields };
+    this.announce(`${nouns[plural]}.updated`, `${syncOf(push)}-updated-${externalId}`, data);
+  }
+
+  /** On the stream, and delivered where a receiver wants it. */
+  announce(event: string, id: string, data: object): void {
+    const timestamp = new Date(dayMs).toISOString();
+    const body = { event, timestamp, integrationId: integration, data } as EventLine['body'];
+    const bodyHash = bodyHashOf(JSON.stringify(body));
+    const sequence = this.ledger.events.length + 1;
+    this.ledger.events.push({ sequence, id, subject: `events.${integration}.${event}`, body, bodyHash });
+    if (this.ledger.endpoints[0]?.events.includes(event) !== true) return;
+    this.ledger.deliveries.push(
+      { endpoint: 'wh_1', event: id, kind: event, atMs: 0, status: 204, genuine: true, bodyHash },
+    ); // prettier-ignore
+  }
+
+  /** As it is listed and stored in the end, and as the last poll sees it. */
+  keep(plural: Plural, externalId: string, fields: Item): void {
+    const internalId = idOf(plural, externalId);
+    const shown: Sighting = [
+      externalId,
+      String(fields['name'] ?? fields['batchNumber']),
+      internalId,
+      new Date(dayMs + 100_000).toISOString(),
+    ];
+    this.ledger.listed.push({ integration, plural, total: 1, entities: [shown] });
+    for (const line of this.ledger.listed.filter((one) => one.plural === plural)) {
+      line.total = this.ledger.listed.filter((one) => one.plural === plural).length;
+    }
+    this.ledger.stored.push({ integration, plural, externalId, internalId, fields });
+  }
+
+  read(plural: Plural, externalId: string, name: string, begunMs: number, poll: number | null = null): void {
+    const entities: Sighting[] = [[externalId, name, idOf(plural, externalId), '']];
+    const endedMs = begunMs + 1;
+    this.ledger.pages.push({
+      reader: 'r',
+      poll,
+      integration,
+      plural,
+      begunMs,
+      endedMs,
+      isLast: true,
+      entities,
+    });
+  }
+
+  /** One poll after everything, of all that is there. */
+  pollAll(plural: Plural): void {
+    const entities = this.ledger.listed
+      .filter((line) => line.plural === plural)
+      .flatMap((line) => line.entities);
+    this.ledger.pages.push(
+      { reader: 'r', poll: 9, integration, plural, begunMs: 90_000, endedMs: 90_001, isLast: true, entities },
+    ); // prettier-ignore
+  }
+}

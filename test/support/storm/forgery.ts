@@ -1,0 +1,7 @@
+// What a forgery is.
+import type { ViolationClass } from '../../../dev/storm/check/violations.ts';
+import type { Forger } from './forger.ts';
+
+export type Forgery = readonly [what: string, found: ViolationClass, forge: (forger: Forger) => void];
+
+export type Permitted = readonly [what: string, forge: (forger: Forger) => void];

@@ -1,0 +1,119 @@
+// The story that forgeries are made of: a few pushes of each kind, all of which went as promised.
+import { Forger, integration, syncOf } from './forger.ts';
+
+export const item = (externalId: string, name: string, fields: object = {}) => ({
+  externalId,
+  name,
+  ...fields,
+});
+const batchItem = (externalId: string, batchNumber: string) => ({
+  externalId,
+  batchNumber,
+  productExternalId: 'p-p-1',
+  quantity: 5,
+  unit: 'kg',
+});
+const missing = (noun: string, id: string, plural: string) =>
+  `${noun} with externalId "${id}" not found. Sync ${plural} first.`;
+export const statement = {
+  ddsId: 'dds_1',
+  batchExternalId: 'p-b-1',
+  batchInternalId: 'bat_of-p-b-1',
+  status: 'DRAFT' as const,
+  hsCode: null,
+  countryOfProduction: null,
+  quantity: 5,
+  unit: 'kg',
+  referenceNumber: null,
+  verificationNumber: null,
+  missing: ['hsCode', 'geolocation'],
+};
+
+/**
+ * A private supplier: created by a1, pushed in vain by a2 (504), changed by a3. A hot one: created by b1, changed by c1 and
+ * by b2, which were under way at the same time, after d1 (hung up) that did nothing. A product that points at the private
+ * supplier beside one that points at nothing; and a batch with a draft.
+ */
+export function forge(): Forger {
+  const forger = new Forger();
+  forger.push({
+    name: 'a1',
+    plural: 'suppliers',
+    items: [item('p-s-1', 'a1/0', { code: 'X' })],
+    said: ['CREATED'],
+  });
+  forger.created('a1', 'suppliers', 'p-s-1');
+  forger.push({ name: 'a2', plural: 'suppliers', items: [item('p-s-1', 'a2/0')], outcome: 504 });
+  const [right, wrong] = [item('p-s-1', 'a3/0'), item('p-s-2', ' ')];
+  const refusal = 'Supplier name is required';
+  forger.push({ name: 'a3', plural: 'suppliers', items: [right, wrong], said: ['UPDATED', refusal], wrong: [[1, refusal]] }); // prettier-ignore
+  forger.updated('a3', 'suppliers', 'p-s-1', ['name']);
+  forger.keep('suppliers', 'p-s-1', { name: 'a3/0', code: 'X' });
+
+  forger.push({ name: 'b1', plural: 'suppliers', items: [item('h-s-1', 'b1/0')], said: ['CREATED'] });
+  forger.created('b1', 'suppliers', 'h-s-1');
+  forger.push({ name: 'd1', plural: 'suppliers', items: [item('h-s-1', 'd1/0')], outcome: 'hung-up' });
+  const together = { begunMs: 5_000, endedMs: 6_000, said: ['UPDATED'] };
+  forger.push({ name: 'c1', plural: 'suppliers', items: [item('h-s-1', 'c1/0')], ...together });
+  forger.push({
+    name: 'b2',
+    plural: 'suppliers',
+    items: [item('h-s-1', 'b2/0')],
+    ...together,
+    endedMs: 6_100,
+  });
+  forger.updated('c1', 'suppliers', 'h-s-1', ['name']);
+  forger.updated('b2', 'suppliers', 'h-s-1', ['name']);
+  forger.keep('suppliers', 'h-s-1', { name: 'c1/0' });
+
+  const products = [
+    item('p-p-1', 'e1/0', { supplierExternalId: 'p-s-1' }),
+    item('p-p-2', 'e1/1', { supplierExternalId: 'no' }),
+  ];
+  forger.push({ name: 'e1', plural: 'products', items: products, said: ['CREATED', missing('Supplier', 'no', 'suppliers')] }); // prettier-ignore
+  forger.created('e1', 'products', 'p-p-1');
+  forger.keep('products', 'p-p-1', { name: 'e1/0', supplierExternalId: 'p-s-1' });
+
+  forger.push({
+    name: 'f1',
+    plural: 'batches',
+    items: [batchItem('p-b-1', 'f1/0')],
+    said: ['CREATED'],
+    drafting: true,
+  });
+  forger.created('f1', 'batches', 'p-b-1');
+  forger.announce('dds.created', `${syncOf('f1')}-drafted-0`, statement);
+  forger.ledger.drafts.push({ integration, total: 1, entry: statement });
+  forger.ledger.ended.at(-1)?.answer?.ddsCreated?.push(statement);
+  const { externalId: _externalId, ...fields } = batchItem('p-b-1', 'f1/0');
+  forger.keep('batches', 'p-b-1', fields);
+  for (const plural of ['suppliers', 'products', 'batches'] as const) forger.pollAll(plural);
+  return forger;
+}
+
+export const answerOf = ({ ledger }: Forger, push: string) => {
+  const answer = ledger.ended.find((line) => line.push === push)?.answer;
+  if (answer === undefined) throw new Error(`${push} has no answer`);
+  return answer;
+};
+export const eventOf = ({ ledger }: Forger, part: string) => {
+  const event = ledger.events.find(({ id }) => id.includes(part));
+  if (event === undefined) throw new Error(`no event ${part}`);
+  return event;
+};
+export const drop = <T>(all: T[], isDropped: (one: T) => boolean): void => {
+  const kept = all.filter((one) => !isDropped(one));
+  if (kept.length === all.length) throw new Error('nothing to drop');
+  all.splice(0, all.length, ...kept);
+};
+/** Wherever it is shown in the end, the record now has this name. */
+export const renamed = ({ ledger }: Forger, externalId: string, name: string): void => {
+  for (const line of [...ledger.listed, ...ledger.pages]) {
+    line.entities = line.entities.map((one) =>
+      one[0] === externalId ? [one[0], name, one[2], one[3]] : one,
+    );
+  }
+  for (const line of ledger.stored) {
+    if (line.externalId === externalId) line.fields = { ...line.fields, name };
+  }
+};

@@ -1,0 +1,58 @@
+// A way to a nats-server on which the server is killed at the moment when a client says a certain thing for the
+// so-manieth time. What the client said then never arrives.
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import type { Engine } from '@integration-sync/dev/engines';
+
+export interface Tripwire extends AsyncDisposable {
+  readonly url: string;
+  /** Resolves once the server is dead. It stays so until it is resumed. */
+  readonly tripped: Promise<void>;
+}
+
+export interface Tripped {
+  says: string;
+  times?: number;
+}
+
+export async function openTripwire(nats: Engine, { says, times = 1 }: Tripped): Promise<Tripwire> {
+  const target = new URL(nats.url);
+  const sockets = new Set<Socket>();
+  const tripped = Promise.withResolvers<void>();
+  let left = times;
+  let hasTripped = false;
+  const trip = (): void => {
+    hasTripped = true;
+    nats.hold();
+    nats.kill().then(tripped.resolve, tripped.reject);
+  };
+  const server = createServer((client) => {
+    const behind = connect(Number(target.port), target.hostname);
+    for (const socket of [client, behind]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    client.on('data', (bytes: Buffer) => {
+      if (left > 0) left -= bytes.toString('latin1').split(says).length - 1;
+      if (left > 0 || hasTripped) behind.write(bytes);
+      else trip();
+    });
+    client.on('close', () => behind.destroy());
+    behind.on('data', (bytes: Buffer) => client.write(bytes));
+    behind.on('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new TypeError('a port was asked for');
+  return {
+    url: `nats://127.0.0.1:${address.port}`,
+    tripped: tripped.promise,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+import { openRandom } from '../../../dev/fuzz/random.ts';
+import { planEndpoints, react } from '../../../dev/storm/endpoints.ts';
+import { targets, type PlannedFault } from '../../../dev/storm/fault.ts';
+import { planFaults } from '../../../dev/storm/faults.ts';
+import { drawItem, spoilItem } from '../../../dev/storm/items.ts';
+import { plurals } from '../../../dev/storm/lines.ts';
+import { parseStormOptions } from '../../../dev/storm/options.ts';
+import { profiles } from '../../../dev/storm/profile.ts';
+import { openStock } from '../../../dev/storm/stock.ts';
+
+const faultsOf = (seed: number, count = 300): PlannedFault[] =>
+  planFaults(openRandom(seed), profiles.usual).take(count).toArray();
+
+it('draws the same faults from the same seed, and others from another', () => {
+  expect(faultsOf(7)).toEqual(faultsOf(7));
+  expect(faultsOf(7)).not.toEqual(faultsOf(8));
+});
+
+it('strikes everything in every way, and lets nothing stand still for more than 20 s', () => {
+  const faults = faultsOf(7);
+  expect(new Set(faults.map(({ target }) => target))).toEqual(new Set(targets));
+  expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(['kill', 'stop', 'end']));
+  expect(
+    faults.every(({ kind, forMs }) => (kind === 'stop' ? forMs >= 1_000 && forMs <= 20_000 : forMs === 0)),
+  ).toBe(true);
+});
+
+it('has a brief profile that stops a catalog replica and kills one of each service', () => {
+  const faults = [...planFaults(openRandom(1), profiles.brief)].map(
+    ({ kind, target }) => `${kind} ${target}`,
+  );
+  expect(faults).toEqual(
+    expect.arrayContaining([
+      'stop catalog',
+      'kill catalog',
+      'kill batches',
+      'kill webhooks',
+      'kill gateway-2',
+      'kill nats',
+    ]),
+  );
+});
+
+it('takes what it is told, and refuses what it does not know', () => {
+  expect(parseStormOptions(['--seed', '9', '--seconds', '60', '--profile', 'late'])).toMatchObject({
+    seed: 9,
+    seconds: 60,
+    profile: 'late',
+  });
+  expect(() => parseStormOptions(['--profile', 'mild'])).toThrow('--profile takes one of usual, late, brief');
+  expect(() => parseStormOptions(['--seconds', '1'])).toThrow('--seconds takes a number from 5 to 3600');
+});
+
+it('leaves an id alone that was cut off a few times', () => {
+  const stock = openStock('p-s');
+  const random = openRandom(1);
+  const id = stock.fresh();
+  expect(stock.drawKnown(random)).toBe(id);
+  for (let cut = 0; cut < 4; cut += 1) stock.cutOff(id);
+  expect(stock.drawKnown(random)).not.toBe(id);
+});
+
+it('points only at what was accepted, and forgets what a cut-off push may have changed', () => {
+  const stock = openStock('p-s');
+  expect(() => stock.drawAccepted(openRandom(1))).toThrow(RangeError);
+  stock.accepted('a', { name: 'A' });
+  expect(stock.drawAccepted(openRandom(1))).toBe('a');
+  expect(stock.lastAccepted('a')).toEqual({ name: 'A' });
+  stock.cutOff('a');
+  expect(stock.lastAccepted('a')).toBeUndefined();
+});
+
+it('spoils an item in a way that is told', () => {
+  const random = openRandom(3);
+  for (const plural of plurals) {
+    const draft = { externalId: 'x', name: 'n', reference: 'r', whole: true };
+    const right = drawItem(random, plural, draft);
+    for (let turn = 0; turn < 20; turn += 1) {
+      const { item, reason } = spoilItem(random, plural, right);
+      expect(JSON.stringify(item)).not.toBe(JSON.stringify(right));
+      expect(reason).toMatch(/required$|expected /);
+    }
+  }
+});
+
+it('has a steady, a flaky, a slow and a dead receiver, and a flaky one is well most of the time', () => {
+  const behaviours = planEndpoints(['a', 'b']).map(({ behaviour }) => behaviour);
+  expect(new Set(behaviours)).toEqual(new Set(['steady', 'flaky', 'slow', 'dead']));
+  const random = openRandom(1);
+  const statuses = Array.from(
+    { length: 200 },
+    (_, second) => react('flaky', { nowMs: second * 1_000, random }).status,
+  );
+  const well = statuses.filter((status) => status === 204).length;
+  expect(well).toBeGreaterThan(140);
+  expect(well).toBeLessThan(170);
+});

@@ -1,0 +1,130 @@
+import { expect, it } from 'vitest';
+import { applyItems, worldOf } from '../../../dev/storm/check/fields.ts';
+import type { Write } from '../../../dev/storm/check/history.ts';
+import type { Push } from '../../../dev/storm/check/push.ts';
+import { checkPrivate } from '../../../dev/storm/check/private.ts';
+import { isExplained, type PrivateRecord, type SeenEvent } from '../../../dev/storm/check/worlds.ts';
+import type { Violation } from '../../../dev/storm/check/violations.ts';
+import type { Item, PushOutcome } from '../../../dev/storm/lines.ts';
+
+const write = (id: string, outcome: PushOutcome, item: Item, status = ''): Write => {
+  const push: Push = {
+    id,
+    lane: 'a',
+    integration: 'i',
+    plural: 'suppliers',
+    items: [item],
+    drafting: false,
+    gateway: 0,
+    wrong: new Map(),
+    begunMs: 0,
+    begunAt: '',
+    endedMs: 1,
+    outcome,
+    retryAfter: undefined,
+    problem: undefined,
+    syncId: undefined,
+    answer: undefined,
+  };
+  return { push, acknowledged: outcome === 200, items: [item], statuses: status === '' ? [] : [status] };
+};
+const created = (push?: string): SeenEvent => ({ push, created: true, changed: [] });
+const updated = (push: string | undefined, ...changed: string[]): SeenEvent => ({
+  push,
+  created: false,
+  changed,
+});
+const past = (writes: Write[], events: SeenEvent[], final: Item): PrivateRecord => ({
+  plural: 'suppliers',
+  writes,
+  events,
+  final: worldOf(final),
+});
+
+it('knows what an item makes of a record', () => {
+  const before = worldOf({ name: 'A', code: 'C', country: 'DE' });
+  const items = [{ name: 'B', code: null, country: 'se', phone: undefined, email: '', unknown: 1 }];
+  expect(applyItems('suppliers', before, items)).toEqual(worldOf({ name: 'B', country: 'SE' }));
+});
+
+const one = write('1', 200, { name: 'A' }, 'CREATED');
+const two = write('2', 504, { name: 'B', code: 'X' });
+const three = write('3', 200, { name: 'C' }, 'UPDATED');
+
+it.each<[string, SeenEvent[], Item]>([
+  ['never took effect', [created('1'), updated('3', 'name')], { name: 'C' }],
+  [
+    'took effect in time',
+    [created('1'), updated(undefined, 'code', 'name'), updated('3', 'name')],
+    { name: 'C', code: 'X' },
+  ],
+])('takes it that a push which was cut off %s', (_what, events, final) => {
+  expect(isExplained(past([one, two, three], events, final))).toBe(true);
+});
+
+it.each<[string, SeenEvent[], Item]>([
+  [
+    'took effect after the next one was answered',
+    [created('1'), updated('3', 'name'), updated(undefined, 'code', 'name')],
+    { name: 'B', code: 'X' },
+  ],
+  ['took effect and was not announced', [created('1'), updated('3', 'name')], { name: 'C', code: 'X' }],
+  [
+    'was announced and did not take effect',
+    [created('1'), updated(undefined, 'code', 'name'), updated('3', 'name')],
+    { name: 'C' },
+  ],
+  [
+    'took effect in part',
+    [created('1'), updated(undefined, 'code'), updated('3', 'name')],
+    { name: 'C', code: 'X' },
+  ],
+  ['undid the next one in silence', [created('1'), updated('3', 'name')], { name: 'B', code: 'X' }],
+])('does not take it that a push which was cut off %s', (_what, events, final) => {
+  expect(isExplained(past([one, two, three], events, final))).toBe(false);
+});
+
+it('takes late effects only where it is lenient', () => {
+  const late = past([one, two, three], [created('1'), updated('3', 'name'), updated(undefined, 'code', 'name')], { name: 'B', code: 'X' }); // prettier-ignore
+  expect(isExplained(late, { late: true })).toBe(true);
+  expect(isExplained(late, { untold: true })).toBe(false);
+});
+
+it('asks each acknowledged change for exactly one event', () => {
+  const pushes = [one, three];
+  expect(isExplained(past(pushes, [created('1'), updated('3', 'name')], { name: 'C' }))).toBe(true);
+  expect(isExplained(past(pushes, [created('1')], { name: 'C' }))).toBe(false);
+  const twice = [created('1'), updated('3', 'name'), updated('3', 'name')];
+  expect(isExplained(past(pushes, twice, { name: 'C' }))).toBe(false);
+  expect(
+    isExplained(past([one, write('3', 200, { name: 'A' }, 'UPDATED')], [created('1')], { name: 'A' })),
+  ).toBe(true);
+});
+
+it('lets either push create the record where the first one was cut off', () => {
+  const first = write('1', 503, { name: 'A' });
+  const again = (status: string): Write => write('2', 200, { name: 'A' }, status);
+  expect(isExplained(past([first, again('CREATED')], [created('2')], { name: 'A' }))).toBe(true);
+  expect(isExplained(past([first, again('UPDATED')], [created()], { name: 'A' }))).toBe(true);
+  expect(isExplained(past([first, again('CREATED')], [created()], { name: 'A' }))).toBe(false);
+  expect(isExplained(past([first, again('UPDATED')], [created('2')], { name: 'A' }))).toBe(false);
+});
+
+it('says so where a record was cut off too often to be judged', () => {
+  const cutOff = Array.from({ length: 20 }, (_, nth) => write(`c${nth}`, 504, { name: `N${nth}` }));
+  const events = cutOff.map(() => updated(undefined, 'name'));
+  const violations: Violation[] = [];
+  checkPrivate(
+    {
+      key: 'k',
+      integration: 'i',
+      plural: 'suppliers',
+      externalId: 'p-1',
+      isPrivate: true,
+      writes: [one, ...cutOff],
+    },
+    { events: [created('1'), ...events], final: worldOf({ name: 'none of them' }) },
+    { isPending: false, faults: [], report: (violation) => violations.push(violation) },
+  );
+  expect(violations).toMatchObject([{ class: 'storm', what: expect.stringContaining('too often') }]);
+});

@@ -1,0 +1,38 @@
+// Whether the checks of a storm see what they are there for: each class of violation is forged into a ledger in which
+// everything had gone as promised.
+import { describe, expect, it } from 'vitest';
+import { judge } from '../../../dev/storm/check/verify.ts';
+import { violationClasses } from '../../../dev/storm/check/violations.ts';
+import { forgedAnswers } from '../../support/storm/of-answers.ts';
+import { forgedRecords } from '../../support/storm/of-records.ts';
+import { permitted } from '../../support/storm/permitted.ts';
+import { forge } from '../../support/storm/story.ts';
+
+const forgeries = [...forgedRecords, ...forgedAnswers];
+
+it('finds nothing where everything went as promised', () => {
+  const { tallies, figures } = judge(forge().ledger);
+  expect([...tallies]).toEqual([]);
+  expect(figures.acknowledgedItems).toBe(9);
+});
+
+describe('finds it when', () => {
+  it.each(forgeries)('%s: %s', (_what, found, change) => {
+    const forger = forge();
+    change(forger);
+    expect([...judge(forger.ledger).tallies.keys()]).toContain(found);
+  });
+});
+
+it('has a forgery for each class of violations', () => {
+  const forged = new Set<string>(forgeries.map(([, found]) => found));
+  expect(Object.keys(violationClasses).filter((name) => !forged.has(name))).toEqual([]);
+});
+
+describe('finds nothing when', () => {
+  it.each(permitted)('%s', (_what, change) => {
+    const forger = forge();
+    change(forger);
+    expect([...judge(forger.ledger).tallies]).toEqual([]);
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { giveWay, inPieces, pieceItems } from '@integration-sync/runtime/pace';
+import { countTurns } from '../../support/turns.ts';
+
+it('does one piece of long work in each turn of the event loop, whatever it belongs to', async () => {
+  const turns = countTurns();
+  const seen: number[] = [];
+  const work = async (): Promise<void> => {
+    for (let piece = 0; piece < 4; piece += 1) {
+      await giveWay(pieceItems + 1);
+      seen.push(turns.count);
+    }
+  };
+  await Promise.all([work(), work(), work()]);
+  turns.stop();
+  expect(seen).toHaveLength(12);
+  expect(new Set(seen).size).toBe(12);
+});
+
+it('lets short work pass, though long work waits', async () => {
+  const turns = countTurns();
+  const long = giveWay(pieceItems + 1);
+  await giveWay(pieceItems);
+  await inPieces(Array.from({ length: pieceItems }), () => undefined);
+  expect(turns.count).toBe(0);
+  await long;
+  turns.stop();
+});
+
+it('goes through everything in order, with no more than a piece of it in one turn', async () => {
+  const turns = countTurns();
+  const all = Array.from({ length: 2 * pieceItems + 1 }, (_, index) => index);
+  const seen: number[] = [];
+  const countByTurn = new Map<number, number>();
+  await inPieces(all, (one, index) => {
+    expect(one).toBe(index);
+    seen.push(one);
+    countByTurn.set(turns.count, (countByTurn.get(turns.count) ?? 0) + 1);
+  });
+  turns.stop();
+  expect(seen).toEqual(all);
+  expect([...countByTurn.values()]).toEqual([pieceItems, pieceItems, 1]);
+});
+
+it('does nothing of nothing, and hands on what goes wrong', async () => {
+  await inPieces([], () => expect.fail('there is nothing'));
+  const failing = inPieces([1, 2], (one) => {
+    if (one === 2) throw new Error('no two');
+  });
+  await expect(failing).rejects.toThrow('no two');
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { openPermission } from '../../../shared/sync/src/permission.ts';
+
+/** A caller that waits until `givesUpAtMs`, promised to until `promisedUntilMs`, and is asked over a line that takes `tripMs`. */
+function setUp({
+  promisedUntilMs = 100,
+  givesUpAtMs = Infinity,
+  tripMs = [0],
+}: { promisedUntilMs?: number; givesUpAtMs?: number; tripMs?: number[] } = {}) {
+  let nowMs = 0;
+  const askedAtMs: number[] = [];
+  const trips = [...tripMs];
+  const permission = openPermission(
+    {
+      waitedForUntilMs: promisedUntilMs,
+      isWaitedFor() {
+        askedAtMs.push(nowMs);
+        const waits = nowMs < givesUpAtMs;
+        nowMs += trips.shift() ?? 0;
+        return Promise.resolve(waits);
+      },
+    },
+    () => nowMs,
+  );
+  const at = async (ms: number, act: (allowed: typeof permission) => Promise<void>): Promise<string> => {
+    nowMs = ms;
+    return act(permission).then(
+      () => 'yes',
+      (error: unknown) => (error instanceof Error ? error.message : 'no error'),
+    );
+  };
+  return { at, askedAtMs };
+}
+
+const refused = expect.stringContaining('no longer waits');
+
+describe('the permission to write', () => {
+  it('needs no question for as long as the caller promised to wait', async () => {
+    const { at, askedAtMs } = setUp({ givesUpAtMs: 110 });
+    expect(await at(90, (permission) => permission.confirm())).toBe('yes');
+    expect(await at(100, (permission) => permission.renewUnlessPromised())).toBe('yes');
+    expect(askedAtMs).toEqual([]);
+    expect(await at(120, (permission) => permission.renewUnlessPromised())).toEqual(refused);
+    expect(askedAtMs).toEqual([120]);
+  });
+
+  it('needs no question while the last yes is recent, and one where it is older', async () => {
+    const { at, askedAtMs } = setUp({ givesUpAtMs: 2_000 });
+    expect(await at(950, (permission) => permission.confirm())).toBe('yes');
+    expect(await at(1_900, (permission) => permission.confirm())).toBe('yes');
+    expect(await at(2_100, (permission) => permission.confirm())).toEqual(refused);
+    expect(askedAtMs).toEqual([950, 2_100]);
+  });
+
+  it('is not settled by a yes that came before', async () => {
+    const { at, askedAtMs } = setUp({ givesUpAtMs: 950 });
+    expect(await at(900, (permission) => permission.confirm())).toBe('yes');
+    expect(await at(960, (permission) => permission.renewUnlessPromised())).toEqual(refused);
+    expect(askedAtMs).toEqual([900, 960]);
+  });
+
+  it('is not taken from an answer that is old by the time it is read', async () => {
+    const { at, askedAtMs } = setUp({ givesUpAtMs: 5_000, tripMs: [10_000] });
+    expect(await at(4_000, (permission) => permission.confirm())).toEqual(refused);
+    expect(askedAtMs).toEqual([4_000, 14_000]);
+  });
+
+  it('is taken from an answer that takes its time', async () => {
+    const { at, askedAtMs } = setUp({ tripMs: [2_000] });
+    expect(await at(4_000, (permission) => permission.confirm())).toBe('yes');
+    expect(askedAtMs).toEqual([4_000]);
+  });
+
+  it('is asked for whenever it is to be renewed', async () => {
+    const { at } = setUp({ givesUpAtMs: 5 });
+    expect(await at(10, (permission) => permission.renew())).toEqual(refused);
+  });
+
+  it('is never asked of a caller that cannot be asked', async () => {
+    const { at, askedAtMs } = setUp({ promisedUntilMs: Infinity, givesUpAtMs: 0 });
+    expect(await at(9_000, (permission) => permission.confirm())).toBe('yes');
+    expect(await at(9_000, (permission) => permission.renew())).toBe('yes');
+    expect(askedAtMs).toEqual([]);
+  });
+});

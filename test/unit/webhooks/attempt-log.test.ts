@@ -1,0 +1,68 @@
+// Reading the attempt log: each log is read whole, so few are at once, in turns over integrations, and none for
+// a reader who has gone.
+import { openLog } from '@integration-sync/runtime/log';
+import { expect, it } from 'vitest';
+import { openAttemptLog } from '../../../services/webhooks/src/delivering/attempt-log.ts';
+
+const endpoint = (_id: string, integration = 'acme') => ({ _id, integration });
+
+function openBus() {
+  const seen = { now: 0, most: 0, readings: 0, order: [] as string[] };
+  const bus = {
+    publishBatch: async () => [],
+    purge: async () => 0,
+    async *readStream(_stream: string, { subject }: { subject: string }) {
+      seen.readings += 1;
+      seen.order.push(subject);
+      seen.now += 1;
+      seen.most = Math.max(seen.most, seen.now);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      seen.now -= 1;
+      yield* [];
+    },
+  };
+  return { bus, seen };
+}
+
+it('reads few logs at once, however many are asked for, and each of them in the end', async () => {
+  const { bus, seen } = openBus();
+  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  const until = Date.now() + 10_000;
+  const all = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => log.read(endpoint(`wh_${n}`, `acme-${n % 5}`), until)),
+  );
+  expect(all).toHaveLength(50);
+  expect(seen).toMatchObject({ readings: 50, most: 2 });
+});
+
+it('reads a log at once for an integration that has none read, however many wait for those of another', async () => {
+  const { bus, seen } = openBus();
+  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  const until = Date.now() + 10_000;
+  const busy = Promise.all(Array.from({ length: 20 }, (_, n) => log.read(endpoint(`wh_${n}`), until)));
+  await log.read(endpoint('wh_other', 'other'), until);
+  expect(seen.order.indexOf('attempts.wh_other')).toBeLessThanOrEqual(1);
+  expect(seen.order.length).toBeLessThan(5);
+  await busy;
+});
+
+it('reads a log once for all who ask for it before its turn comes, and again for who asks afterwards', async () => {
+  const { bus, seen } = openBus();
+  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  const soon = Date.now() + 10_000;
+  const first = log.read(endpoint('wh_1'), soon);
+  await expect.poll(() => seen.readings).toBe(1);
+  // The first of them has gone when its turn comes, and the last one has not.
+  const others = [Date.now() - 1, soon].map((until) => log.read(endpoint('wh_1'), until));
+  await Promise.all([first, ...others]);
+  expect(seen.readings).toBe(2);
+  await log.read(endpoint('wh_1'), soon);
+  expect(seen.readings).toBe(3);
+});
+
+it('reads nothing for somebody who no longer waits', async () => {
+  const { bus, seen } = openBus();
+  await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
+  await expect(log.read(endpoint('wh_1'), Date.now() - 1)).rejects.toMatchObject({ code: 'timeout' });
+  expect(seen.readings).toBe(0);
+});

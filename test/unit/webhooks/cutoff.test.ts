@@ -1,0 +1,71 @@
+import { Failure, subjects } from '@integration-sync/contracts';
+import { openLog } from '@integration-sync/runtime/log';
+import { expect, it } from 'vitest';
+import { openCutoff, originOf } from '../../../services/webhooks/src/fanout/cutoff.ts';
+
+const log = openLog({ service: 'test', level: 'silent' });
+const asking = { integration: 'acme', requestId: 'one' };
+
+/** Services that answer what they have still to announce, and a stream; `asked` says in which order. */
+function setUp(answers: Record<string, string[] | Failure | object>) {
+  const asked: string[] = [];
+  const draw = openCutoff({
+    bus: {
+      async request(subject, { headers }) {
+        asked.push(`${subject} of ${headers?.['integration']}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        const answer = answers[subject];
+        if (answer instanceof Failure) throw answer;
+        const body = Array.isArray(answer) ? { syncIds: answer } : answer;
+        return { headers: new Map(), body: Buffer.from(JSON.stringify(body)) };
+      },
+      async streamFacts() {
+        asked.push('the stream');
+        return { madeAt: new Date(), messages: 0, firstSequence: 1, lastSequence: 42 };
+      },
+    },
+    endpoints: {
+      unannouncedOf: async () => [
+        {
+          _id: 'wh_1',
+          unannounced: [{ epoch: 3, at: new Date(), url: '', reason: 'manual', consecutiveFailures: 0 }],
+        },
+      ],
+    },
+    log,
+  });
+  return { asked, draw: () => draw(asking) };
+}
+
+it('the cutoff is made of what is still to be announced, and of the place where the stream ends afterwards', async () => {
+  const { asked, draw } = setUp({
+    [subjects.catalogRunsUnannounced]: ['sync_a', 'sync_b'],
+    [subjects.batchesRunsUnannounced]: ['sync_c'],
+  });
+  expect(await draw()).toEqual({ through: 42, underWay: ['sync_a', 'sync_b', 'sync_c', 'wh_1-disabled-3'] });
+  expect(asked).toEqual([
+    'svc.catalog.runs.unannounced of acme',
+    'svc.batches.runs.unannounced of acme',
+    'the stream',
+  ]);
+});
+
+it.each([
+  ['is away', new Failure('unavailable', 'away')],
+  ['is of another release', { nothing: true }],
+])('the cutoff is taken without a service that %s', async (_what, answer) => {
+  const { draw } = setUp({
+    [subjects.catalogRunsUnannounced]: answer,
+    [subjects.batchesRunsUnannounced]: ['sync_c'],
+  });
+  expect(await draw()).toEqual({ through: 42, underWay: ['sync_c', 'wh_1-disabled-3'] });
+});
+
+it.each([
+  ['sync_01a1ff6631b927db23daa3d2bae5c19c-created-0', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
+  ['sync_01a1ff6631b927db23daa3d2bae5c19c-completed', 'sync_01a1ff6631b927db23daa3d2bae5c19c'],
+  ['wh_1-disabled-3', 'wh_1-disabled-3'],
+  ['event-17', 'event-17'],
+])('the event %s comes of %s', (eventId, origin) => {
+  expect(originOf(eventId)).toBe(origin);
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it, test } from 'vitest';
+import { decideNext, type Attempt } from '../../../services/webhooks/src/delivering/policy.ts';
+
+const failed = (number: number, failures: number, more: Partial<Attempt> = {}): Attempt => ({
+  number,
+  verdict: 'failed',
+  counts: true,
+  failures,
+  ...more,
+});
+
+describe('the table', () => {
+  it.each([
+    ['a success', failed(1, 0, { verdict: 'succeeded' }), 'delivered', 0, 0, 'open', undefined],
+    [
+      'a success after nine failures',
+      failed(4, 9, { verdict: 'succeeded' }),
+      'delivered',
+      0,
+      0,
+      'open',
+      undefined,
+    ],
+    ['a first failure', failed(1, 0), 'again', 1_000, 1, 'closed', undefined],
+    ['a second failure', failed(2, 1), 'again', 5_000, 2, 'closed', undefined],
+    ['a third failure', failed(3, 2), 'again', 30_000, 3, 'closed', undefined],
+    ['a fourth failure', failed(4, 3), 'given up', 0, 4, 'closed', undefined],
+    ['the ninth in a row', failed(1, 8), 'again', 1_000, 9, 'closed', undefined],
+    ['the tenth in a row', failed(2, 9), 'missed', 0, 10, 'closed', 'failures'],
+    ['the tenth in a row, an event’s fourth', failed(4, 9), 'given up', 0, 10, 'closed', 'failures'],
+    ['410', failed(1, 0, { verdict: 'gone' }), 'missed', 0, 1, 'closed', 'gone'],
+    [
+      '410 that does not count',
+      failed(1, 5, { verdict: 'gone', counts: false }),
+      'missed',
+      0,
+      5,
+      'closed',
+      'gone',
+    ],
+    ['410 as an event’s fourth', failed(4, 3, { verdict: 'gone' }), 'given up', 0, 4, 'closed', 'gone'],
+    [
+      'a failure that does not count',
+      failed(1, 1, { counts: false }),
+      'again',
+      1_000,
+      1,
+      'unchanged',
+      undefined,
+    ],
+    [
+      'a fourth that does not count',
+      failed(4, 3, { counts: false }),
+      'given up',
+      0,
+      3,
+      'unchanged',
+      undefined,
+    ],
+    [
+      'one that would be the tenth',
+      failed(2, 9, { counts: false }),
+      'again',
+      5_000,
+      9,
+      'unchanged',
+      undefined,
+    ],
+  ] as const)('%s', (_name, attempt, event, delayMs, failures, gate, disable) => {
+    expect(decideNext(attempt)).toEqual({ event, delayMs, failures, gate, disable });
+  });
+});
+
+test('an endpoint that is dead from the start is hit at 0, 1, 6, 36, 36, 37, 42, 72, 72 and 73 s', () => {
+  const hits: number[] = [];
+  let atMs = 0;
+  let failures = 0;
+  for (let number = 1, disabled = false; !disabled;) {
+    hits.push(atMs / 1_000);
+    const next = decideNext(failed(number, failures));
+    failures = next.failures;
+    disabled = next.disable !== undefined;
+    number = next.event === 'again' ? number + 1 : 1;
+    atMs += next.delayMs;
+  }
+  expect(hits).toEqual([0, 1, 6, 36, 36, 37, 42, 72, 72, 73]);
+});

@@ -1,0 +1,165 @@
+import { expect, it } from 'vitest';
+import { openRecorder, type FailedAttempt } from '../../../services/webhooks/src/delivering/recorder.ts';
+import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
+import { openEndpoint } from '../../support/webhook-parts.ts';
+
+function setUp() {
+  const stored = new Map(['one', 'other'].map((id) => [id, openEndpoint(id)]));
+  const asked: string[] = [];
+  const told: string[] = [];
+  let broken = false;
+  let losesAnswer = false;
+  const ask = async (what: string): Promise<void> => {
+    asked.push(what);
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!broken) return;
+    broken = false;
+    throw new Error('away');
+  };
+  const recorder = openRecorder({
+    endpoints: {
+      async find(id) {
+        await ask(`find ${id}`);
+        return stored.get(id) ?? null;
+      },
+      async recordFailure(read, failures, trials) {
+        await ask(`record ${read._id}`);
+        const now = stored.get(read._id);
+        if (now?.mark !== read.mark) return null;
+        const after = { ...now, failures, trials: [...trials], open: false, mark: now.mark + 1 };
+        stored.set(read._id, after);
+        return after;
+      },
+      recordSuccess: () => Promise.resolve(false),
+      async disable(read, reason, failures, at) {
+        await ask(`disable ${read._id}`);
+        const now = stored.get(read._id);
+        if (now?.mark !== read.mark) return null;
+        const { epoch, mark } = now;
+        const after = {
+          ...now,
+          failures,
+          active: false,
+          disabledReason: reason,
+          disabledAt: at,
+          epoch: epoch + 1,
+          mark: mark + 1,
+        };
+        stored.set(read._id, after);
+        if (losesAnswer) {
+          losesAnswer = false;
+          throw new Error('the answer got lost');
+        }
+        return after;
+      },
+    },
+    limit: openLimiter({ max: 4 }),
+    tellChanged: (id) => void told.push(id),
+    announce: () => undefined,
+    metrics: { disabledBy: () => undefined },
+  });
+  const fail = (id: string, sequence: number, meant: Partial<FailedAttempt> = {}) =>
+    recorder.failed({
+      endpoint: openEndpoint(id),
+      epoch: 0,
+      number: 1,
+      verdict: 'failed',
+      sequence,
+      dueAt: new Date(1_000),
+      ...meant,
+    });
+  const breakNext = (): void => {
+    broken = true;
+  };
+  const loseNextAnswer = (): void => {
+    losesAnswer = true;
+  };
+  return { stored, asked, told, fail, breakNext, loseNextAnswer };
+}
+
+it('counts one of the failures that end together, and asks the database once for all of them', async () => {
+  const { stored, asked, fail } = setUp();
+  const next = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((sequence) => fail('one', sequence)));
+  expect(asked).toEqual(['record one']);
+  expect(next.map((one) => one?.gate)).toEqual(['closed', ...Array.from({ length: 7 }, () => 'unchanged')]);
+  expect(next.map((one) => one?.event)).toEqual(Array.from({ length: 8 }, () => 'again'));
+  expect(stored.get('one')).toMatchObject({ failures: 1, trials: [{ sequence: 1 }] });
+});
+
+it('counts a failure that began after the one before it was counted', async () => {
+  const { stored, fail } = setUp();
+  const first = fail('one', 1);
+  const second = fail('one', 1, { endpoint: { ...openEndpoint('one'), mark: 1, failures: 1 }, number: 2 });
+  expect([(await first)?.failures, (await second)?.failures]).toEqual([1, 2]);
+  expect(stored.get('one')?.failures).toBe(2);
+});
+
+it('misses what stands in line behind the failure that disables', async () => {
+  const { stored, asked, fail } = setUp();
+  const endpoint = { ...openEndpoint('one'), failures: 9 };
+  stored.set('one', endpoint);
+  const next = await Promise.all([1, 2, 3].map((sequence) => fail('one', sequence, { endpoint })));
+  expect(asked).toEqual(['disable one']);
+  expect(next.map((one) => one?.event)).toEqual(['missed', 'missed', 'missed']);
+  expect(stored.get('one')).toMatchObject({ failures: 10, active: false, disabledReason: 'failures' });
+});
+
+it('disables an endpoint that is gone, though the failure before it in line was the one that counted', async () => {
+  const { stored, fail } = setUp();
+  await Promise.all([fail('one', 1), fail('one', 2, { verdict: 'gone' })]);
+  expect(stored.get('one')).toMatchObject({ failures: 1, active: false, disabledReason: 'gone' });
+});
+
+it('keeps the failures of one endpoint apart from those of another', async () => {
+  const { stored, fail } = setUp();
+  await Promise.all([fail('one', 1), fail('other', 2), fail('one', 3)]);
+  expect([stored.get('one')?.failures, stored.get('other')?.failures]).toEqual([1, 1]);
+});
+
+it('finds out what happened elsewhere, and forgets what it knew once nobody stands in line', async () => {
+  const { stored, asked, fail } = setUp();
+  await fail('one', 1);
+  stored.set('one', { ...openEndpoint('one'), mark: 2, failures: 2 });
+  expect((await fail('one', 3))?.gate).toBe('unchanged');
+  expect(asked).toEqual(['record one', 'record one', 'find one']);
+});
+
+it('does not fail because the one before it in line did', async () => {
+  const { stored, fail, breakNext } = setUp();
+  breakNext();
+  const [first, second] = await Promise.allSettled([fail('one', 1), fail('one', 2)]);
+  expect(first.status).toBe('rejected');
+  expect(second).toMatchObject({ status: 'fulfilled', value: { gate: 'closed' } });
+  expect(stored.get('one')).toMatchObject({ failures: 1, trials: [{ sequence: 2 }] });
+});
+
+it('tells all of what was stored, though the answer to that got lost', async () => {
+  const { stored, told, fail, loseNextAnswer } = setUp();
+  loseNextAnswer();
+  await expect(fail('one', 1, { verdict: 'gone' })).rejects.toThrow('lost');
+  expect(told).toEqual([]);
+  expect((await fail('one', 1, { verdict: 'gone' }))?.event).toBe('missed');
+  expect(stored.get('one')?.active).toBe(false);
+  expect(told).toEqual(['one']);
+});
+
+it('does not take a url that is gone for the one that came after it', async () => {
+  const { stored, fail } = setUp();
+  stored.set('one', { ...openEndpoint('one'), url: 'https://acme.example/new', version: 2, mark: 1 });
+  const next = await fail('one', 1, { verdict: 'gone' });
+  expect(next).toMatchObject({ event: 'again', gate: 'unchanged', disable: undefined });
+  expect(stored.get('one')).toMatchObject({ active: true, failures: 0 });
+});
+
+it('remembers how often an event was tried when another one is tried in its place', async () => {
+  const { stored, fail } = setUp();
+  const failAgain = (sequence: number, number: number) =>
+    fail('one', sequence, { endpoint: stored.get('one') ?? openEndpoint('one'), number });
+  await failAgain(1, 1);
+  await failAgain(1, 2);
+  await failAgain(2, 1);
+  expect(stored.get('one')?.trials).toMatchObject([
+    { sequence: 2, attempts: 1 },
+    { sequence: 1, attempts: 2 },
+  ]);
+});
