@@ -6,6 +6,7 @@ import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog, type Catalog, type CatalogDeps } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import {
+  unbundle,
   requestHeaders,
   type BatchPushAnswer,
   type DdsEntry,
@@ -106,6 +107,8 @@ export interface Caller {
   listAll(plural: Plural, query?: string): Promise<ListingEntity[]>;
   /** All that stand on the stream, in its order. */
   events(): Promise<SeenEvent[]>;
+  /** The ids of all that webhooks would read, and takes away where it runs. */
+  bundled(): Promise<string[]>;
 }
 
 const owner = { suppliers: 'catalog', products: 'catalog', batches: 'batches' } as const;
@@ -149,6 +152,16 @@ function openCaller(bus: Bus, integration: string, timeoutMs: number): Caller {
         next = page.next;
       }
       return all;
+    },
+    async bundled() {
+      const all = bus.readStream('BUNDLES', { subject: `bundles.${integration}`, from: { sequence: 1 } });
+      const bundles = await Array.fromAsync(all);
+      return bundles.flatMap(
+        ({ body }) =>
+          unbundle(body)
+            ?.events()
+            .map(({ id }) => id) ?? [],
+      );
     },
     async events() {
       const seen: SeenEvent[] = [];

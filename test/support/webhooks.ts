@@ -1,6 +1,7 @@
 // The webhooks service in this process, on a NATS of its own and a database of its own: what its component tests
 // register with, publish to and read from.
 import { randomUUID } from 'node:crypto';
+import { bundle, bundledHeaders } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -162,18 +163,18 @@ function clientOf(bus: Bus, integration: string): Client {
     },
     async announce(count = 1, event = 'supplier.created', timestamp = new Date().toISOString()) {
       const ids = Array.from({ length: count }, () => randomUUID());
-      await bus.publishBatch(
-        ids.map((id, index) => ({
-          subject: `events.${integration}.${event}`,
-          id,
-          body: JSON.stringify({
-            event,
-            timestamp,
-            integrationId: integration,
-            data: { externalId: `S-${index}`, internalId: `sup_${index}` },
-          }),
-        })),
-      );
+      const events = ids.map((id, index) => ({
+        subject: `events.${integration}.${event}`,
+        id,
+        body: JSON.stringify({
+          event,
+          timestamp,
+          integrationId: integration,
+          data: { externalId: `S-${index}`, internalId: `sup_${index}` },
+        }),
+      }));
+      const places = await bus.publishBatch(events, bundledHeaders);
+      await bus.publishBatch(bundle(integration, events, places));
       return ids;
     },
   };

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { healthSubject, subjects } from '@integration-sync/contracts';
+import { bundle, bundledHeaders, healthSubject, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { startEngines } from '../../engines/index.ts';
@@ -81,7 +81,9 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
     },
     async announce(count, batch = 500, integration = bench) {
       for (let from = 0; from < count; from += batch) {
-        await bus.publishBatch(eventsOf(Math.min(batch, count - from), integration));
+        const events = eventsOf(Math.min(batch, count - from), integration);
+        const places = await bus.publishBatch(events, bundledHeaders);
+        await bus.publishBatch(bundle(integration, events, places));
       }
     },
     seen,

@@ -12,7 +12,7 @@
 //
 // No integration waits for another's burst: its deliveries leave the shared way as soon as they are many
 // (ways.ts), the waiting ones in memory and those in flight are shared by integrations (lanes.ts).
-import { eventsStream } from '@integration-sync/contracts';
+import { bundlesStream } from '@integration-sync/contracts';
 import type { Broadcast, Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
@@ -27,6 +27,7 @@ import type { Revisions } from './endpoints/revisions.ts';
 import type { Endpoints } from './endpoints/store.ts';
 import { openFanout } from './fanout/fanout.ts';
 import { openSubscribers } from './fanout/subscribers.ts';
+import { readUnbundled } from './fanout/unbundled.ts';
 import { openBacklogs } from './intake/backlogs.ts';
 import { openIntake } from './intake/intake.ts';
 import { openMetrics, type WebhookMetrics } from './metrics.ts';
@@ -55,6 +56,8 @@ export interface PipelineOptions {
   log: Log;
   /** Makes streams and consumers again, should the server have lost them. */
   ensure: () => Promise<void>;
+  /** Whether events may come without a bundle (unbundled.ts). */
+  unbundledEvents: boolean;
 }
 
 export interface Pipeline extends AsyncDisposable {
@@ -68,7 +71,8 @@ export interface Pipeline extends AsyncDisposable {
 }
 
 const changedSubject = 'webhooks.endpoint.changed';
-const eventsAhead = 1_000;
+/** At most 36 MB of bundles, and some 7 MB of usual ones. */
+const bundlesAhead = 64;
 /** Parcels that nats-server sends ahead. Until this replica takes them it has no lease, so they must not wait long. */
 const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };
 /** What a replica takes and cannot begin with is kept from the others. */
@@ -166,8 +170,9 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   const { min, max, perInFlight } = parcelsAhead;
   const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
   closing.use(
-    bus.consume(eventsStream, fanoutConsumer.name, { ahead: eventsAhead, onMessage: fanout.take, ensure }),
+    bus.consume(bundlesStream, fanoutConsumer.name, { ahead: bundlesAhead, onMessage: fanout.take, ensure }),
   );
+  if (options.unbundledEvents) closing.use(readUnbundled({ bus, take: fanout.take, log }));
   closing.use(bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }));
   // What can wait leaves the processor to the fan-out, which others wait for.
   const onBacklogMessage = async (message: StreamMessage): Promise<void> => {

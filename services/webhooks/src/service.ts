@@ -1,6 +1,12 @@
 // The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
 // else. What is opened first is closed last.
-import { eventsStream, eventsStreamSpec, healthSubject } from '@integration-sync/contracts';
+import {
+  bundlesStream,
+  bundlesStreamSpec,
+  eventsStream,
+  eventsStreamSpec,
+  healthSubject,
+} from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
@@ -18,6 +24,7 @@ import { openRevisions, type Revisions } from './endpoints/revisions.ts';
 import { openEndpoints, type Endpoints } from './endpoints/store.ts';
 import { openCutoff } from './fanout/cutoff.ts';
 import { bringBackPlaces, forgetOtherStream } from './fanout/stream-reset.ts';
+import { unbundledConsumer } from './fanout/unbundled.ts';
 import { startPipeline, type Pipeline } from './pipeline.ts';
 import { openVault, type Vault } from './secrets/vault.ts';
 import { parseAllowList } from './sending/address.ts';
@@ -66,6 +73,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   };
   await ensure();
   await bringBackPlaces({ bus, store, endpoints, revisions });
+  const unbundledEvents = await bus.patiently(`consumer ${unbundledConsumer}`, () =>
+    bus.hasConsumer(eventsStream, unbundledConsumer),
+  );
   starting.use(keepUp(ensure, log));
 
   const { connector, ca } = deps;
@@ -88,6 +98,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       metrics,
       log,
       ensure,
+      unbundledEvents,
     }),
   );
   starting.use(await serve({ config, bus, store, endpoints, revisions, vault, guard, send, pipeline, log }));
@@ -102,11 +113,12 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
 }
 
 async function ensureStreams(bus: Bus, replicas: number): Promise<void> {
-  for (const spec of [eventsStreamSpec(replicas), ...streamSpecs(replicas)]) await bus.ensureStream(spec);
+  const shared = [eventsStreamSpec(replicas), bundlesStreamSpec(replicas)];
+  for (const spec of [...shared, ...streamSpecs(replicas)]) await bus.ensureStream(spec);
 }
 
 async function ensureConsumers(bus: Bus): Promise<void> {
-  await bus.ensureConsumer(eventsStream, fanoutConsumer);
+  await bus.ensureConsumer(bundlesStream, fanoutConsumer);
   await bus.ensureConsumer(deliveriesStream, deliverConsumer);
 }
 

@@ -1,5 +1,6 @@
 // The door of this room: everything that is said between the services, and to the outside.
 export * from './batches.ts';
+export * from './bundles.ts';
 export * from './codes.ts';
 export * from './countries.ts';
 export * from './events.ts';

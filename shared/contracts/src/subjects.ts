@@ -40,6 +40,11 @@ export const healthSubject = (service: ServiceName): string => `svc.${service}.h
 export const eventsStream = 'EVENTS';
 export const eventsFilter = 'events.>';
 
+/** The same events, those of a push together: what webhooks reads (bundles.ts). */
+export const bundlesStream = 'BUNDLES';
+export const bundlesFilter = 'bundles.*';
+export const bundlesSubject = (integration: string): string => `bundles.${integration}`;
+
 /** `supplier.created` of acme is announced on `events.acme.supplier.created`. */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;
 

@@ -3,10 +3,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { giveWay } from '@integration-sync/runtime/pace';
-import { makeEvents, type Announcement } from './announcement.ts';
+import type { Announcement } from './announcement.ts';
 import type { Clock } from './clock.ts';
 import type { Journal } from './journal.ts';
+import { publishEvents } from './publish-events.ts';
 import type { Stage } from './stage.ts';
 
 export interface Announcer extends AsyncDisposable {
@@ -57,11 +57,7 @@ export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOption
   const publish = async (announcement: Announcement): Promise<void> => {
     const { syncId } = announcement;
     try {
-      await giveWay(announcement.records.length);
-      const events = makeEvents(announcement);
-      await giveWay(events.length);
-      await bus.publishBatch(events);
-      await reach('after-publish');
+      await publishEvents({ bus, reach }, announcement);
     } catch (error) {
       log.warn({ err: error, syncId }, 'announcing is left to the sweeper');
       return;

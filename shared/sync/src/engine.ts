@@ -31,7 +31,7 @@ export interface Engine {
   numbers: Numbers;
   /** Pushes that are known to be past their writing. */
   settledPushes: RememberedIds;
-  /** Resolves once the stream of events is there and as it should be. */
+  /** Resolves once the streams of events are there and as they should be. */
   ensureEvents(): Promise<void>;
   reach(stage: Stage): Promise<void>;
 }

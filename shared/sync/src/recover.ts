@@ -4,12 +4,13 @@
 //   writing   the documents tell what was done; as if it had never been, where that is nothing
 //   written   it says itself what was done; its listings may still have to be told, and its events published
 //   watched   the documents tell what has come since it was settled: where that is nothing, it is done with
-import { makeEvents, type AnnouncedRecord, type Announcement } from './announcement.ts';
+import type { AnnouncedRecord, Announcement } from './announcement.ts';
 import type { Engine, KindEngine } from './engine.ts';
 import { examine } from './examine.ts';
 import { unpackIds } from './ids.ts';
 import type { Completion, Counted, Entry } from './journal.ts';
 import { isMore, packOutcomes, unpackOutcomes, untouched, type Outcome } from './outcome.ts';
+import { publishEvents } from './publish-events.ts';
 import { headKeys } from './run.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
@@ -17,7 +18,7 @@ export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry):
   const written = entry.state === 'writing' ? await settleWriting(engine, of, entry) : entry;
   if (written === undefined) return;
   if (entry.state !== 'writing') await settleHeads(engine, of, entry, entry);
-  await engine.bus.publishBatch(makeEvents(await announcementOf(of, written)));
+  await publishEvents(engine, await announcementOf(of, written));
   const at = new Date(engine.now());
   if (written.watched === true) await engine.journal.watch(entry._id, entry.owner, at);
   else await engine.journal.markAnnounced([entry._id], at);

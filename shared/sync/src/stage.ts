@@ -5,6 +5,7 @@ export const stages = [
   'amid-writes',
   'after-writes',
   'before-answer',
+  'after-events',
   'after-publish',
 ] as const;
 export type Stage = (typeof stages)[number];

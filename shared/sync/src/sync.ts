@@ -1,7 +1,12 @@
 // Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a
 // dead process left.
 import { randomUUID } from 'node:crypto';
-import { eventsStreamSpec, Failure, type ListingEntity } from '@integration-sync/contracts';
+import {
+  bundlesStreamSpec,
+  eventsStreamSpec,
+  Failure,
+  type ListingEntity,
+} from '@integration-sync/contracts';
 import {
   largeRoom,
   type Bus,
@@ -127,7 +132,10 @@ async function openEngine(
     now,
   });
   const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
-  const ensureEvents = (): Promise<void> => bus.ensureStream(eventsStreamSpec(options.streamReplicas));
+  const ensureEvents = async (): Promise<void> => {
+    await bus.ensureStream(eventsStreamSpec(options.streamReplicas));
+    await bus.ensureStream(bundlesStreamSpec(options.streamReplicas));
+  };
   await Promise.all([
     ensureEvents(),
     store.ensureIndexes(names.journal, journalIndexes),

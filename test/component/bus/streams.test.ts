@@ -97,10 +97,10 @@ it.each([1, 2, 15, 16, 501])(
     const name = `BATCH${count}`;
     await bus.ensureStream(spec(name));
     const all = messages(name, count);
-    const sequences = all.map((_, index) => index + 1);
-    expect(await bus.publishBatch(all)).toEqual(sequences);
+    const places = (duplicate: boolean) => all.map((_, index) => ({ sequence: index + 1, duplicate }));
+    expect(await bus.publishBatch(all)).toEqual(places(false));
     expect(await read(name, `${name}.>`)).toEqual(all.map((message) => message.id));
-    expect(await bus.publishBatch(all)).toEqual(sequences);
+    expect(await bus.publishBatch(all)).toEqual(places(true));
     expect((await bus.streamFacts(name)).messages).toBe(count);
   },
 );
@@ -117,14 +117,17 @@ it('says where each message of a batch stands, whoever else publishes, and howev
   }))
     stored.set(id, sequence);
   expect(stored.size).toBe(3 + 3 * 1_201);
-  expect(places).toEqual(several.map((all) => all.map(({ id }) => stored.get(id))));
+  expect(places).toEqual(
+    several.map((all) => all.map(({ id }) => ({ sequence: stored.get(id), duplicate: false }))),
+  );
 });
 
 it('fills up a batch of which a part was stored before', async () => {
   await bus.ensureStream(spec('PART'));
   const all = messages('PART', 300);
   await bus.publishBatch(all.slice(100, 150));
-  await bus.publishBatch(all);
+  const published = await bus.publishBatch(all);
+  expect(published.map(({ duplicate }) => duplicate)).toEqual(all.map((_, n) => n >= 100 && n < 150));
   expect((await read('PART', 'PART.>')).toSorted()).toEqual(all.map((message) => message.id).toSorted());
 });
 

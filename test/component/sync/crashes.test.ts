@@ -53,6 +53,7 @@ const outcomes: Record<Stage, Outcome> = {
   'amid-writes': { answered: false, runs: 2, records: [120], updates: range(0, 31) },
   'after-writes': { answered: false, runs: 2, records: [120], updates: [30], counts: untold },
   'before-answer': { answered: false, runs: 2, records: [120], updates: [30], counts: told },
+  'after-events': { answered: true, runs: 2, records: [120], updates: [30], counts: told },
   'after-publish': { answered: true, runs: 2, records: [120], updates: [30], counts: told },
 };
 
@@ -110,7 +111,14 @@ async function expectSettled({ caller, stage, answered }: Crashed): Promise<void
     body.event === 'supplier.updated' && 'changedFields' in body.data ? [body.data] : [],
   );
 
+  const bundled = await eventually(
+    () => caller.bundled(),
+    (ids) => ids.length >= events.length,
+    settledWithinMs,
+  );
+
   // Everything that was acknowledged is there, everything that is there was told, once, and counted.
+  expect(bundled.toSorted()).toEqual(events.map(({ id }) => id).toSorted());
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   expect(createdIds.toSorted()).toEqual(documents.map(({ _id }) => _id).toSorted());
   expect(records.length).toBe(documents.length);

@@ -11,10 +11,10 @@ const log = openLog({ service: 'test', level: 'silent' });
 const moments = Array.from({ length: 12 }, (_, microtasks) => microtasks);
 
 const message: StreamMessage = {
-  subject: 'events.acme.supplier.created',
+  subject: 'bundles.acme',
   id: 'one',
   headers: new Map(),
-  body: new Uint8Array(),
+  body: Buffer.from('1 1\none {}\n'),
   sequence: 1,
   deliveries: 1,
   storedAt: new Date(),

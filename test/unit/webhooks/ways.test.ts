@@ -108,10 +108,12 @@ const subscriber = (_id: string): VersionedSubscriber => ({
 });
 
 const event = (integration: string, sequence: number): StreamMessage => ({
-  subject: `events.${integration}.supplier.created`,
+  subject: `bundles.${integration}`,
   id: `e${sequence}`,
   headers: new Map(),
-  body: Buffer.from(`{"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}`),
+  body: Buffer.from(
+    `1 ${sequence}\ne${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,
+  ),
   sequence,
   deliveries: 1,
   storedAt: new Date(),

@@ -4,7 +4,7 @@
 //
 // Before that, what fan-outs remember of the integration is made out of date, whether a caller or an attempt disabled the
 // endpoint: what occurs from then on is not for the period that has ended.
-import { eventSubject, type EventBody } from '@integration-sync/contracts';
+import { bundle, bundledHeaders, eventSubject, type EventBody } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Announcement, Endpoint } from './endpoint.ts';
@@ -23,7 +23,7 @@ const kind = 'webhook.disabled';
 export interface DisabledEventsOptions {
   endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>;
   revisions: Pick<Revisions, 'changed'>;
-  bus: Pick<Bus, 'publish'>;
+  bus: Pick<Bus, 'publishBatch'>;
   log: Log;
 }
 
@@ -38,11 +38,13 @@ export function openDisabledEvents({
   const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {
     await revisions.changed(integration);
     for (const announcement of unannounced) {
-      await bus.publish({
+      const event = {
         subject: eventSubject(integration, kind),
         id: disabledEventId(_id, announcement.epoch),
         body: JSON.stringify(eventOf(_id, integration, announcement)),
-      });
+      };
+      const places = await bus.publishBatch([event], bundledHeaders);
+      await bus.publishBatch(bundle(integration, [event], places));
       await endpoints.recordAnnounced(_id, announcement.epoch);
     }
   };

@@ -1,7 +1,8 @@
-// Events to deliveries: what came since the last batch is one batch, one look-up for all integrations in it,
-// and parcels of what goes where, by the way that each integration's take (ways.ts). Their ids are made of what is in
-// them, so that a batch that was half done when its replica died is done again without harm.
+// Events to deliveries: the bundles that came since the last batch are one batch, with one look-up for all integrations
+// in it, and parcels of what goes where, by the way that each integration's take (ways.ts). Their ids are made of what is
+// in them, so that a batch that was half done when its replica died is done again without harm.
 import { setTimeout as wait } from 'node:timers/promises';
+import { unbundle, type Bundle } from '@integration-sync/contracts';
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { WebhookMetrics } from '../metrics.ts';
@@ -14,7 +15,7 @@ import { matchEvents, type Group } from './match.ts';
 import type { Subscribers } from './subscribers.ts';
 
 export interface Fanout {
-  /** For the consumer of the stream, which bounds how many events are under way. */
+  /** For the consumer of the stream, which bounds how many bundles are under way. */
   take: (message: StreamMessage) => void;
   /** Resolves when it keeps up with the events that come, or after a while; undefined if it does now. */
   keptUp(): Promise<void> | undefined;
@@ -32,14 +33,20 @@ export interface FanoutOptions {
   log: Log;
 }
 
-const batchEvents = 1_000;
-/** It is behind when more than that wait while a batch is under way. */
+const batchEvents = 2_000;
+/** It is behind when more events than that wait while a batch is under way. */
 const waitingMax = 500;
 const keptUpWithinMs = 500;
 /** Bounds what one batch of events makes in memory, however many endpoints there are. */
 const publishMessagesMax = 500;
 const publishBytesMax = 4 * 1024 * 1024;
 const retryMs = 1_000;
+
+/** A bundle that this replica has taken. */
+interface Taken {
+  lease: Lease;
+  bundle: Bundle;
+}
 
 interface Outgoing {
   integration: string;
@@ -52,8 +59,8 @@ export function openFanout(options: FanoutOptions): Fanout {
   const { subscribers, bus, leases, metrics, countUnsettled, onBacklog, log } = options;
 
   /** Says how many deliveries it made. */
-  const fanOut = async (batch: readonly Lease[]): Promise<number> => {
-    const byIntegration = groupMessages(batch);
+  const fanOut = async (batch: readonly Taken[]): Promise<number> => {
+    const byIntegration = groupBundles(batch);
     const [found, unsettled] = await Promise.all([
       subscribers.of([...byIntegration.keys()]),
       countUnsettled(),
@@ -88,24 +95,26 @@ export function openFanout(options: FanoutOptions): Fanout {
     if (messages.length > 0) await bus.publishBatch(messages);
   };
 
-  const work = async (batch: readonly Lease[]): Promise<void> => {
-    waiting -= batch.length;
+  const work = async (batch: readonly Taken[]): Promise<void> => {
+    const events = batch.reduce((sum, { bundle }) => sum + bundle.count, 0);
+    waiting -= events;
     if (waiting <= waitingMax) less.resolve();
     try {
       const deliveries = await fanOut(batch);
-      for (const lease of batch) lease.ack();
-      metrics.fannedOut(batch.length, deliveries);
-      const [oldest] = batch;
-      if (oldest !== undefined) metrics.fanoutLag((Date.now() - oldest.message.storedAt.getTime()) / 1000);
+      for (const { lease } of batch) lease.ack();
+      metrics.fannedOut(events, deliveries);
+      const oldest = batch[0]?.lease.message;
+      if (oldest !== undefined) metrics.fanoutLag((Date.now() - oldest.storedAt.getTime()) / 1000);
     } catch (error) {
-      log.warn({ err: error, events: batch.length }, 'events could not be fanned out, trying again');
-      for (const lease of batch) lease.giveBack(retryMs);
+      log.warn({ err: error, events }, 'events could not be fanned out, trying again');
+      for (const { lease } of batch) lease.giveBack(retryMs);
     }
   };
   let waiting = 0;
   let less = Promise.withResolvers<void>();
-  const queue = openBatchQueue<Lease>({
+  const queue = openBatchQueue<Taken>({
     max: batchEvents,
+    weigh: ({ bundle }) => bundle.count,
     // What arrives in one go is fanned out in one go.
     pause: () => new Promise((resolve) => setImmediate(resolve)),
     work,
@@ -113,9 +122,14 @@ export function openFanout(options: FanoutOptions): Fanout {
 
   return {
     take(message) {
-      waiting += 1;
-      if (waiting === waitingMax + 1) less = Promise.withResolvers();
-      queue.add(leases.take(message));
+      const bundle = bundleOf(message);
+      if (bundle === undefined) {
+        message.term('not a bundle of events');
+        return;
+      }
+      if (waiting <= waitingMax && waiting + bundle.count > waitingMax) less = Promise.withResolvers();
+      waiting += bundle.count;
+      queue.add({ lease: leases.take(message), bundle });
     },
     keptUp() {
       if (waiting <= waitingMax) return undefined;
@@ -131,17 +145,25 @@ function* parcelsOf({ integration, groups, way }: Outgoing): Generator<Message> 
   }
 }
 
-function groupMessages(batch: readonly Lease[]): Map<string, StreamMessage[]> {
-  const byIntegration = new Map<string, StreamMessage[]>();
-  for (const { message } of batch) {
-    // `events.<integration>.<entity>.<action>`
-    const integration = message.subject.split('.', 2)[1] ?? '';
+/** An event that came without a bundle is one of its own. */
+function bundleOf({ subject, id, sequence, body }: StreamMessage): Bundle | undefined {
+  if (!subject.startsWith('events.')) return unbundle(body);
+  return { count: 1, place: sequence, events: () => [{ id, body }] };
+}
+
+function groupBundles(batch: readonly Taken[]): Map<string, Bundle[]> {
+  const byIntegration = new Map<string, Bundle[]>();
+  for (const { lease, bundle } of batch) {
+    // `bundles.<integration>`, or `events.<integration>.<entity>.<action>`
+    const integration = lease.message.subject.split('.', 2)[1] ?? '';
     const others = byIntegration.get(integration);
-    if (others === undefined) byIntegration.set(integration, [message]);
-    else others.push(message);
+    if (others === undefined) byIntegration.set(integration, [bundle]);
+    else others.push(bundle);
   }
   return byIntegration;
 }
 
-const readEvents = (messages: readonly StreamMessage[]): StreamEvent[] =>
-  messages.flatMap((message) => readStreamEvent(message) ?? []);
+const readEvents = (bundles: readonly Bundle[]): StreamEvent[] =>
+  bundles.flatMap((bundle) =>
+    bundle.events().flatMap((event) => readStreamEvent({ ...event, sequence: bundle.place }) ?? []),
+  );

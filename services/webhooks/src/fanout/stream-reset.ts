@@ -1,11 +1,12 @@
 // Whether the streams are still those in which endpoints remember places. After a loss of all that NATS had they are
 // made anew and count from one; put back to an older copy they have still to come to some of the places. An endpoint
 // that waits for what comes after the place where it was registered would wait for long, without a word.
+import { eventsStream } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import { eventsStream, heldStream } from '../streams/streams.ts';
+import { heldStream } from '../streams/streams.ts';
 
 interface KnownStream {
   _id: string;

@@ -33,7 +33,10 @@ type HeldBus = Pick<Bus, 'publishBatch' | 'readStream' | 'countMessages' | 'purg
 const putsMax = 500;
 
 export function openHeld(bus: HeldBus): Held {
-  const put = openBatcher<Delivery, number>((all) => bus.publishBatch(all.map(messageOf)), putsMax);
+  const put = openBatcher<Delivery, number>(async (all) => {
+    const published = await bus.publishBatch(all.map(messageOf));
+    return published.map(({ sequence }) => sequence);
+  }, putsMax);
 
   async function* readFrom(endpointId: string, epoch: number, from: number, max?: number) {
     const reading = {

@@ -1,5 +1,4 @@
-// The streams and consumers of webhooks. EVENTS itself is in the contracts, as every service ensures it.
-import { eventsStream } from '@integration-sync/contracts';
+// The streams and consumers of webhooks. EVENTS and BUNDLES are in the contracts, as other services publish to them.
 import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
 import { allDeliveries, deliveriesSubject } from './messages.ts';
 
@@ -52,8 +51,8 @@ export const fanoutConsumer: ConsumerSpec = {
   name: 'webhook-fanout',
   description: 'Turns events into deliveries',
   ackWaitMs,
-  // Events that are under way, over all replicas. None of them holds back its consumer otherwise.
-  ackPendingMax: 4_000,
+  // Bundles that are under way, over all replicas. None of them holds back its consumer otherwise.
+  ackPendingMax: 1_000,
   deliver: 'all',
 };
 
@@ -76,5 +75,3 @@ export const backlogConsumer = (integration: string): ConsumerSpec => ({
   deliver: 'all',
   inactiveAfterMs: 60_000,
 });
-
-export { eventsStream };

@@ -8,21 +8,39 @@ export interface BatchQueue<One> {
 }
 
 export interface BatchQueueOptions<One> {
+  /** Of their weights together. One that alone is heavier is a batch of its own. */
   max: number;
+  /** 1 unless given. */
+  weigh?: (one: One) => number;
   /** Waited for before the first of them. */
   pause: () => Promise<unknown>;
   /** Never fails. */
   work: (batch: readonly One[]) => Promise<void>;
 }
 
-export function openBatchQueue<One>({ max, pause, work }: BatchQueueOptions<One>): BatchQueue<One> {
+export function openBatchQueue<One>({
+  max,
+  weigh = () => 1,
+  pause,
+  work,
+}: BatchQueueOptions<One>): BatchQueue<One> {
   let waiting: One[] = [];
   let working: Promise<void> | undefined;
+
+  const batchLength = (): number => {
+    let [length, weight] = [0, 0];
+    for (const one of waiting) {
+      weight += weigh(one);
+      if (length > 0 && weight > max) break;
+      length += 1;
+    }
+    return length;
+  };
 
   const workOn = async (): Promise<void> => {
     await pause();
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, max);
+      const batch = waiting.slice(0, batchLength());
       waiting = waiting.slice(batch.length);
       await work(batch);
     }

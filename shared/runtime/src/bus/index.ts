@@ -16,13 +16,21 @@ import { openConnection } from './connection.ts';
 import { consume, type ConsumeOptions } from './consume.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 import { patiently } from './patience.ts';
-import { openBatchPublisher, publish, type OutgoingMessage, type Published } from './publish.ts';
+import {
+  openBatchPublisher,
+  publish,
+  type BatchHeaders,
+  type OutgoingMessage,
+  type Published,
+} from './publish.ts';
 import { sendRequest, type Reply, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
 import {
   consumerFacts,
   ensureConsumer,
   ensureStream,
+  hasConsumer,
+  removeConsumer,
   type ConsumerFacts,
   type ConsumerSpec,
   type StreamSpec,
@@ -70,9 +78,11 @@ export interface Bus extends AsyncDisposable {
   ensureStream(spec: StreamSpec): Promise<void>;
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
   consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
+  hasConsumer(stream: string, consumer: string): Promise<boolean>;
+  removeConsumer(stream: string, consumer: string): Promise<void>;
   publish(message: OutgoingMessage): Promise<Published>;
   /** Resolves with where each of them stands in its stream. */
-  publishBatch(messages: readonly OutgoingMessage[]): Promise<number[]>;
+  publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
   consume(stream: string, consumer: string, options: ConsumeOptions): AsyncDisposable;
 
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
@@ -120,8 +130,10 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     ensureStream: (spec) => ensureStream(connection, spec),
     ensureConsumer: (stream, spec) => ensureConsumer(connection, stream, spec),
     consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),
+    hasConsumer: (stream, consumer) => hasConsumer(connection, stream, consumer),
+    removeConsumer: (stream, consumer) => removeConsumer(connection, stream, consumer),
     publish: (message) => publish(connection, message),
-    publishBatch: (messages) => publisher.publishBatch(messages),
+    publishBatch: (messages, headers) => publisher.publishBatch(messages, headers),
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
     readStream: openReading(connection),
     streamFacts: (stream) => streamFacts(connection, stream),

@@ -28,23 +28,27 @@ const batchMessagesMax = 1_000;
 const openBatchesMax = 8;
 const windowMessages = 256;
 
-export function publish(connection: Connection, message: OutgoingMessage): Promise<Published> {
-  return acknowledged(connection, () => ask(connection, message, new RawHeaders(`${idLine(message)}\r\n`)));
+export function publish(connection: Connection, message: OutgoingMessage, extra = ''): Promise<Published> {
+  const headers = new RawHeaders(`${extra}${idLine(message)}\r\n`);
+  return acknowledged(connection, () => ask(connection, message, headers));
 }
 
+/** Each of the same for every message of a batch. No value holds a line break. */
+export type BatchHeaders = Readonly<Record<string, string>>;
+
 export interface BatchPublisher {
-  /** Resolves with each message's sequence once all are stored, be it now or by an earlier try. */
-  publishBatch(messages: readonly OutgoingMessage[]): Promise<number[]>;
+  /** Resolves with where each message stands once all are stored, be it now or by an earlier try. */
+  publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
 }
 
 export function openBatchPublisher(connection: Connection): BatchPublisher {
   let open = 0;
 
-  const publishChunk = async (messages: readonly OutgoingMessage[]): Promise<number[]> => {
+  const publishChunk = async (messages: readonly OutgoingMessage[], extra: string): Promise<Published[]> => {
     if (messages.length >= atomicMin && open < openBatchesMax) {
       open += 1;
       try {
-        return await publishAtomically(connection, messages);
+        return await publishAtomically(connection, messages, extra);
       } catch (error) {
         // One duplicate in it refuses a whole batch; single publishes tell the two apart.
         if (!connection.connected) throw disconnected();
@@ -56,16 +60,19 @@ export function openBatchPublisher(connection: Connection): BatchPublisher {
         open -= 1;
       }
     }
-    return publishSingly(connection, messages);
+    return publishSingly(connection, messages, extra);
   };
 
   return {
-    async publishBatch(messages) {
-      const sequences: number[][] = [];
+    async publishBatch(messages, headers = {}) {
+      const extra = Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join('');
+      const published: Published[][] = [];
       for (let from = 0; from < messages.length; from += batchMessagesMax) {
-        sequences.push(await publishChunk(messages.slice(from, from + batchMessagesMax)));
+        published.push(await publishChunk(messages.slice(from, from + batchMessagesMax), extra));
       }
-      return sequences.flat();
+      return published.flat();
     },
   };
 }
@@ -74,11 +81,12 @@ export function openBatchPublisher(connection: Connection): BatchPublisher {
 async function publishAtomically(
   connection: Connection,
   messages: readonly OutgoingMessage[],
-): Promise<number[]> {
+  extra: string,
+): Promise<Published[]> {
   const batchId = nuid.next();
   const headersOf = (message: OutgoingMessage, sequence: number, rest = ''): RawHeaders =>
     new RawHeaders(
-      `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${idLine(message)}\r\n`,
+      `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${idLine(message)}\r\n`,
     );
   return acknowledged(connection, async () => {
     await inPieces(messages.slice(0, -1), (message, index) => {
@@ -91,7 +99,8 @@ async function publishAtomically(
     const headers = headersOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n');
     const { sequence } = await ask(connection, closing, headers);
     // They stand in the stream one after another, with nobody else's between them.
-    return messages.map((_, index) => sequence - messages.length + 1 + index);
+    const first = sequence - messages.length + 1;
+    return messages.map((_, index) => ({ sequence: first + index, duplicate: false }));
   });
 }
 
@@ -136,13 +145,14 @@ interface Answer {
 async function publishSingly(
   connection: Connection,
   messages: readonly OutgoingMessage[],
-): Promise<number[]> {
+  extra: string,
+): Promise<Published[]> {
   const published: Published[] = [];
   for (let from = 0; from < messages.length; from += windowMessages) {
     const window = messages.slice(from, from + windowMessages);
-    published.push(...(await Promise.all(window.map((message) => publish(connection, message)))));
+    published.push(...(await Promise.all(window.map((message) => publish(connection, message, extra)))));
   }
-  return published.map(({ sequence }) => sequence);
+  return published;
 }
 
 async function acknowledged<T>(connection: Connection, work: () => Promise<T>): Promise<T> {

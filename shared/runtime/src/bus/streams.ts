@@ -94,6 +94,25 @@ export async function ensureConsumer(
   });
 }
 
+export async function hasConsumer(
+  connection: Connection,
+  stream: string,
+  consumer: string,
+): Promise<boolean> {
+  const info = connection.whileConnected(() => connection.manager.consumers.info(stream, consumer));
+  return (await unlessMissing(info, codes.consumerNotFound)) !== undefined;
+}
+
+/** Nothing happens if it is no longer there. */
+export async function removeConsumer(
+  connection: Connection,
+  stream: string,
+  consumer: string,
+): Promise<void> {
+  const removed = connection.whileConnected(() => connection.manager.consumers.delete(stream, consumer));
+  await unlessMissing(removed, codes.consumerNotFound);
+}
+
 export async function consumerFacts(
   connection: Connection,
   stream: string,

@@ -1,0 +1,98 @@
+// Events with and without bundles: a release that made none leaves a consumer of EVENTS behind, and its catalog may
+// still run beside this webhooks.
+import { bundlesStreamSpec, eventSubject, eventsStream, eventsStreamSpec } from '@integration-sync/contracts';
+import { openLog } from '@integration-sync/runtime/log';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readUnbundled, unbundledConsumer } from '../../../services/webhooks/src/fanout/unbundled.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openReceiver } from '../../support/receiver.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+let house: House;
+beforeEach(async () => {
+  house = await openHouse();
+});
+afterEach(() => house[Symbol.asyncDispose]());
+
+/** As the release before announced them. */
+async function announceWithoutBundle(integration: string, ids: readonly string[]): Promise<void> {
+  const events = ids.map((id) => ({
+    subject: eventSubject(integration, 'supplier.created'),
+    id,
+    body: JSON.stringify({
+      event: 'supplier.created',
+      timestamp: new Date().toISOString(),
+      integrationId: integration,
+      data: { externalId: id, internalId: `sup_${id}` },
+    }),
+  }));
+  await house.bus.publishBatch(events);
+}
+
+const ofTheReleaseBefore = {
+  name: unbundledConsumer,
+  description: 'Turns events into deliveries',
+  ackWaitMs: 4_000,
+  ackPendingMax: 4_000,
+  deliver: 'all' as const,
+};
+
+it('delivers what came with and without a bundle, once each, after the release before', async () => {
+  await house.bus.ensureStream(eventsStreamSpec(1));
+  await house.bus.ensureConsumer(eventsStream, ofTheReleaseBefore);
+  await house.start();
+  await house.start();
+  await using receiver = await openReceiver();
+  const acme = house.newClient();
+  await acme.register(`${receiver.url}/hook`);
+  await announceWithoutBundle(acme.integration, ['old-1', 'old-2']);
+  const bundled = await acme.announce(20);
+  await announceWithoutBundle(acme.integration, ['old-3']);
+  const last = await acme.announce(1);
+  const wanted = ['old-1', 'old-2', 'old-3', ...bundled, ...last];
+  await receiver.received(wanted.length);
+  // The consumer has nothing left that could come a second time.
+  await eventually(
+    () => house.bus.consumerFacts(eventsStream, unbundledConsumer),
+    ({ pending }) => pending === 0,
+  );
+  const came = receiver.hits.map(({ headers }) => headers['webhook-id'] ?? '');
+  expect(came.toSorted()).toEqual(wanted.toSorted());
+});
+
+it('stops reading events one by one, and removes the consumer, when for long none came without a bundle', async () => {
+  await house.bus.ensureStream(eventsStreamSpec(1));
+  await house.bus.ensureStream(bundlesStreamSpec(1));
+  await house.bus.ensureConsumer(eventsStream, ofTheReleaseBefore);
+  const taken: string[] = [];
+  const lines: string[] = [];
+  const log = openLog({
+    service: 'webhooks',
+    level: 'info',
+    pretty: false,
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  const take = (message: { id: string; ack(): void }): void => {
+    taken.push(message.id);
+    message.ack();
+  };
+  // The second of them finds that the first has removed it.
+  await using _first = readUnbundled({ bus: house.bus, take, log, quietMs: 600 });
+  await using _second = readUnbundled({ bus: house.bus, take, log, quietMs: 600 });
+  const acme = house.newClient();
+  await announceWithoutBundle(acme.integration, ['slow-1']);
+  await eventually(
+    () => taken,
+    (ids) => ids.includes('slow-1'),
+  );
+  await acme.announce(3);
+  await eventually(
+    () => house.bus.hasConsumer(eventsStream, unbundledConsumer),
+    (there) => !there,
+  );
+  await eventually(
+    () => lines.join(''),
+    (text) => text.includes('no longer read one by one'),
+  );
+  expect(taken.filter((id) => id.startsWith('slow'))).toEqual(['slow-1']);
+});

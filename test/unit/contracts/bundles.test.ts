@@ -1,0 +1,83 @@
+import { bundle, unbundle, type BundledEvent, type EventPlace } from '@integration-sync/contracts';
+import { array, assert, jsonValue, property } from 'fast-check';
+import { expect, it } from 'vitest';
+
+const places = (count: number, duplicate = false): EventPlace[] =>
+  Array.from({ length: count }, (_, n) => ({ sequence: 100 + n, duplicate }));
+const event = (n: number, data: unknown = n): BundledEvent => ({
+  id: `sync_1-created-${n}`,
+  body: JSON.stringify({ event: 'supplier.created', data }),
+});
+
+/** What a reader has of all of these messages. */
+const read = (messages: readonly { body: string }[]) =>
+  messages.flatMap(({ body }) => {
+    const found = unbundle(Buffer.from(body));
+    return found === undefined ? [] : [found];
+  });
+
+const textOf = ({ id, body }: { id: string; body: Uint8Array }) => ({
+  id,
+  body: Buffer.from(body).toString(),
+});
+
+it('is one message of all events, with the place of the last of them', () => {
+  const events = [event(0), event(1), event(2)];
+  const messages = bundle('acme', events, places(3));
+  expect(messages).toEqual([
+    { subject: 'bundles.acme', id: 'sync_1-created-0.sync_1-created-2.3', body: expect.any(String) },
+  ]);
+  const [found] = read(messages);
+  expect(found).toMatchObject({ count: 3, place: 102 });
+  expect(found?.events().map(textOf)).toEqual(events);
+});
+
+it('brings every event as it was, whatever it says', () => {
+  assert(
+    property(array(jsonValue(), { minLength: 1 }), (all) => {
+      const events = all.map((data, n) => event(n, data));
+      const found = read(bundle('acme', events, places(events.length)));
+      expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
+    }),
+  );
+});
+
+it('is several where one would be too large, in order, each with its own place', () => {
+  const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
+  const messages = bundle('acme', events, places(100));
+  const sizes = messages.map(({ body }) => Buffer.byteLength(body));
+  expect(Math.max(...sizes)).toBeLessThan(1_000_000);
+  const found = read(messages);
+  expect(found.flatMap((one) => one.events().map(({ id }) => id))).toEqual(events.map(({ id }) => id));
+  expect(found.map(({ count, place }) => place - count)).toEqual(
+    found.map((_, n) => 99 + found.slice(0, n).reduce((sum, { count }) => sum + count, 0)),
+  );
+});
+
+it('holds an event alone that is larger than a bundle usually is', () => {
+  const events = [event(0), event(1, 'x'.repeat(300_000)), event(2)];
+  const found = read(bundle('acme', events, places(3)));
+  expect(found.map((one) => one.events().map(textOf))).toEqual(events.map((one) => [one]));
+});
+
+// Setup: a publisher died after the first two of four events; another one publishes all of them again.
+it('keeps apart what the stream had before and what it had not', () => {
+  const events = [event(0), event(1), event(2), event(3)];
+  const before = bundle('acme', events.slice(0, 2), places(2));
+  const again = bundle('acme', events, [...places(2, true), ...places(2)]);
+  expect(again).toHaveLength(2);
+  expect(again[0]).toEqual(before[0]);
+  const ofRest = read(again.slice(1));
+  expect(ofRest.flatMap((one) => one.events().map(({ id }) => id))).toEqual([events[2]?.id, events[3]?.id]);
+});
+
+it('is nothing without events', () => {
+  expect(bundle('acme', [], [])).toEqual([]);
+});
+
+it.each(['', '\n', '1 2', 'x y\na {}\n', '{"event":"supplier.created"}\n', '-1 2\n'])(
+  '%j is no bundle',
+  (text) => {
+    expect(unbundle(Buffer.from(text))).toBeUndefined();
+  },
+);
