@@ -12,6 +12,7 @@ export const batchesKind = (resolve: ResolveProductsOf): Kind<ProductOrigin> => 
   nameField: 'batchNumber',
   reference: {
     field: 'productExternalId',
+    internalId: { name: 'productInternalId', prefix: 'prd' },
     notFound: (externalId) => `Product with externalId "${externalId}" not found. Sync products first.`,
     find: resolve,
   },

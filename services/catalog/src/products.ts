@@ -13,6 +13,7 @@ export const productsKind = (suppliers: Lookup): Kind => ({
   nameField: 'name',
   reference: {
     field: 'supplierExternalId',
+    internalId: { name: 'supplierInternalId', prefix: 'sup' },
     notFound: (externalId) => `Supplier with externalId "${externalId}" not found. Sync suppliers first.`,
     async find(externalIds, { integration }) {
       const existing = await suppliers.existing(integration, externalIds);

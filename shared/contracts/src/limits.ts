@@ -5,6 +5,10 @@ export const limits = {
   pageDefault: 1,
   pageSizeDefault: 50,
   pageSizeMax: 100,
+  /** Records that one listing may ask for by their ids. */
+  idsListedMax: 100,
+  /** Of a page that shows records whole. */
+  detailsBytesMax: 4 * 1024 * 1024,
   bodyBytesDefault: 5 * 1024 * 1024,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,

@@ -1,5 +1,5 @@
 // What a listing is asked with and answered with. Every listing of the service speaks this shape.
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Failure, type FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
 import { parseInstant } from './time.ts';
@@ -18,6 +18,36 @@ export const ListingEntity = Type.Object(
   { title: 'ListingEntity' },
 );
 export type ListingEntity = Static<typeof ListingEntity>;
+
+/** What a record holds beyond its name, for whoever asks with `details=true`. */
+export interface RecordDetails {
+  /** As in a push, without `externalId`; what the record does not have is absent. */
+  fields: Readonly<Record<string, unknown>>;
+  createdBy: string;
+  changedBy: string;
+  /** Of a product, null where it names no supplier. */
+  supplierInternalId?: string | null;
+  productInternalId?: string | null;
+}
+
+/** `item` is what a push takes of the kind, `linked` what its details call the record that it refers to. */
+export const detailedEntityOf = (item: TObject, linked: TProperties, title: string) => {
+  const { externalId: _externalId, ...fields } = item.properties;
+  const name = title.replace(/^Listed/, '');
+  const details = Type.Object(
+    {
+      fields: Type.Object(fields, {
+        title: `${name}Fields`,
+        description: 'What the record holds, as a push takes it: what is absent it does not have',
+      }),
+      createdBy: Type.String({ description: 'syncId of the push that created the record' }),
+      changedBy: Type.String({ description: 'syncId of the push that last changed it, or created it' }),
+      ...linked,
+    },
+    { title: `${name}Details`, description: 'Only with `details=true`' },
+  );
+  return Type.Object({ ...ListingEntity.properties, details: Type.Optional(details) }, { title });
+};
 
 export interface Listing<Entity> {
   entities: Entity[];

@@ -1,9 +1,9 @@
 // Every route of the public interface, as data. Routing, the scope check, 405 with Allow, the OpenAPI document
 // and the README's table are all made from this one list.
-import { Type, type TSchema } from 'typebox';
+import { Type, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Batch, DdsEntry } from './batches.ts';
 import { limits } from './limits.ts';
-import { ListingEntity, listingOf } from './listings.ts';
+import { detailedEntityOf, listingOf } from './listings.ts';
 import { Product } from './products.ts';
 import { BatchPushAnswer, entityTypes, PushAnswer, SyncRun } from './pushes.ts';
 import { scopes, type Scope } from './scopes.ts';
@@ -88,13 +88,34 @@ const cursor: QueryParameter = {
   description: 'Where the answer before ended, from its Link header; costs the same however deep it goes',
 };
 
+const until: QueryParameter = {
+  name: 'until',
+  schema: Type.String(),
+  description: 'Only what was last synced at this time or before; may stand beside `since`',
+};
+const externalIds: QueryParameter = {
+  name: 'externalId',
+  schema: Type.Array(Type.String(), { maxItems: limits.idsListedMax }),
+  description: `Only this record; may be repeated up to ${limits.idsListedMax} times. One that is not there is absent from the answer`,
+};
+const details: QueryParameter = {
+  name: 'details',
+  schema: Type.Boolean({ default: false }),
+  description:
+    'Whether each entity also has `details`: what the record holds, as it would be pushed, and by which pushes. ' +
+    'Such a page ends at 4 MiB and may be shorter than `limit`; follow `Link`',
+};
+
 const syncedAt = '2026-03-31T09:26:53.589Z';
 const id = (name: string): string => `${basePath}/webhook-events/{id}${name}`;
 
 interface RecordKind {
   plural: 'suppliers' | 'products' | 'batches';
   tag: Route['tag'];
-  item: TSchema;
+  name: 'Supplier' | 'Product' | 'Batch';
+  item: TObject;
+  /** What `details` says of the record that this one refers to. */
+  linked: TProperties;
   example: Record<string, unknown> & { externalId: string };
   listedAs: string;
   internalId: string;
@@ -155,10 +176,10 @@ function listRoute(kind: RecordKind): Route {
     summary: `List the ${kind.plural} that were synced`,
     scope: kind.read,
     subject: kind.list,
-    query: [page, limit, since, cursor],
+    query: [page, limit, since, until, externalIds, details, cursor],
     answer: {
       status: 200,
-      schema: listingOf(ListingEntity, 'Listing'),
+      schema: listingOf(detailedEntityOf(kind.item, kind.linked, `Listed${kind.name}`), `${kind.tag}Listing`),
       example: {
         entities: [
           {
@@ -179,10 +200,15 @@ function listRoute(kind: RecordKind): Route {
   };
 }
 
+const linkedId = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+
 const supplierKind: RecordKind = {
   plural: 'suppliers',
   tag: 'Suppliers',
+  name: 'Supplier',
   item: Supplier,
+  linked: {},
   example: {
     externalId: 'SUP-001',
     name: 'Nordic Timber AB',
@@ -206,7 +232,9 @@ const supplierKind: RecordKind = {
 const productKind: RecordKind = {
   plural: 'products',
   tag: 'Products',
+  name: 'Product',
   item: Product,
+  linked: { supplierInternalId: linkedId('The supplier that `supplierExternalId` names; null for none') },
   example: {
     externalId: 'PROD-001',
     name: 'Oak Board 20mm',
@@ -228,7 +256,9 @@ const productKind: RecordKind = {
 const batchKind: RecordKind = {
   plural: 'batches',
   tag: 'Batches',
+  name: 'Batch',
   item: Batch,
+  linked: { productInternalId: linkedId('The product that `productExternalId` names') },
   example: {
     externalId: 'BATCH-2026-001',
     productExternalId: 'PROD-001',

@@ -33,6 +33,9 @@ export const orderOf = (syncId: string, place: number): string =>
 
 const placeDigits = 3;
 
+/** The push that created the record that stands there. */
+export const syncIdOf = (order: string): string => order.slice(0, -(placeDigits + 1));
+
 export const isCreatedBy = (order: string, syncId: string): boolean => order.startsWith(`${syncId}-`);
 
 /** Derived, so that whoever publishes an event, however often, publishes it under the same id. */

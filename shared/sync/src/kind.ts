@@ -23,6 +23,8 @@ export interface Asking {
 /** A field that names a record of another kind, which has to be there already. */
 export interface Reference<Found> {
   field: string;
+  /** What the details of a record call the internal id of the one that it names, and how such ids begin. */
+  internalId: { name: string; prefix: string };
   notFound: (externalId: string) => string;
   /** Those of the given ones that exist. Throws a `Failure` when that cannot be found out. */
   find(externalIds: readonly string[], asking: Asking): Promise<ReadonlyMap<string, Found>>;

@@ -1,12 +1,22 @@
 // One page of a listing, for every kind of thing that is listed in creation order.
 import type { BusHandler } from '@integration-sync/runtime/bus';
-import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
+import { limits, requestHeaders, type FailureEntry, type Listing } from '@integration-sync/contracts';
 import type { Collection, Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
+import type { Filters } from './cursor.ts';
 import type { Engine } from './engine.ts';
 import { headKey, settledUntil, type Head } from './heads.ts';
 import { syncIdsFrom } from './ids.ts';
 import { closeForgotten } from './ledger.ts';
-import { choosePlan, linkToNext, readPageAsked, type CursorSeal, type PageAsked } from './paging.ts';
+import { notNarrowed, type Narrowing } from './narrowing.ts';
+import { takePage } from './page.ts';
+import {
+  choosePlan,
+  linkToNext,
+  readPageAsked,
+  type CursorSeal,
+  type PageAsked,
+  type SincePlan,
+} from './paging.ts';
 
 /** What every listed document has. */
 export interface ListedDocument {
@@ -22,6 +32,14 @@ export interface ListingRule<Document extends ListedDocument> {
   /** The fields of the document that the entity is made of. */
   fields: readonly string[];
   entityOf(document: Document): unknown;
+  /** For a listing that takes more than `since`. */
+  narrowed?: {
+    read(integration: string, parameters: URLSearchParams, errors: FailureEntry[]): Filters;
+    of(filters: Filters): Narrowing;
+    /** The same two where records are shown whole. */
+    fields: readonly string[];
+    entityOf(document: Document): unknown;
+  };
 }
 
 export interface ListingOptions {
@@ -40,26 +58,31 @@ export function openListing<Document extends ListedDocument>(
   rule: ListingRule<Document>,
 ): BusHandler {
   const documents = store.collection<ListedDocument>(rule.name);
-  const projection = Object.fromEntries(['order', ...rule.fields].map((field) => [field, 1]));
-
   return async (request) => {
     const { integration } = request;
     const listing = headKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
     const query = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
-    const asked = readPageAsked(query, seal);
+    const asked = readPageAsked(query, seal, (parameters, errors) =>
+      rule.narrowed === undefined ? {} : rule.narrowed.read(integration, parameters, errors),
+    );
+    const narrowing = rule.narrowed?.of(asked.filters) ?? notNarrowed;
+    const shown = narrowing.details && rule.narrowed !== undefined ? rule.narrowed : rule;
     // Read before the page: what this says of the past holds for everything that is read after it.
     const head = await engine.heads.read(listing);
     closeForgotten(engine, head).catch((error: unknown) =>
       request.log.warn({ err: error }, 'a listing stays open'),
     );
     const walk = beginWalk(asked, head, engine.now());
-    const { found, total } = await findPage<Document>(documents, integration, walk, head, projection);
-    const entities = found.slice(0, asked.limit);
-    const last = found.length > asked.limit ? entities.at(-1) : undefined;
-    const answer: Listing<unknown> = {
-      entities: entities.map((document) => rule.entityOf(document)),
-      total,
+    const { cursor, total } = await findPage<Document>(documents, integration, walk, {
+      head,
+      narrowing,
+      fields: shown.fields,
+    });
+    const { entities, last } = await takePage(cursor, asked.limit, (document) => shown.entityOf(document));
+    const answer: Omit<Listing<unknown>, 'entities'> = {
+      // A push that is under way, or was cut off, has records that are not counted yet.
+      total: Math.max(total, skipOf(asked) + entities.length),
       page: asked.page,
       limit: asked.limit,
     };
@@ -68,8 +91,8 @@ export function openListing<Document extends ListedDocument>(
         'x-next-since': walk.nextSince.toISOString(),
         ...(last === undefined ? {} : { link: linkToNext(rule.name, seal, walk, last.order) }),
       },
-      body: JSON.stringify(answer),
-      logFields: { entities: entities.length, total },
+      body: `{"entities":[${entities.join()}],${JSON.stringify(answer).slice(1)}`,
+      logFields: { entities: entities.length, total: answer.total },
     };
   };
 }
@@ -83,9 +106,15 @@ function beginWalk(asked: PageAsked, head: Head, now: number): PageAsked & { nex
   return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
 }
 
+interface Finding {
+  head: Head;
+  narrowing: Narrowing;
+  fields: readonly string[];
+}
+
 interface FoundPage<Document> {
   /** One more than fits on the page, where there is more. */
-  found: Document[];
+  cursor: AsyncIterable<Document>;
   total: number;
 }
 
@@ -93,31 +122,61 @@ async function findPage<Document extends ListedDocument>(
   documents: Collection<ListedDocument>,
   integration: string,
   asked: PageAsked,
-  head: Head,
-  projection: Record<string, number>,
+  { head, narrowing, fields }: Finding,
 ): Promise<FoundPage<Document>> {
-  const { page, limit, since, after } = asked;
-  const skip = after === undefined ? (page - 1) * limit : 0;
-  const wanted = limit + 1;
-  const matching = since === undefined ? undefined : { integration, lastSyncedAt: { $gt: since } };
+  const skip = skipOf(asked);
+  const wanted = asked.limit + 1;
+  const matching = matchingOf(integration, asked, narrowing);
   const counted =
-    matching === undefined ? head.total : await documents.countDocuments(matching, { hint: 'last-synced' });
-  if (skip > counted + uncountedMax(head)) return { found: [], total: counted };
+    matching === undefined
+      ? head.total
+      : await documents.countDocuments(matching, { hint: narrowing.ids ? '_id_' : 'last-synced' });
+  if (skip > counted + uncountedMax(head)) return { cursor: nothing(), total: counted };
 
-  const plan = matching === undefined ? 'in-order' : choosePlan(counted, head.total, skip + wanted);
-  const found = await documents
+  const batchSize = narrowing.details ? Math.min(wanted, wholeAtOnceMax) : wanted;
+  const cursor = documents
     .find<Document>(
       { ...(matching ?? { integration }), ...orderWithin(asked) },
-      { projection, batchSize: wanted, singleBatch: true },
+      {
+        projection: Object.fromEntries(['order', ...fields].map((field) => [field, 1])),
+        batchSize,
+        singleBatch: batchSize === wanted,
+      },
     )
-    .hint(plan === 'in-order' ? 'creation-order' : 'last-synced')
+    .hint(
+      indexFor(
+        narrowing,
+        matching === undefined ? 'in-order' : choosePlan(counted, head.total, skip + wanted),
+      ),
+    )
     .sort({ integration: 1, order: 1 })
     .skip(skip)
-    .limit(wanted)
-    .toArray();
-  // A push that is under way, or was cut off, has records that are not counted yet.
-  return { found, total: Math.max(counted, skip + Math.min(found.length, limit)) };
+    .limit(wanted);
+  return { cursor, total: counted };
 }
+
+/** Undefined for all records of the integration, whose number is known. */
+function matchingOf(
+  integration: string,
+  { since }: PageAsked,
+  { ids, until }: Narrowing,
+): Filter<ListedDocument> | undefined {
+  if (since === undefined && until === undefined && ids === undefined) return undefined;
+  const at = {
+    ...(since === undefined ? {} : { $gt: since }),
+    ...(until === undefined ? {} : { $lte: until }),
+  };
+  return {
+    integration,
+    ...(Object.keys(at).length === 0 ? {} : { lastSyncedAt: at }),
+    ...(ids === undefined ? {} : { _id: { $in: [...ids] } }),
+  };
+}
+
+const indexFor = ({ ids }: Narrowing, plan: SincePlan): string => {
+  if (ids !== undefined) return '_id_';
+  return plan === 'in-order' ? 'creation-order' : 'last-synced';
+};
 
 /** A numbered page shows what is there. */
 function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {
@@ -125,4 +184,11 @@ function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {
   return { order: { $gt: after, ...(until === undefined ? {} : { $lt: until }) } };
 }
 
+const skipOf = ({ page, limit, after }: PageAsked): number => (after === undefined ? (page - 1) * limit : 0);
+
 const uncountedMax = ({ open }: Head): number => Object.keys(open).length * limits.itemsPerPushMax;
+
+/** Whole records may be large: a page is full at 4 MiB, and what is read beyond that is read in vain. */
+const wholeAtOnceMax = limits.pageSizeDefault + 1;
+
+async function* nothing(): AsyncGenerator<never> {}

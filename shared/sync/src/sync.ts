@@ -1,12 +1,7 @@
 // Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a
 // dead process left.
 import { randomUUID } from 'node:crypto';
-import {
-  bundlesStreamSpec,
-  eventsStreamSpec,
-  Failure,
-  type ListingEntity,
-} from '@integration-sync/contracts';
+import { bundlesStreamSpec, eventsStreamSpec, Failure } from '@integration-sync/contracts';
 import {
   largeRoom,
   type Bus,
@@ -31,7 +26,8 @@ import type { Kind } from './kind.ts';
 import { listingIndexes, openListing, type ListingRule } from './listing.ts';
 import { push } from './push.ts';
 import { openNumbers } from './numbers.ts';
-import { openRecords, type RecordDocument } from './records.ts';
+import { recordListing } from './record-listing.ts';
+import { openRecords } from './records.ts';
 import { rememberIds } from './remembered.ts';
 import type { Stage } from './stage.ts';
 import { startSweeper } from './sweeper.ts';
@@ -90,18 +86,22 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     names.journal,
     kinds.map(({ entityType }) => entityType),
   );
+  const engineOf = (kind: Kind): KindEngine => {
+    const of = engines.get(kind.entityType);
+    if (of === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
+    return of;
+  };
   const open = opening.move();
   return {
     pushGate: engine.gate,
     push(kind) {
-      const of = engines.get(kind.entityType);
-      if (of === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
+      const of = engineOf(kind);
       return answering((request) => {
         refuseIfUnawaited(request);
         return push(engine, of, request);
       });
     },
-    list: (kind) => answering(openListing(listing, recordListing(kind))),
+    list: (kind) => answering(openListing(listing, recordListing(engineOf(kind)))),
     listDrafts(kind) {
       if (kind.drafting === undefined) throw new Error(`nothing is drafted for ${kind.plural}`);
       return answering(openListing(listing, draftListing(kind.drafting.collection)));
@@ -172,18 +172,6 @@ const listedCollections = (kinds: readonly Kind[]): string[] =>
   kinds.flatMap(({ plural, drafting }) =>
     drafting === undefined ? [plural] : [plural, drafting.collection],
   );
-
-const recordListing = (kind: Kind): ListingRule<RecordDocument> => ({
-  name: kind.plural,
-  fields: ['externalId', `fields.${kind.nameField}`, 'lastSyncedAt'],
-  entityOf: ({ _id, externalId, fields, lastSyncedAt }): ListingEntity => ({
-    externalId,
-    internalId: _id,
-    name: String(fields[kind.nameField]),
-    syncStatus: 'SYNCED',
-    lastSyncedAt: lastSyncedAt.toISOString(),
-  }),
-});
 
 const draftListing = (collection: string): ListingRule<DraftDocument> => ({
   name: collection,

@@ -113,6 +113,7 @@ const verdict = (externalId: string, item: object, reasons: [string, string][] =
 describe('judging items', () => {
   const rule = {
     field: 'parent',
+    internalId: { name: 'parentInternalId', prefix: 'par' },
     notFound: (id: string) => `no "${id}"`,
     find: () => Promise.reject(new Error('not asked here')),
   };

@@ -1,0 +1,30 @@
+// From the documents that a page would show to what it shows: as many as were asked for, and as many bytes as an answer may
+// have.
+import { limits } from '@integration-sync/contracts';
+
+export interface Page<Document> {
+  /** Each as JSON. */
+  entities: string[];
+  /** The last of them, where more follow. */
+  last: Document | undefined;
+}
+
+/** The cursor brings one more than the limit where there are more. It is read no further than it is needed. */
+export async function takePage<Document>(
+  cursor: AsyncIterable<Document>,
+  limit: number,
+  entityOf: (document: Document) => unknown,
+): Promise<Page<Document>> {
+  const entities: string[] = [];
+  let bytes = 0;
+  let last: Document | undefined;
+  for await (const document of cursor) {
+    const entity = entities.length < limit ? JSON.stringify(entityOf(document)) : '';
+    bytes += Buffer.byteLength(entity);
+    if (entities.length > 0 && (entities.length === limit || bytes > limits.detailsBytesMax))
+      return { entities, last };
+    entities.push(entity);
+    last = document;
+  }
+  return { entities, last: undefined };
+}
