@@ -249,3 +249,85 @@ it('announces to internal services and lists every replica to the micro protocol
     .poll(ping, { timeout: 10_000, interval: 5 })
     .toEqual(['batches', 'catalog', 'catalog', 'gateway', 'webhooks', 'webhooks']);
 });
+
+it('reads records back, whatever their ids are', async () => {
+  const acme = openClient(stack);
+  const bystander = openClient(stack);
+  const ids = ['..', 'a/b', 'é', '+', '%2F', 'a blank inside', '\u{1f332}'.repeat(255)];
+  await acme.post('/suppliers', {
+    suppliers: ids.map((externalId) => ({ externalId, name: 'N', country: 'SE' })),
+  });
+  for (const externalId of ids) {
+    const path = `/suppliers?${new URLSearchParams({ externalId, details: 'true' }).toString()}`;
+    const { status, body } = await acme.get(path);
+    expect([status, idsOf(body), body['total']]).toEqual([200, [externalId], 1]);
+    expect(body['entities']).toMatchObject([{ details: { fields: { name: 'N', country: 'SE' } } }]);
+    expect((await bystander.get(path)).body).toMatchObject({ entities: [], total: 0 });
+  }
+  const wrong = await acme.get('/suppliers?details=yes&page=2&until=2026-03-31');
+  expect([wrong.status, wrong.body['errors']]).toMatchObject([
+    400,
+    [{ pointer: 'details' }, { pointer: 'page' }],
+  ]);
+});
+
+// Setup: an internal service that asks for the record inside its event handler, while the record is pushed again and again.
+// What this proves: it sees what the event tells of, or something newer.
+it('shows a record as its event says to whoever asks for it at once', async () => {
+  const { openTestBus, text } = await import('../support/bus.ts');
+  const acme = openClient(stack);
+  await using bus = await openTestBus(stack.nats);
+  const rounds = 20;
+  const several = 25;
+  const name = `asking-${acme.integration}`;
+  await bus.ensureConsumer('EVENTS', {
+    name,
+    description: 'Asks for what it is told of',
+    filterSubjects: [`events.${acme.integration}.supplier.*`],
+    ackWaitMs: 10_000,
+    ackPendingMax: 100,
+    deliver: 'all',
+  });
+  const codes: (readonly [at: string, code: number])[] = [];
+  const ask = async (body: Uint8Array) => {
+    const { data, timestamp } = JSON.parse(text(body)) as {
+      data: { externalId: string };
+      timestamp: string;
+    };
+    const reply = await bus.request('svc.catalog.suppliers.list', {
+      headers: {
+        integration: acme.integration,
+        query: new URLSearchParams({ externalId: data.externalId, details: 'true' }).toString(),
+      },
+      timeoutMs: 10_000,
+    });
+    const [entity] = (JSON.parse(text(reply.body)) as Listed).entities;
+    codes.push([timestamp, Number(entity?.details.fields.code)]);
+  };
+  let chain = Promise.resolve();
+  await using _reading = bus.consume('EVENTS', name, {
+    ahead: 50,
+    ensure: async () => undefined,
+    onMessage(message) {
+      chain = chain.then(() => ask(message.body)).then(() => message.ack());
+    },
+  });
+  const ids = Array.from({ length: several }, (_, n) => `S-${n}`);
+  for (let round = 0; round < rounds; round += 1) {
+    const pushed = ids.map((externalId) => ({ externalId, name: 'N', code: String(round) }));
+    expect((await acme.post('/suppliers', { suppliers: pushed })).status).toBe(200);
+  }
+  await expect.poll(() => codes.length, { timeout: 60_000 }).toBe(rounds * several);
+  // The n-th push's events come after those of the ones before: each shows at least its own code.
+  const byPush = Map.groupBy(codes, ([at]) => at);
+  const least = [...byPush.keys()].toSorted((a, b) => (a < b ? -1 : 1));
+  expect(least).toHaveLength(rounds);
+  for (const [round, at] of least.entries()) {
+    const shown = (byPush.get(at) ?? []).map(([, code]) => code);
+    expect(Math.min(...shown)).toBeGreaterThanOrEqual(round);
+  }
+});
+
+interface Listed {
+  entities: { details: { fields: { code: string } } }[];
+}

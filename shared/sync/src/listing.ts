@@ -82,7 +82,7 @@ export function openListing<Document extends ListedDocument>(
     const { entities, last } = await takePage(cursor, asked.limit, (document) => shown.entityOf(document));
     const answer: Omit<Listing<unknown>, 'entities'> = {
       // A push that is under way, or was cut off, has records that are not counted yet.
-      total: Math.max(total, skipOf(asked) + entities.length),
+      total: entities.length === 0 ? total : Math.max(total, skipOf(asked) + entities.length),
       page: asked.page,
       limit: asked.limit,
     };
