@@ -115,7 +115,9 @@ describe('details', () => {
       }),
       isEuOrigin: option(boolean(), { nil: undefined }),
     };
-    const generated = sample(record(values), 5_000).map((fields, n) => ({ ...fields, externalId: `S-${n}` }));
+    const generated = sample(record(values), 5_000).map((fields, n) =>
+      Object.assign(fields, { externalId: `S-${n}` }),
+    );
     for (let from = 0; from < generated.length; from += 500) {
       const { errors } = await caller.push('suppliers', generated.slice(from, from + 500));
       expect(errors).toEqual([]);
