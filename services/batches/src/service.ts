@@ -50,6 +50,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
       inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       handlers: {
         [subjects.batchesPush]: sync.push(batches),
+        [subjects.batchesPlan]: sync.plan(batches),
         [subjects.batchesList]: sync.list(batches),
         [subjects.ddsList]: sync.listDrafts(batches),
         [subjects.batchesRunsList]: sync.answerRuns(),
@@ -57,7 +58,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
         [subjects.batchesRunsUnannounced]: sync.answerUnannounced(),
         ...healthHandlers({ service: 'batches', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
-      gates: { [subjects.batchesPush]: sync.pushGate },
+      gates: { [subjects.batchesPush]: sync.pushGate, [subjects.batchesPlan]: sync.pushGate },
       quiet: [healthSubject('batches')],
     }),
   );

@@ -50,15 +50,22 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       handlers: {
         [subjects.suppliersPush]: sync.push(suppliers),
+        [subjects.suppliersPlan]: sync.plan(suppliers),
         [subjects.suppliersList]: sync.list(suppliers),
         [subjects.productsPush]: sync.push(products),
+        [subjects.productsPlan]: sync.plan(products),
         [subjects.productsList]: sync.list(products),
         [subjects.productsResolve]: resolveProducts(openLookup(store, products)),
         [subjects.catalogRunsList]: sync.listRuns([runsOfBatches(bus)]),
         [subjects.catalogRunsUnannounced]: sync.answerUnannounced(),
         ...healthHandlers({ service: 'catalog', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
-      gates: { [subjects.suppliersPush]: sync.pushGate, [subjects.productsPush]: sync.pushGate },
+      gates: {
+        [subjects.suppliersPush]: sync.pushGate,
+        [subjects.suppliersPlan]: sync.pushGate,
+        [subjects.productsPush]: sync.pushGate,
+        [subjects.productsPlan]: sync.pushGate,
+      },
       quiet: [healthSubject('catalog')],
     }),
   );

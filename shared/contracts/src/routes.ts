@@ -4,6 +4,7 @@ import { Type, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Batch, DdsEntry } from './batches.ts';
 import { limits } from './limits.ts';
 import { detailedEntityOf, listingOf } from './listings.ts';
+import { BatchPlanAnswer, PlanAnswer } from './plans.ts';
 import { Product } from './products.ts';
 import { BatchPushAnswer, entityTypes, PushAnswer, SyncRun } from './pushes.ts';
 import { scopes, type Scope } from './scopes.ts';
@@ -43,8 +44,10 @@ export interface Route {
   scope: Scope;
   subject: RequestSubject;
   /** The JSON body that the route takes. Without it, none is read. */
-  body?: { schema: TSchema; example: unknown; optional?: true };
+  body?: { schema: TObject; example: unknown; optional?: true };
   query?: readonly QueryParameter[];
+  /** Whether the body holds items, of which there can be too many. */
+  takesItems?: true;
   answer: {
     status: 200 | 201 | 202 | 204;
     schema?: TSchema;
@@ -122,6 +125,7 @@ interface RecordKind {
   write: Scope;
   read: Scope;
   push: RequestSubject;
+  plan: RequestSubject;
   list: RequestSubject;
 }
 
@@ -144,6 +148,7 @@ function pushRoute(kind: RecordKind): Route {
       'fields that are absent keep their value, and null clears an optional one.',
     scope: kind.write,
     subject: kind.push,
+    takesItems: true,
     body: {
       schema: isBatch
         ? Type.Object({ batches: items, autoCreateDDS: Type.Optional(flag) }, { title })
@@ -163,6 +168,46 @@ function pushRoute(kind: RecordKind): Route {
       },
       headers: ['X-Sync-Id'],
     },
+    timeoutMs: pushTimeoutMs,
+  };
+}
+
+function planRoute(kind: RecordKind): Route {
+  const { body } = pushRoute(kind);
+  const isBatch = kind.plural === 'batches';
+  const assume = Type.Array(Type.String(), {
+    maxItems: limits.itemsPerPushMax,
+    description:
+      'externalIds of referenced records to take as there, such as those that would be pushed before',
+  });
+  const properties = { ...body?.schema.properties, assume: Type.Optional(assume) };
+  const example = {
+    success: true,
+    created: 1,
+    updated: 0,
+    errors: [],
+    records: [{ externalId: kind.example.externalId, internalId: kind.internalId, status: 'CREATED' }],
+    ...(isBatch ? { ddsCreated: [] } : {}),
+    unchanged: 0,
+    details: [{ index: 0, action: 'created', changedFields: [], problems: [] }],
+  };
+  return {
+    method: 'POST',
+    path: `${basePath}/${kind.plural}/plan`,
+    operationId: `plan${kind.tag}`,
+    tag: kind.tag,
+    summary: `Say what a push of up to ${limits.itemsPerPushMax} ${kind.plural} would do, and do nothing`,
+    description:
+      'Takes the body of the push and answers what the push would answer now, and what would become of each item. ' +
+      'Nothing is written, counted or announced.',
+    scope: kind.write,
+    subject: kind.plan,
+    takesItems: true,
+    body: {
+      schema: Type.Object(properties, { title: `Plan${kind.tag}` }),
+      example: { [kind.plural]: [kind.example], assume: [] },
+    },
+    answer: { status: 200, schema: isBatch ? BatchPlanAnswer : PlanAnswer, example },
     timeoutMs: pushTimeoutMs,
   };
 }
@@ -226,6 +271,7 @@ const supplierKind: RecordKind = {
   write: scopes.suppliersWrite,
   read: scopes.suppliersRead,
   push: subjects.suppliersPush,
+  plan: subjects.suppliersPlan,
   list: subjects.suppliersList,
 };
 
@@ -250,6 +296,7 @@ const productKind: RecordKind = {
   write: scopes.productsWrite,
   read: scopes.productsRead,
   push: subjects.productsPush,
+  plan: subjects.productsPlan,
   list: subjects.productsList,
 };
 
@@ -273,6 +320,7 @@ const batchKind: RecordKind = {
   write: scopes.batchesWrite,
   read: scopes.batchesRead,
   push: subjects.batchesPush,
+  plan: subjects.batchesPlan,
   list: subjects.batchesList,
 };
 
@@ -555,6 +603,10 @@ const otherRoutes: readonly Route[] = [
 ];
 
 export const routes: readonly Route[] = [
-  ...[supplierKind, productKind, batchKind].flatMap((kind) => [pushRoute(kind), listRoute(kind)]),
+  ...[supplierKind, productKind, batchKind].flatMap((kind) => [
+    pushRoute(kind),
+    planRoute(kind),
+    listRoute(kind),
+  ]),
   ...otherRoutes,
 ];

@@ -6,8 +6,10 @@ export type ServiceName = (typeof services)[number];
 
 export const subjects = {
   suppliersPush: 'svc.catalog.suppliers.push',
+  suppliersPlan: 'svc.catalog.suppliers.plan',
   suppliersList: 'svc.catalog.suppliers.list',
   productsPush: 'svc.catalog.products.push',
+  productsPlan: 'svc.catalog.products.plan',
   productsList: 'svc.catalog.products.list',
   /** Batches asks which products exist, and what a due-diligence draft needs of them. */
   productsResolve: 'svc.catalog.products.resolve',
@@ -15,6 +17,7 @@ export const subjects = {
   /** Webhooks asks which pushes were answered whose events may not stand on the stream yet. */
   catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
   batchesPush: 'svc.batches.batches.push',
+  batchesPlan: 'svc.batches.batches.plan',
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',

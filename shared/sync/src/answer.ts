@@ -1,12 +1,21 @@
 // What a push is answered with: an entry per pushed item, in the pushed order, and the counts.
-import type { PushError, PushRecord } from '@integration-sync/contracts';
+import type { DdsEntry, PushError, PushRecord } from '@integration-sync/contracts';
 import type { PushedRecord } from './fold.ts';
 
 export interface Rejected {
   position: number;
   /** Empty where the item has no usable one. */
   externalId: string;
-  reasons: readonly string[];
+  reasons: readonly Reason[];
+}
+
+/** Why an item is not accepted. */
+export interface Reason {
+  /** Empty where it is the item as a whole. */
+  field: string;
+  detail: string;
+  /** The field is right in itself, and names a record that is not there. */
+  notFound?: true;
 }
 
 export interface Settled {
@@ -35,6 +44,21 @@ export function countItems(settled: readonly Settled[], rejected: readonly Rejec
   return counts;
 }
 
+export interface Answered {
+  settled: readonly Settled[];
+  rejected: readonly Rejected[];
+  counts: Counts;
+  /** For a kind that drafts statements, those that the push made. */
+  drafts: readonly { entry: DdsEntry }[] | undefined;
+}
+
+export function answerOf({ settled, rejected, counts, drafts }: Answered) {
+  const { success, errors, records } = answerItems(settled, rejected);
+  const { created, updated } = counts;
+  const ofDrafts = drafts === undefined ? {} : { ddsCreated: drafts.map(({ entry }) => entry) };
+  return { success, created, updated, errors, records, ...ofDrafts };
+}
+
 export function answerItems(
   settled: readonly Settled[],
   rejected: readonly Rejected[],
@@ -51,6 +75,9 @@ export function answerItems(
   }
   const errors = rejected
     .toSorted((one, other) => one.position - other.position)
-    .map(({ externalId, reasons }) => ({ externalId, error: reasons.join('; ') }));
+    .map(({ externalId, reasons }) => ({
+      externalId,
+      error: reasons.map(({ detail }) => detail).join('; '),
+    }));
   return { success: errors.length === 0, errors, records };
 }

@@ -1,6 +1,7 @@
 // The first look at a push: bytes to JSON, the envelope, the count. What is wrong here refuses the whole request.
 import { Failure, limits, refuseIfAny, type FailureEntry } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
+import type { KindEngine } from './engine.ts';
 import type { Kind } from './kind.ts';
 
 export interface PushBody {
@@ -9,13 +10,55 @@ export interface PushBody {
   drafting: boolean;
 }
 
+export interface PlanBody extends PushBody {
+  /** Ids of referenced records that count as there. */
+  assume: readonly string[];
+}
+
 /** Throws invalid_request, with everything that is wrong with the envelope. */
-export function readPush(kind: Kind, bytes: Uint8Array): PushBody {
+export const readPush = (kind: Kind, bytes: Uint8Array): PushBody =>
+  readEnvelope(kind, bytes, () => undefined);
+
+/** The body of a push, and `assume`. */
+export function readPlan({ kind, validate }: ForPlan, bytes: Uint8Array): PlanBody {
+  let assume: readonly string[] = [];
+  const body = readEnvelope(kind, bytes, (given, errors) => {
+    assume = readIds(own(given, 'assume'), validate, errors);
+  });
+  return { ...body, assume };
+}
+
+type ForPlan = Pick<KindEngine, 'kind' | 'validate'>;
+
+function readIds(value: unknown, validate: ForPlan['validate'], errors: FailureEntry[]): readonly string[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.length > limits.itemsPerPushMax) {
+    const came = Array.isArray(value) ? `an array of ${value.length}` : 'something else';
+    const detail = `"assume" must be an array of at most ${limits.itemsPerPushMax} externalIds; it is ${came}.`;
+    errors.push({ pointer: '/assume', detail });
+    return [];
+  }
+  return value.filter((externalId: unknown, index): externalId is string => {
+    if (!validate({ externalId }).reasons.has('externalId')) return true;
+    errors.push({
+      pointer: `/assume/${index}`,
+      detail: `"assume" must hold externalIds only; item ${index} is none.`,
+    });
+    return false;
+  });
+}
+
+function readEnvelope(
+  kind: Kind,
+  bytes: Uint8Array,
+  readMore: (body: object, errors: FailureEntry[]) => void,
+): PushBody {
   const body = parseJson(bytes);
   if (!isObject(body)) throw notAnObject(kind);
   const errors: FailureEntry[] = [];
   const items = readItems(body, kind.plural, errors);
   const drafting = readFlag(body, kind.drafting?.flag, errors);
+  readMore(body, errors);
   refuseIfAny(errors);
   if (items.length > limits.itemsPerPushMax) {
     throw new Failure(

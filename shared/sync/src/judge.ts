@@ -1,7 +1,7 @@
 // Which items of a push are accepted: those that are right in themselves and point at something that is there.
 import { own } from './body.ts';
 import type { AcceptedItem } from './fold.ts';
-import type { Rejected } from './answer.ts';
+import type { Reason, Rejected } from './answer.ts';
 import type { Reference } from './kind.ts';
 import type { Verdict } from './validate.ts';
 
@@ -29,10 +29,13 @@ export function judgeItems<Found>(
   const rejected: Rejected[] = [];
   for (const [position, verdict] of verdicts.entries()) {
     const { item, externalId } = verdict;
-    const reasons = [...verdict.reasons.values()];
+    const reasons = Array.from(verdict.reasons, ([field, detail]): Reason => ({ field, detail }));
     if (reference !== undefined) {
       const id = referencedId(reference.rule.field, verdict);
-      if (id !== undefined && !reference.found.has(id)) reasons.push(reference.rule.notFound(id));
+      if (id !== undefined && !reference.found.has(id)) {
+        const { field, notFound } = reference.rule;
+        reasons.push({ field, detail: notFound(id), notFound: true });
+      }
     }
     if (reasons.length === 0) accepted.push({ position, externalId, item });
     else rejected.push({ position, externalId, reasons });

@@ -24,6 +24,7 @@ import { journalIndexes, openJournal } from './journal.ts';
 import { sharedKey } from './keys.ts';
 import type { Kind } from './kind.ts';
 import { listingIndexes, openListing, type ListingRule } from './listing.ts';
+import { plan } from './plan.ts';
 import { push } from './push.ts';
 import { openNumbers } from './numbers.ts';
 import { recordListing } from './record-listing.ts';
@@ -59,6 +60,8 @@ export interface Sync extends AsyncDisposable {
   readonly pushGate: Gate;
   /** Answers pushes of the kind, once they are inside the gate. */
   push(kind: Kind): BusHandler;
+  /** Answers what a push of the kind would be answered with, once it is inside the gate. */
+  plan(kind: Kind): BusHandler;
   /** Answers listings of the kind. */
   list(kind: Kind): BusHandler;
   /** Answers listings of the statements that were drafted for the kind. */
@@ -100,6 +103,10 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
         refuseIfUnawaited(request);
         return push(engine, of, request);
       });
+    },
+    plan(kind) {
+      const of = engineOf(kind);
+      return answering((request) => plan(engine, of, request));
     },
     list: (kind) => answering(openListing(listing, recordListing(engineOf(kind)))),
     listDrafts(kind) {

@@ -3,6 +3,7 @@
 import { Failure } from '@integration-sync/contracts';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { sortRecords, type Fresh, type Known, type Stored } from './classify.ts';
+import { missingDrafts, readDrafted, type DraftFacts } from './drafting.ts';
 import type { NewDraft } from './drafts.ts';
 import type { Engine } from './engine.ts';
 import type { Fields } from './kind.ts';
@@ -21,7 +22,7 @@ export async function writeRecords(
   const [stamps, stored, draftedBefore] = await Promise.all([
     begin(engine, run),
     readStored(engine, run),
-    readDrafts(run),
+    run.drafting ? readDrafted(run.of, run.records) : new Set<string>(),
   ]);
   await engine.reach('after-entry');
   const settled = await settleRecords(engine, run, stamps, stored);
@@ -55,8 +56,14 @@ async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string,
 
 const sampleMax = 8;
 
-interface SettledRecord extends WrittenRecord {
+export interface SettledRecord extends WrittenRecord {
   fields: Fields;
+}
+
+/** What becomes of a record once it is written. */
+export function settledOf({ record, folded }: Fresh, created: boolean): SettledRecord {
+  const { fields, changes, idle } = folded;
+  return { record, created, idle, fields, changed: [...changes.keys()] };
 }
 
 async function settleRecords(
@@ -72,9 +79,8 @@ async function settleRecords(
   const confirm = (): Promise<void> => run.permission.confirm();
   const writing: Writing = { integration, syncId, at: stamps.records, parts, confirm };
   const settled: SettledRecord[] = [];
-  const settle = ({ record, folded }: Fresh, created: boolean): void => {
-    const { fields, changes, idle } = folded;
-    settled[record.place] = { record, created, idle, fields, changed: [...changes.keys()] };
+  const settle = (one: Fresh, created: boolean): void => {
+    settled[one.record.place] = settledOf(one, created);
   };
 
   let open = run.records;
@@ -152,39 +158,16 @@ async function changeRecords(
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }
 
-interface DraftFacts {
-  /** By externalId, the records that the pushed ones point at. */
-  found: ReadonlyMap<string, unknown>;
-  draftedBefore: ReadonlySet<string>;
-}
-
-async function readDrafts({ of, records, drafting }: Run): Promise<ReadonlySet<string>> {
-  const { drafting: rule } = of.kind;
-  if (!drafting || rule === undefined || of.drafts === undefined) return new Set();
-  return of.drafts.existing(records.map(({ internalId }) => rule.idOf(internalId)));
-}
-
 /** One for each accepted record that has none. */
 async function draftMissing(
   engine: Engine,
   run: Run,
   stamps: Stamps,
   settled: readonly SettledRecord[],
-  { found, draftedBefore }: DraftFacts,
+  facts: DraftFacts,
 ): Promise<readonly NewDraft[]> {
-  const { drafting: rule, reference } = run.of.kind;
-  if (!run.drafting || rule === undefined || run.of.drafts === undefined) return [];
-  const missing = settled.flatMap(({ record, fields }): NewDraft[] => {
-    const { place, internalId, externalId } = record;
-    if (draftedBefore.has(rule.idOf(internalId))) return [];
-    try {
-      const parent = found.get(String(fields[reference?.field ?? '']));
-      return [{ place, entry: rule.draft({ internalId, externalId, fields }, parent) }];
-    } catch (error) {
-      engine.log.error({ err: error, internalId }, 'no statement could be drafted');
-      return [];
-    }
-  });
+  if (!run.drafting || run.of.drafts === undefined) return [];
+  const missing = missingDrafts(run.of.kind, settled, facts, engine.log);
   const { integration, syncId } = run;
   await run.permission.confirm();
   return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts });

@@ -139,10 +139,11 @@ describe('judging items', () => {
       ['f', 5],
       ['g', 6],
     ]);
+    const notThere = { field: 'parent', detail: 'no "gone"', notFound: true };
     expect(rejected).toEqual([
-      { position: 1, externalId: 'b', reasons: ['no "gone"'] },
-      { position: 2, externalId: 'c', reasons: ['name is wrong', 'no "gone"'] },
-      { position: 3, externalId: 'd', reasons: ['parent is wrong'] },
+      { position: 1, externalId: 'b', reasons: [notThere] },
+      { position: 2, externalId: 'c', reasons: [{ field: 'name', detail: 'name is wrong' }, notThere] },
+      { position: 3, externalId: 'd', reasons: [{ field: 'parent', detail: 'parent is wrong' }] },
     ]);
   });
 });
@@ -155,6 +156,8 @@ const record = (externalId: string, positions: number[]) => ({
   positions,
 });
 
+const reason = (detail: string) => ({ field: 'name', detail });
+
 describe('the answer', () => {
   const settled = [
     { record: record('a', [0, 4]), created: true, idle: 1 },
@@ -162,8 +165,8 @@ describe('the answer', () => {
     { record: record('c', [5, 6]), created: false, idle: 1 },
   ];
   const rejected = [
-    { position: 3, externalId: 'x', reasons: ['one', 'two'] },
-    { position: 1, externalId: '', reasons: ['three'] },
+    { position: 3, externalId: 'x', reasons: ['one', 'two'].map(reason) },
+    { position: 1, externalId: '', reasons: ['three'].map(reason) },
   ];
 
   it('counts items, not records', () => {

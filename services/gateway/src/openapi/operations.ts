@@ -27,7 +27,6 @@ export function describeRoute(route: Route, schemas: SchemaCollection): Operatio
 
 function refusalsOf(route: Route): RefusalName[] {
   const takesBody = route.body !== undefined;
-  const isPush = route.answer.headers?.includes('X-Sync-Id') === true;
   return [
     takesBody ? 'InvalidBody' : 'InvalidRequest',
     'Unauthorized',
@@ -35,7 +34,7 @@ function refusalsOf(route: Route): RefusalName[] {
     ...(route.names === undefined ? [] : (['NotFound'] as const)),
     'RequestTimeout',
     ...(route.conflicts === undefined ? [] : (['Conflict'] as const)),
-    ...(takesBody ? ([isPush ? 'TooLarge' : 'BodyTooLarge', 'UnsupportedMediaType'] as const) : []),
+    ...(takesBody ? ([route.takesItems ? 'TooLarge' : 'BodyTooLarge', 'UnsupportedMediaType'] as const) : []),
     'RateLimited',
     'HeadersTooLarge',
     'InternalError',
