@@ -16,7 +16,7 @@ export const usage = `Usage: npm start [-- OPTIONS]
   --catalog N       run N replicas of a service (also --batches N, --webhooks N)
   --help            print this
 
-Settings are environment variables, such as GATEWAY_PORT=8081 npm start; the README lists them.
+Settings are environment variables, such as GATEWAY_PORT=8081 npm start; docs/settings.md lists them.
 ENGINES=docker|path|download|build takes MongoDB and NATS from one source alone.
 `;
 

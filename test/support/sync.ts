@@ -13,6 +13,7 @@ import {
   type EventBody,
   type Listing,
   type ListingEntity,
+  type PlannedItem,
   type SyncRun,
 } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
@@ -83,6 +84,11 @@ export interface Pushed extends Omit<BatchPushAnswer, 'ddsCreated'> {
   ddsCreated?: DdsEntry[];
 }
 
+export interface Planned extends Omit<Pushed, 'syncId'> {
+  unchanged: number;
+  details: PlannedItem[];
+}
+
 export interface Listed<Entity> extends Listing<Entity> {
   nextSince: string | undefined;
   /** The query of the page after. */
@@ -98,6 +104,7 @@ export interface SeenEvent {
 export interface Caller {
   readonly integration: string;
   push(plural: Plural, items: readonly unknown[], beside?: object): Promise<Pushed>;
+  plan(plural: Plural, items: readonly unknown[], beside?: object): Promise<Planned>;
   /** A body as it stands. */
   pushText(plural: Plural, body: string | Uint8Array): Promise<Pushed>;
   list(plural: Plural, query?: string): Promise<Listed<ListingEntity>>;
@@ -140,6 +147,10 @@ function openCaller(bus: Bus, integration: string, timeoutMs: number): Caller {
     async pushText(plural, body) {
       const { headers, answer } = await ask(`svc.${owner[plural]}.${plural}.push`, { body });
       return { ...answer, syncId: headers.get('http-x-sync-id') };
+    },
+    async plan(plural, items, beside = {}) {
+      const body = JSON.stringify({ [plural]: items, ...beside });
+      return (await ask(`svc.${owner[plural]}.${plural}.plan`, { body })).answer;
     },
     list: (plural, query = '') => list(`svc.${owner[plural]}.${plural}.list`, query),
     dds: (query = '') => list('svc.batches.dds.list', query),

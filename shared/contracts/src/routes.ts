@@ -1,5 +1,5 @@
 // Every route of the public interface, as data. Routing, the scope check, 405 with Allow, the OpenAPI document
-// and the README's table are all made from this one list.
+// and the table in docs/api.md are all made from this one list.
 import { Type, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Batch, DdsEntry } from './batches.ts';
 import { limits } from './limits.ts';

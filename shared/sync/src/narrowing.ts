@@ -5,6 +5,7 @@ import { limits, quote, readInstant, readOneOf, type FailureEntry } from '@integ
 import type { Filters } from './cursor.ts';
 import type { KindEngine } from './engine.ts';
 import { internalIdOf, packIds, unpackIds } from './ids.ts';
+import { idCheck } from './validate.ts';
 
 export interface Narrowing {
   /** Only these, whether they are there or not. */
@@ -63,8 +64,9 @@ function readIds(
   }
   const { 'x-expected': expected = 'another value' }: { 'x-expected'?: string } =
     kind.schema.properties['externalId'] ?? {};
+  const isId = idCheck(validate);
   for (const externalId of given) {
-    if (validate({ externalId }).reasons.has('externalId')) refuse(expected, quote(externalId));
+    if (!isId(externalId)) refuse(expected, quote(externalId));
   }
   const ids = new Set(given.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId)));
   return [...ids].toSorted();

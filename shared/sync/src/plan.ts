@@ -11,6 +11,7 @@ import type { FieldReader } from './fields.ts';
 import { foldItems, type PushedRecord } from './fold.ts';
 import type { Kind } from './kind.ts';
 import { prepare } from './prepare.ts';
+import { idCheck } from './validate.ts';
 import { settledOf } from './write.ts';
 
 export async function plan(
@@ -19,7 +20,7 @@ export async function plan(
   request: BusRequest,
 ): Promise<BusReply> {
   const { kind, reader } = of;
-  const body = readPlan(of, request.body);
+  const body = readPlan(kind, request.body, idCheck(of.validate));
   const { records, rejected, found } = await prepare(of, request, body, body.assume);
   const [stored, draftedBefore] = await Promise.all([
     of.records.read(records.map(({ internalId }) => internalId)),

@@ -45,6 +45,12 @@ export function compileValidator(schema: TObject): Validator {
   };
 }
 
+/** Whether a push of the kind would take it as an externalId. */
+export const idCheck =
+  (validate: Validator) =>
+  (value: unknown): value is string =>
+    !validate({ externalId: value }).reasons.has('externalId');
+
 const none: ReadonlyMap<string, string> = new Map();
 const isItem = (value: unknown): value is Item => isObject(value);
 

@@ -1,26 +1,34 @@
-// The README's tables that the code knows better than a person does: routes, fields, error codes and settings. Each
-// stands between two marks, and is written anew from the contracts and from the services' own schemas.
+// The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
+// docs/settings.md. Each stands between two marks, and is written anew from the contracts and the services' own schemas.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
 import type { TObject, TSchema } from 'typebox';
 import { configs } from '../stack/configs.ts';
 
-/** The text with its tables as they should be. */
-export function fillTables(readme: string): string {
-  const tables = {
+/** The tables of a document by the names in its marks. */
+export type Tables = Readonly<Record<string, string>>;
+
+export const tablesOf = {
+  'api.md': () => ({
     routes: routeTable(),
     fields: fieldTable({ suppliers: Supplier, products: Product, batches: Batch }),
     codes: codeTable(),
-    settings: settingsTable(),
-  };
-  return Object.entries(tables).reduce((text, [name, rows]) => fill(text, name, rows), readme);
-}
+  }),
+  'settings.md': () => ({ settings: settingsTable() }),
+} as const satisfies Record<string, () => Tables>;
 
-function fill(text: string, name: string, rows: string): string {
+export type Document = keyof typeof tablesOf;
+
+/** The text with its tables as they should be. */
+export const fillTables = (document: Document, text: string, tables: Tables): string =>
+  Object.entries(tables).reduce((filled, [name, rows]) => fill(document, filled, name, rows), text);
+
+function fill(document: Document, text: string, name: string, rows: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const from = text.indexOf(begin);
   const to = text.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`the README has no place for its ${name}: ${begin} … ${end}`);
+  if (from === -1 || to < from)
+    throw new Error(`docs/${document} has no place for its ${name}: ${begin} … ${end}`);
   return `${text.slice(0, from + begin.length)}\n\n${rows}\n\n${text.slice(to)}`;
 }
 
