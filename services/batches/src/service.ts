@@ -55,6 +55,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
         [subjects.ddsList]: sync.listDrafts(batches),
         [subjects.batchesRunsList]: sync.answerRuns(),
         [subjects.batchesRunsFind]: sync.answerRuns(),
+        [subjects.batchesRunsGet]: sync.answerRun(),
         [subjects.batchesRunsUnannounced]: sync.answerUnannounced(),
         ...healthHandlers({ service: 'batches', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },

@@ -1,5 +1,5 @@
 // The pushes that batches keeps in its own journal, for the listing of all.
-import { requestHeaders, RunsFound, subjects } from '@integration-sync/contracts';
+import { requestHeaders, RunFound, RunsFound, subjects } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { readAnswer, type RunJournal } from '@integration-sync/sync';
 
@@ -18,4 +18,15 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
       return readAnswer(RunsFound, reply.body);
     },
   }),
+  async find({ integration, requestId }, syncId) {
+    const reply = await bus.request(subjects.batchesRunsGet, {
+      headers: {
+        [requestHeaders.integration]: integration,
+        [requestHeaders.requestId]: requestId,
+        [requestHeaders.id]: syncId,
+      },
+      timeoutMs,
+    });
+    return readAnswer(RunFound, reply.body).run ?? undefined;
+  },
 });

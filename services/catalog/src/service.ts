@@ -57,6 +57,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
         [subjects.productsList]: sync.list(products),
         [subjects.productsResolve]: resolveProducts(openLookup(store, products)),
         [subjects.catalogRunsList]: sync.listRuns([runsOfBatches(bus)]),
+        [subjects.catalogRunsGet]: sync.getRun([runsOfBatches(bus)]),
         [subjects.catalogRunsUnannounced]: sync.answerUnannounced(),
         ...healthHandlers({ service: 'catalog', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },

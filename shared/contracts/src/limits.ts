@@ -13,6 +13,9 @@ export const limits = {
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
+  /** Items that failed, of which a run keeps why. */
+  runErrorsMax: 100,
+  runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,
   eventsListedMax: 100,
   gracePeriodSecondsMax: 7 * 24 * 60 * 60,

@@ -1,6 +1,7 @@
 // What a push is answered with, and the history that it leaves.
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
+import { limits } from './limits.ts';
 
 export const entityTypes = ['supplier', 'product', 'batch'] as const;
 export type EntityType = (typeof entityTypes)[number];
@@ -63,6 +64,31 @@ export const SyncRun = Type.Object(
   { title: 'SyncRun' },
 );
 export type SyncRun = Static<typeof SyncRun>;
+
+/** What was wrong with an item, as the push was answered, kept as long as the run. */
+export const RunError = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0, description: 'Where the item stood in the pushed array' }),
+    externalId: Type.String({ description: 'Empty where the item had none that could be used' }),
+    error: Type.String({ description: 'What was wrong, for a person to read; cut after 1,000 characters' }),
+  },
+  { title: 'RunError' },
+);
+export type RunError = Static<typeof RunError>;
+
+export const SyncRunInFull = Type.Object(
+  {
+    ...SyncRun.properties,
+    errors: Type.Array(RunError, { description: `The first ${limits.runErrorsMax} items that failed` }),
+    errorsOmitted: Type.Integer({ minimum: 0, description: 'How many more failed' }),
+  },
+  { title: 'SyncRunInFull' },
+);
+export type SyncRunInFull = Static<typeof SyncRunInFull>;
+
+/** What batches answers catalog when it is asked for one push. */
+export const RunFound = Type.Object({ run: Type.Union([SyncRunInFull, Type.Null()]) });
+export type RunFound = Static<typeof RunFound>;
 
 /** Which pushes are wanted: all, where it says nothing. */
 export const RunsFilter = Type.Object({

@@ -6,7 +6,7 @@ import { limits } from './limits.ts';
 import { detailedEntityOf, listingOf } from './listings.ts';
 import { BatchPlanAnswer, PlanAnswer } from './plans.ts';
 import { Product } from './products.ts';
-import { BatchPushAnswer, entityTypes, PushAnswer, SyncRun } from './pushes.ts';
+import { BatchPushAnswer, entityTypes, PushAnswer, SyncRun, SyncRunInFull } from './pushes.ts';
 import { scopes, type Scope } from './scopes.ts';
 import { subjects, type RequestSubject } from './subjects.ts';
 import { Supplier } from './suppliers.ts';
@@ -55,7 +55,7 @@ export interface Route {
     headers?: readonly AnswerHeader[];
   };
   /** Whether the answer can be `not_found`, because the path names one thing. */
-  names?: 'webhook';
+  names?: 'webhook' | 'sync run';
   /** Whether the answer can be `conflict`. */
   conflicts?: true;
   /** How long the service may take before the gateway answers 504. */
@@ -360,6 +360,18 @@ const ddsExample = {
   ],
 };
 
+const runExample = {
+  syncId: 'sync_0195eb7a3f21c4d8e09b6a5f3c2d1e40',
+  entityType: 'supplier',
+  state: 'completed',
+  created: 1,
+  updated: 0,
+  unchanged: 0,
+  failed: 0,
+  startedAt: syncedAt,
+  completedAt: '2026-03-31T09:26:53.641Z',
+};
+
 const otherRoutes: readonly Route[] = [
   {
     method: 'GET',
@@ -409,24 +421,34 @@ const otherRoutes: readonly Route[] = [
       status: 200,
       schema: listingOf(SyncRun, 'SyncRunListing'),
       example: {
-        entities: [
-          {
-            syncId: 'sync_0195eb7a3f21c4d8e09b6a5f3c2d1e40',
-            entityType: 'supplier',
-            state: 'completed',
-            created: 1,
-            updated: 0,
-            unchanged: 0,
-            failed: 0,
-            startedAt: syncedAt,
-            completedAt: '2026-03-31T09:26:53.641Z',
-          },
-        ],
+        entities: [runExample],
         total: 1,
         page: 1,
         limit: 50,
       },
       headers: ['Link'],
+    },
+    timeoutMs: listTimeoutMs,
+  },
+  {
+    method: 'GET',
+    path: `${basePath}/sync-runs/{id}`,
+    operationId: 'getSyncRun',
+    tag: 'Sync runs',
+    summary: 'One push of the last 7 days, with what was wrong with its items',
+    scope: scopes.syncsRead,
+    subject: subjects.catalogRunsGet,
+    names: 'sync run',
+    answer: {
+      status: 200,
+      schema: SyncRunInFull,
+      example: {
+        ...runExample,
+        created: 1,
+        failed: 1,
+        errors: [{ index: 1, externalId: 'SUP-002', error: 'Supplier name is required' }],
+        errorsOmitted: 0,
+      },
     },
     timeoutMs: listTimeoutMs,
   },

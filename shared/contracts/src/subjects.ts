@@ -14,6 +14,7 @@ export const subjects = {
   /** Batches asks which products exist, and what a due-diligence draft needs of them. */
   productsResolve: 'svc.catalog.products.resolve',
   catalogRunsList: 'svc.catalog.runs.list',
+  catalogRunsGet: 'svc.catalog.runs.get',
   /** Webhooks asks which pushes were answered whose events may not stand on the stream yet. */
   catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
   batchesPush: 'svc.batches.batches.push',
@@ -23,6 +24,7 @@ export const subjects = {
   batchesRunsList: 'svc.batches.runs.list',
   /** The same with a filter. A replica that knows of none does not listen here, so that it cannot answer without it. */
   batchesRunsFind: 'svc.batches.runs.find',
+  batchesRunsGet: 'svc.batches.runs.get',
   batchesRunsUnannounced: 'svc.batches.runs.unannounced',
   endpointsRegister: 'svc.webhooks.endpoints.register',
   endpointsList: 'svc.webhooks.endpoints.list',

@@ -1,5 +1,11 @@
 // What a push is answered with: an entry per pushed item, in the pushed order, and the counts.
-import type { DdsEntry, PushError, PushRecord } from '@integration-sync/contracts';
+import {
+  limits,
+  type DdsEntry,
+  type PushError,
+  type PushRecord,
+  type RunError,
+} from '@integration-sync/contracts';
 import type { PushedRecord } from './fold.ts';
 
 export interface Rejected {
@@ -73,11 +79,21 @@ export function answerItems(
   for (const { position, externalId } of rejected) {
     records[position] = { externalId, internalId: '', status: 'ERROR' };
   }
-  const errors = rejected
-    .toSorted((one, other) => one.position - other.position)
-    .map(({ externalId, reasons }) => ({
-      externalId,
-      error: reasons.map(({ detail }) => detail).join('; '),
-    }));
+  const errors = inOrder(rejected).map((one) => ({ externalId: one.externalId, error: errorOf(one) }));
   return { success: errors.length === 0, errors, records };
 }
+
+/** What the history keeps of why items failed. */
+export const keptErrors = (rejected: readonly Rejected[]): RunError[] =>
+  inOrder(rejected)
+    .slice(0, limits.runErrorsMax)
+    .map((one) => ({
+      index: one.position,
+      externalId: one.externalId,
+      error: Array.from(errorOf(one)).slice(0, limits.runErrorCharactersMax).join(''),
+    }));
+
+const inOrder = (rejected: readonly Rejected[]): Rejected[] =>
+  rejected.toSorted((one, other) => one.position - other.position);
+
+const errorOf = ({ reasons }: Rejected): string => reasons.map(({ detail }) => detail).join('; ');

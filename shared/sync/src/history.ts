@@ -1,16 +1,19 @@
 // The journal as callers see it: what was pushed in the last days, newest first.
 import {
   entityTypes,
+  Failure,
   readOneOf,
   requestHeaders,
   RunsQuestion,
   type EntityType,
   type Listing,
+  type RunFound,
   type RunsFilter,
   type RunsFound,
   type SyncRun,
+  type SyncRunInFull,
 } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
+import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { headKey } from './heads.ts';
 import { syncIdsFrom } from './ids.ts';
@@ -23,7 +26,14 @@ import { readQuestion } from './question.ts';
 export interface RunJournal {
   entityTypes: readonly EntityType[];
   /** Those of one integration. */
-  open(asking: { integration: string; requestId: string }, filter: RunsFilter): RunSource;
+  open(asking: Asking, filter: RunsFilter): RunSource;
+  /** One of them, with what was wrong with its items. */
+  find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
+}
+
+interface Asking {
+  integration: string;
+  requestId: string;
 }
 
 export function openRuns(store: Store, collection: string, kinds: readonly EntityType[]): RunJournal {
@@ -45,6 +55,19 @@ export function openRuns(store: Store, collection: string, kinds: readonly Entit
         return { runs: found.map(runOf), total };
       },
     }),
+    async find({ integration }, syncId) {
+      const entry = await entries.findOne(
+        { _id: syncId, integration },
+        { projection: { ...shown, errors: 1 } },
+      );
+      if (entry === null) return undefined;
+      const { errors = [] } = entry;
+      return {
+        ...runOf(entry),
+        errors: [...errors],
+        errorsOmitted: Math.max(0, entry.failed - errors.length),
+      };
+    },
   };
 }
 
@@ -96,6 +119,28 @@ export const answerRuns =
     const { filter = {}, ...question } = readQuestion(RunsQuestion, request.body);
     const found: RunsFound = await journal.open(request, filter).read(question);
     return { body: JSON.stringify(found), logFields: { entities: found.runs.length } };
+  };
+
+/** Answers the service that is asked for one push. */
+export const answerRun =
+  (journal: RunJournal): BusHandler =>
+  async (request) => {
+    const found: RunFound = { run: (await journal.find(request, syncIdIn(request))) ?? null };
+    return { body: JSON.stringify(found), logFields: {} };
+  };
+
+const syncIdIn = ({ headers }: BusRequest): string => headers.get(requestHeaders.id) ?? '';
+
+/** Answers with one push, whichever of the journals has it. */
+export const getRun =
+  (journals: readonly RunJournal[]): BusHandler =>
+  async (request) => {
+    const syncId = syncIdIn(request);
+    for (const journal of journals) {
+      const run = await journal.find(request, syncId);
+      if (run !== undefined) return { body: JSON.stringify(run), logFields: { syncId } };
+    }
+    throw new Failure('not_found', 'There is no sync run with this id; one is kept for 7 days.');
   };
 
 const listed = 'sync-runs';

@@ -17,8 +17,7 @@
 //
 // Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which anybody
 // finds it, so that the entry can no longer come.
-import type { EntityType } from '@integration-sync/contracts';
-import { limits } from '@integration-sync/contracts';
+import { limits, type EntityType, type RunError } from '@integration-sync/contracts';
 import { isFirst, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
 import type { Counts } from './answer.ts';
 
@@ -36,6 +35,8 @@ export interface Entry extends Counts {
   ids?: Uint8Array;
   drafting: boolean;
   drafted: number;
+  /** The first items that failed; nothing where none did. */
+  errors?: readonly RunError[];
   evidence?: Evidence;
   /** What the push did to its records, and the names of the fields that this is said with. */
   outcomes?: Uint8Array;

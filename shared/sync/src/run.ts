@@ -1,6 +1,6 @@
 // One push on its way: what is known of it from its start, what it has written, and what both say in the end.
 import type { Announcement } from './announcement.ts';
-import { countItems, type Rejected, type Settled } from './answer.ts';
+import { countItems, keptErrors, type Rejected, type Settled } from './answer.ts';
 import type { NewDraft } from './drafts.ts';
 import type { Engine, KindEngine } from './engine.ts';
 import type { PushedRecord } from './fold.ts';
@@ -72,6 +72,7 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
   drafting: run.drafting,
   drafted: 0,
   ids: packIds(run.records.map(({ internalId }) => internalId)),
+  ...(run.rejected.length === 0 ? {} : { errors: keptErrors(run.rejected) }),
 });
 
 /** What the journal keeps of a push that has written, and what is announced of it. */

@@ -19,7 +19,7 @@ import { openDrafts, type DraftDocument } from './drafts.ts';
 import type { Engine, KindEngine } from './engine.ts';
 import { fieldReader } from './fields.ts';
 import { openHeads } from './heads.ts';
-import { answerRuns, listRuns, openRuns, type RunJournal } from './history.ts';
+import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } from './history.ts';
 import { journalIndexes, openJournal } from './journal.ts';
 import { sharedKey } from './keys.ts';
 import type { Kind } from './kind.ts';
@@ -68,6 +68,10 @@ export interface Sync extends AsyncDisposable {
   listDrafts(kind: Kind): BusHandler;
   /** Answers what another service asks about the pushes that were made here. */
   answerRuns(): BusHandler;
+  /** Answers what another service asks about one of them. */
+  answerRun(): BusHandler;
+  /** Answers with one push: of those that were made here, or in the other journals. */
+  getRun(others: readonly RunJournal[]): BusHandler;
   /** Answers what webhooks asks about pushes whose events are still to come. */
   answerUnannounced(): BusHandler;
   /** Answers listings of all pushes: those that were made here, and those of the other journals. */
@@ -114,6 +118,8 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
       return answering(openListing(listing, draftListing(kind.drafting.collection)));
     },
     answerRuns: () => answering(answerRuns(runs)),
+    answerRun: () => answering(answerRun(runs)),
+    getRun: (others) => answering(getRun([runs, ...others])),
     answerUnannounced: () => answering(answerUnannounced(engine.journal)),
     listRuns: (others) => answering(listRuns([runs, ...others], cursorKey)),
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),

@@ -71,6 +71,14 @@ const sharedParameters: Readonly<Record<string, JsonObject>> = {
     schema: { type: 'string' },
     example: 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
   },
+  SyncId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The push, as `X-Sync-Id` of its answer named it',
+    schema: { type: 'string' },
+    example: 'sync_0195eb7a3f21c4d8e09b6a5f3c2d1e40',
+  },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',

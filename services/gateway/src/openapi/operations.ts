@@ -13,7 +13,7 @@ export function describeRoute(route: Route, schemas: SchemaCollection): Operatio
     description: [route.description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
     security: [{ accessToken: [route.scope] }],
     parameters: [
-      ...(route.path.includes('{id}') ? [reference('parameters', 'WebhookId')] : []),
+      ...(route.names === undefined ? [] : [reference('parameters', idParameters[route.names])]),
       ...(route.query ?? []).map((parameter) => describeParameter(parameter, schemas)),
       reference('parameters', 'RequestId'),
     ],
@@ -24,6 +24,8 @@ export function describeRoute(route: Route, schemas: SchemaCollection): Operatio
     },
   };
 }
+
+const idParameters = { webhook: 'WebhookId', 'sync run': 'SyncId' } as const;
 
 function refusalsOf(route: Route): RefusalName[] {
   const takesBody = route.body !== undefined;
