@@ -27,7 +27,7 @@ interface Race {
   impatient: Caller;
   /** The same integration, which gives a push up when it is told to. */
   hesitant: Caller;
-  giveUp(): void;
+  giveUp: () => void;
 }
 
 function openRace(): Race {

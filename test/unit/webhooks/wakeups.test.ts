@@ -1,7 +1,7 @@
 // What comes in the very moment in which a worker finds that there is nothing left to do.
 import { openLog } from '@integration-sync/runtime/log';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openFanout } from '../../../services/webhooks/src/fanout/fanout.ts';
 import type { Lease } from '../../../services/webhooks/src/streams/leases.ts';
 import { openSetAside } from '../../../services/webhooks/src/retrying/set-aside.ts';
@@ -51,7 +51,7 @@ it.each(moments)('an event that comes %i microtasks after the last one is fanned
     log,
   });
   fanout.take(message);
-  await eventually(leases.count, (count) => count === 2);
+  expect(await eventually(leases.count, (count) => count >= 2)).toBe(2);
 });
 
 it.each(moments)(
@@ -67,6 +67,6 @@ it.each(moments)(
       log,
     });
     setAside.put(leases.take(), deliveryFor('wh_1'));
-    await eventually(leases.count, (count) => count === 2);
+    expect(await eventually(leases.count, (count) => count >= 2)).toBe(2);
   },
 );
