@@ -96,16 +96,16 @@ const beginMany = (count: number, integration = 'attacker'): Promise<RawConnecti
     ),
   );
 
-async function gauge(name: string): Promise<number> {
+/** All of it at one moment. */
+async function rooms() {
   const text = await (await fetch(gateway.metricsUrl)).text();
-  return Number(new RegExp(`^${name}\\{.*\\} (.*)$`, 'm').exec(text)?.[1]);
+  const gauge = (name: string): number => Number(new RegExp(`^${name}\\{.*\\} (.*)$`, 'm').exec(text)?.[1]);
+  return {
+    memory: gauge('gateway_body_bytes'),
+    road: gauge('gateway_road_bytes'),
+    waiting: gauge('gateway_bodies_waiting'),
+  };
 }
-
-const rooms = async () => ({
-  memory: await gauge('gateway_body_bytes'),
-  road: await gauge('gateway_road_bytes'),
-  waiting: await gauge('gateway_bodies_waiting'),
-});
 const untilEmpty = () => eventually(rooms, ({ memory, road, waiting }) => memory + road + waiting === 0);
 
 describe('bodies that are not finished', () => {
