@@ -6,6 +6,8 @@ import { environmentOfTests } from './test/support/environment.ts';
 // Here and not in a setup file: this is before anything of a run has been started.
 process.env = environmentOfTests(process.env);
 
+// A poll waits for what is true in the end, on a machine that has other work too.
+const expects = { poll: { timeout: 10_000 } };
 const engines = { globalSetup: ['test/support/engines.ts'] };
 
 export default defineConfig({
@@ -13,13 +15,14 @@ export default defineConfig({
     // The second is what .ci/run counts.
     reporters: ['default', ['json', { outputFile: '.local/test-report.json' }]],
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], expect: expects, testTimeout: 30_000 } },
       {
         test: {
           name: 'component',
           include: ['test/component/**/*.test.ts'],
           ...engines,
-          testTimeout: 30_000,
+          expect: expects,
+          testTimeout: 90_000,
           hookTimeout: 60_000,
         },
       },
@@ -30,6 +33,7 @@ export default defineConfig({
           ...engines,
           // Every file runs a stack of its own: four services, and the machine may have two cores.
           maxWorkers: 2,
+          expect: expects,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -1,8 +1,14 @@
 // Ports on this machine: of 127.0.0.1, unless another address is named.
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
 const loopback = '127.0.0.1';
+
+/** Below those that systems give to connections and to servers that name no port, and may give at any moment. */
+const lowestPort = 15_000;
+const highestPort = 31_999;
+const triesMax = 1_000;
 
 /** Throws where it is not the port that is in the way: a name that is nobody's, an address of another machine. */
 export async function isPortFree(port: number, host = loopback): Promise<boolean> {
@@ -23,14 +29,11 @@ export async function isPortFree(port: number, host = loopback): Promise<boolean
 export async function findPort(wished?: number): Promise<number> {
   // Whatever is in the way of the wished one is not in the way of others.
   if (wished !== undefined && (await isPortFree(wished).catch(() => false))) return wished;
-  const server = createServer();
-  server.listen({ host: loopback, port: 0 });
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
-  return address.port;
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const port = randomInt(lowestPort, highestPort + 1);
+    if (await isPortFree(port).catch(() => false)) return port;
+  }
+  throw new Error(`no port from ${lowestPort} to ${highestPort} was found free`);
 }
 
 export async function isListening(port: number, host = loopback, withinMs = 2_000): Promise<boolean> {

@@ -166,7 +166,7 @@ describe('engines', () => {
       await stopping.disposeAsync();
       expect(performance.now() - stoppedAt).toBeLessThan(6_000);
       // A process that was killed just now may have its end before it for some milliseconds.
-      await eventually(() => started.every((pid) => identify(pid) === undefined), Boolean, 500);
+      await eventually(() => started.every((pid) => identify(pid) === undefined), Boolean, 5_000);
     },
   );
 

@@ -3,10 +3,13 @@
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { awake } from './awake.ts';
 
 export interface Hit {
   /** Milliseconds since the receiver was opened. */
   atMs: number;
+  /** The same moment by `awake()`. */
+  awakeMs: number;
   path: string;
   headers: Record<string, string>;
   body: string;
@@ -58,11 +61,13 @@ export async function openReceiver(
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const atMs = performance.now() - openedAt;
+    const awakeMs = awake();
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const hit: Hit = {
         atMs,
+        awakeMs,
         path: request.url ?? '',
         headers: Object.fromEntries(
           Object.entries(request.headers).map(([name, value]) => [name, String(value)]),

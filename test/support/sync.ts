@@ -1,11 +1,13 @@
 // Catalog and batches in this process, on a database and a NATS of the test file's own, and callers that speak
 // to them as the gateway does.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { startBatches, type Batches, type BatchesDeps } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog, type Catalog, type CatalogDeps } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import {
+  Failure,
   unbundle,
   requestHeaders,
   type BatchPushAnswer,
@@ -15,9 +17,10 @@ import {
   type ListingEntity,
   type PlannedItem,
   type SyncRun,
+  type SyncRunInFull,
 } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
-import type { Bus } from '@integration-sync/runtime/bus';
+import type { Bus, RequestOptions } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
@@ -33,8 +36,8 @@ export interface World extends AsyncDisposable {
   /** By another way to the database, where one is given. */
   startCatalog(deps?: CatalogDeps, mongodb?: string): Promise<Catalog>;
   startBatches(deps?: BatchesDeps): Promise<Batches>;
-  /** Of an integration of its own, unless another caller's is given. */
-  caller(integration?: string, timeoutMs?: number): Caller;
+  /** Of an integration of its own, unless another caller's is given. With the reason of the signal it gives up. */
+  caller(integration?: string, timeoutMs?: number, signal?: AbortSignal): Caller;
 }
 
 const silent = openLog({ service: 'test', level: 'silent' });
@@ -71,8 +74,8 @@ export async function openWorld(mongodb: string): Promise<World> {
         await startBatches(readConfig(BatchesConfig, environment), { log: silent, ...deps }),
       );
     },
-    caller: (integration = `i-${randomUUID()}`, timeoutMs = 30_000) =>
-      openCaller(bus, integration, timeoutMs),
+    caller: (integration = `i-${randomUUID()}`, timeoutMs = 30_000, signal?: AbortSignal) =>
+      openCaller(bus, integration, { timeoutMs, ...(signal === undefined ? {} : { signal }) }),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -110,6 +113,7 @@ export interface Caller {
   list(plural: Plural, query?: string): Promise<Listed<ListingEntity>>;
   dds(query?: string): Promise<Listed<DdsEntry>>;
   runs(query?: string): Promise<Listed<SyncRun>>;
+  run(syncId: string): Promise<SyncRunInFull>;
   /** Everything, page by page, by the links. */
   listAll(plural: Plural, query?: string): Promise<ListingEntity[]>;
   /** All that stand on the stream, in its order. */
@@ -118,17 +122,40 @@ export interface Caller {
   bundled(): Promise<string[]>;
 }
 
+/** Pushes again where a service says that it is busy, of which nothing was written: it had other pushes in hand. */
+export async function pushPatiently(push: () => Promise<Pushed>): Promise<Pushed> {
+  for (;;) {
+    try {
+      return await push();
+    } catch (error) {
+      const isBusy = error instanceof Failure && error.code === 'unavailable';
+      if (!isBusy || !error.detail.startsWith('The service is busy')) throw error;
+    }
+    await wait(100);
+  }
+}
+
 const owner = { suppliers: 'catalog', products: 'catalog', batches: 'batches' } as const;
 
-function openCaller(bus: Bus, integration: string, timeoutMs: number): Caller {
-  const ask = async (subject: string, options: { body?: string | Uint8Array; query?: string }) => {
+type Waiting = Pick<RequestOptions, 'timeoutMs' | 'signal'>;
+
+function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
+  const ask = async (
+    subject: string,
+    options: { body?: string | Uint8Array; query?: string; id?: string },
+  ) => {
     const headers = {
       [requestHeaders.integration]: integration,
       [requestHeaders.requestId]: randomUUID(),
       ...(options.query === undefined ? {} : { [requestHeaders.query]: options.query }),
+      ...(options.id === undefined ? {} : { [requestHeaders.id]: options.id }),
     };
     const { body } = options;
-    const reply = await bus.request(subject, { headers, timeoutMs, ...(body === undefined ? {} : { body }) });
+    const reply = await bus.request(subject, {
+      headers,
+      ...waiting,
+      ...(body === undefined ? {} : { body }),
+    });
     return { headers: reply.headers, answer: JSON.parse(text(reply.body)) };
   };
   const list = async <Entity>(subject: string, query: string): Promise<Listed<Entity>> => {
@@ -155,6 +182,7 @@ function openCaller(bus: Bus, integration: string, timeoutMs: number): Caller {
     list: (plural, query = '') => list(`svc.${owner[plural]}.${plural}.list`, query),
     dds: (query = '') => list('svc.batches.dds.list', query),
     runs: (query = '') => list('svc.catalog.runs.list', query),
+    run: async (id) => (await ask('svc.catalog.runs.get', { id })).answer,
     async listAll(plural, query = 'limit=100') {
       const all: ListingEntity[] = [];
       for (let next: string | undefined = query; next !== undefined;) {

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Stack } from '@integration-sync/dev/stack';
 import { openReceiver } from '../support/receiver.ts';
@@ -238,15 +239,19 @@ it('announces to internal services and lists every replica to the micro protocol
       ],
     ]);
 
+  const server = await connect({ servers: stack.nats });
+  await using _closing = { [Symbol.asyncDispose]: () => server.close() };
   const seen = new Set<string>();
   const ping = async () => {
-    const { body: pong } = await bus.request('$SRV.PING', { timeoutMs: 1_000 });
-    const { name, id } = JSON.parse(text(pong)) as { name: string; id: string };
-    seen.add(`${name} ${id}`);
+    const all = { strategy: 'timer', maxWait: 500 } as const;
+    for await (const pong of await server.requestMany('$SRV.PING', '', all)) {
+      const { name, id } = pong.json<{ name: string; id: string }>();
+      seen.add(`${name} ${id}`);
+    }
     return [...seen].map((one) => one.split(' ')[0] ?? '').toSorted((a, b) => (a < b ? -1 : 1));
   };
   await expect
-    .poll(ping, { timeout: 10_000, interval: 5 })
+    .poll(ping, { timeout: 20_000, interval: 5 })
     .toEqual(['batches', 'catalog', 'catalog', 'gateway', 'webhooks', 'webhooks']);
 });
 

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { findPort } from '@integration-sync/dev/port';
 import type { Stack } from '@integration-sync/dev/stack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -43,15 +44,6 @@ const languages = [
 ];
 const isThere = (command: string): boolean => spawnSync(command, ['--help']).error === undefined;
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 const isListening = (port: number): Promise<boolean> =>
   new Promise((settle) => {
     const socket = connect(port, '127.0.0.1', () => settle(true)).on('error', () => settle(false));
@@ -82,7 +74,7 @@ for (const { language, needs, prepare } of languages) {
     async () => {
       const command = prepare();
       const acme = openClient(stack);
-      const port = await freePort();
+      const port = await findPort();
       const registered = await acme.post('/webhook-events', {
         url: `http://127.0.0.1:${port}/`,
         events: ['supplier.created'],

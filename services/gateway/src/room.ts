@@ -14,7 +14,6 @@ const roadBytesMax = 20 * mebibyte;
 /** What waits for memory has a piece of its body in a buffer of its connection that is not counted. */
 const waitingForMemoryMax = 128;
 const waitingForRoadMax = 1_024;
-/** All that one request may wait for room, in memory and on the road together. */
 const patienceMs = 2_000;
 /** So much longer the bytes of a request count that was given up: they may stand before the service all the same. */
 const unheardMs = 2_000;
@@ -24,17 +23,21 @@ export interface Rooms {
   /** The way to the service that answers there. */
   roadFor(subject: RequestSubject): Budget;
   readonly roads: ReadonlyMap<string, Budget>;
+  /** All that one request may wait for room, in memory and on the road together. */
+  readonly patienceMs: number;
 }
 
 export interface RoomSizes {
   memoryBytesMax?: number;
   roadBytesMax?: number;
+  patienceMs?: number;
 }
 
 export function openRooms(bodyBytesMax: number, sizes: RoomSizes = {}): Rooms {
   const roads = new Map<string, Budget>();
   return {
     roads,
+    patienceMs: sizes.patienceMs ?? patienceMs,
     memory: new Budget({
       // A few of the largest bodies fit in any case.
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
@@ -74,10 +77,11 @@ export function observeRooms(registry: Metrics['registry'], { memory, roads }: R
 export class Room {
   readonly #memory: Claim;
   #road: Claim | undefined;
-  #leftMs = patienceMs;
+  #leftMs: number;
 
-  constructor(memory: Budget, integration: string) {
-    this.#memory = memory.open(integration);
+  constructor(rooms: Pick<Rooms, 'memory' | 'patienceMs'>, integration: string) {
+    this.#memory = rooms.memory.open(integration);
+    this.#leftMs = rooms.patienceMs;
   }
 
   get heldBytes(): number {

@@ -53,7 +53,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   const verify = await openTokens(app, config, { now, log });
   const rooms = openRooms(config.BODY_BYTES_MAX, deps.rooms);
   observeRooms(metrics.registry, rooms);
-  const { collect } = starting.use(openUploads(rooms.memory, deps.lookEveryMs));
+  const { collect } = starting.use(openUploads(rooms, deps.lookEveryMs));
   await app.register(async (api) => {
     await limitRates(api, config);
     addRoutes(api, {

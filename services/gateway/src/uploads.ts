@@ -8,10 +8,9 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { tooLarge } from './body.ts';
-import type { Budget } from './budget.ts';
 import { Pieces } from './pieces.ts';
 import { TooSlow } from './problems.ts';
-import { Room } from './room.ts';
+import { Room, type Rooms } from './room.ts';
 
 /** Up to here a body holds what has come of it: of a known length, and of an unknown one, where most are no larger. */
 const countedBytesMax = 64 * 1024;
@@ -27,18 +26,18 @@ export interface Uploads extends Disposable {
   collect: CollectBody;
 }
 
-export function openUploads(memory: Budget, lookEveryMs = 1_000): Uploads {
+export function openUploads(rooms: Pick<Rooms, 'memory' | 'patienceMs'>, lookEveryMs = 1_000): Uploads {
   const receiving = new Set<Upload>();
   // Rounds are counted instead of time: when this process stands still, no connection is to blame.
   const watch = setInterval(() => {
-    const { leastWaitingBytes } = memory;
+    const { leastWaitingBytes } = rooms.memory;
     for (const upload of receiving) upload.look(leastWaitingBytes);
   }, lookEveryMs);
   watch.unref();
 
   return {
     async collect({ raw, exchange }, reply, bytesMax) {
-      const room = new Room(memory, exchange.caller?.integration ?? '');
+      const room = new Room(rooms, exchange.caller?.integration ?? '');
       const upload = new Upload(raw, room, bytesMax);
       exchange.room = room;
       receiving.add(upload);

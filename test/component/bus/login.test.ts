@@ -28,7 +28,7 @@ it('a refusal is told at once, without the password', async () => {
   await using server = await startStrictNats({ admits: ({ user }) => known && user === 'me' });
   const { log, text } = openTestLog();
   const opening = openBus({ url: at(server.url, 'me:hunter2'), name: 'test', log });
-  await eventually(text, (lines) => lines.includes('waiting for nats'), 2_000);
+  await eventually(text, (lines) => lines.includes('waiting for nats'), 4_500);
   expect(JSON.parse(text())).toMatchObject({
     level: 'warn',
     servers: [server.url.slice('nats://'.length)],

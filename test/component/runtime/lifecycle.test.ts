@@ -71,7 +71,8 @@ describe('a running process', () => {
     const second = performance.now();
     life.send('SIGINT');
     await expect(life.exit).resolves.toStrictEqual(failed);
-    expect(performance.now() - second).toBeLessThan(1_000);
+    // Without it the release would have 15 s.
+    expect(performance.now() - second).toBeLessThan(5_000);
   });
 
   it('ends with a fatal line when the release overruns its deadline', async () => {

@@ -77,7 +77,7 @@ async function crashAt(stage: Stage): Promise<Crashed> {
   );
   await mortal.reached();
   // An answer that was on its way is given the time to arrive.
-  const answered = await Promise.race([answer, wait(200, false)]);
+  const answered = await Promise.race([answer, wait(outcomes[stage].answered ? 10_000 : 200, false)]);
   await mortal.kill();
   return { caller, stage, answered };
 }

@@ -1,6 +1,6 @@
 // Listings by page and by cursor, under since, while others write, and what X-Next-Since promises.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openWorld, type Caller, type World } from '../../support/sync.ts';
+import { openWorld, pushPatiently, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
 
@@ -162,12 +162,12 @@ describe('since', () => {
 
   it('takes a day for its first millisecond in UTC, and an offset for what it is', async () => {
     const caller = world.caller();
-    await caller.push('suppliers', [supplier('a')]);
     const today = new Date().toISOString().slice(0, 10);
+    const at = new Date(Date.now() - 1_000).toISOString().replace('Z', '+00:00');
+    await caller.push('suppliers', [supplier('a')]);
     const tomorrow = new Date(Date.now() + 24 * 60 * 60 * 1_000).toISOString().slice(0, 10);
     expect(await caller.list('suppliers', `since=${today}`)).toMatchObject({ total: 1 });
     expect(await caller.list('suppliers', `since=${tomorrow}`)).toMatchObject({ total: 0, entities: [] });
-    const at = new Date(Date.now() - 1_000).toISOString().replace('Z', '+00:00');
     expect(await caller.list('suppliers', since(at))).toMatchObject({ total: 1 });
   });
 
@@ -224,9 +224,12 @@ function startWriting(caller: Caller, writers: number, known: number) {
       for (let round = 0; !stop.signal.aborted; round += 1) {
         const fresh = range(10).map((nth) => supplier(`w${writer}-${round}-${nth}`));
         const old = range(20).map((nth) => supplier(`s${(nth * 37 + round * 11) % known}`, `M${round % 3}`));
-        const push: Push = { began: performance.now(), ended: Infinity };
+        const push: Push = { began: Infinity, ended: Infinity };
         for (const { externalId } of fresh) pushOf.set(externalId, push);
-        await caller.push('suppliers', [...fresh, ...old]);
+        await pushPatiently(() => {
+          push.began = performance.now();
+          return caller.push('suppliers', [...fresh, ...old]);
+        });
         push.ended = performance.now();
         for (const { externalId } of fresh) acknowledged.add(externalId);
       }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** How long the older push is waited for. */
+/** How long a push is waited for that may have gone to a replica that stands still. */
 const patienceMs = 400;
 
 const isTimeout = (error: unknown): boolean => error instanceof Failure && error.code === 'timeout';
@@ -25,15 +25,24 @@ interface Race {
   caller: Caller;
   /** The same integration, which gives a push up soon. */
   impatient: Caller;
+  /** The same integration, which gives a push up when it is told to. */
+  hesitant: Caller;
+  giveUp: () => void;
 }
 
 function openRace(): Race {
   const caller = world.caller();
-  return { caller, impatient: world.caller(caller.integration, patienceMs) };
+  const up = new AbortController();
+  return {
+    caller,
+    impatient: world.caller(caller.integration, patienceMs),
+    hesitant: world.caller(caller.integration, 30_000, up.signal),
+    giveUp: () => up.abort(new Failure('timeout', 'given up')),
+  };
 }
 
 /** Resolves once the push has been given up. */
-async function giveUp(push: Promise<unknown>): Promise<void> {
+async function givenUp(push: Promise<unknown>): Promise<void> {
   const error: unknown = await push.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -66,16 +75,22 @@ async function valuesOf(plural: Plural, { integration }: Caller): Promise<Record
 }
 
 /** On the replica alone, so that the older push comes to it. */
-async function stopAt(replica: Mortal, stage: Stage | 'none', older: () => Promise<unknown>) {
+async function stopAt(
+  replica: Mortal,
+  stage: Stage | 'none',
+  race: Race,
+  older: (by: Caller) => Promise<unknown>,
+) {
   if (stage !== 'none') {
-    const given = giveUp(older());
+    const given = givenUp(older(race.hesitant));
     await replica.reached();
     const frozen = freeze([replica.pid]);
+    race.giveUp();
     await given;
     return frozen;
   }
   const frozen = freeze([replica.pid]);
-  await giveUp(older());
+  await givenUp(older(race.impatient));
   return frozen;
 }
 
@@ -117,7 +132,8 @@ describe('a replica that stood still', () => {
     // something newer, which another replica acknowledges. Then the first one goes on.
     // What this proves: what it still had to do, and what it finds in its sockets, reaches the database no more.
     it.each(moments)('$moment writes nothing any more', async ({ stage, left }) => {
-      const { caller, impatient } = openRace();
+      const race = openRace();
+      const { caller, impatient } = race;
       await using _catalog = service === 'batches' ? await world.startCatalog() : undefined;
       {
         await using _before = await start();
@@ -126,8 +142,8 @@ describe('a replica that stood still', () => {
       }
       await using replica = await startMortal(service, stage, world.environment);
       {
-        using frozen = await stopAt(replica, stage, () =>
-          impatient.push(plural, items('older', 'changed', 'new', 'left')),
+        using frozen = await stopAt(replica, stage, race, (by) =>
+          by.push(plural, items('older', 'changed', 'new', 'left')),
         );
         const stands = wait(stillMs);
         await using _awake = await start();
@@ -152,7 +168,7 @@ describe('a replica that stood still', () => {
     await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
     {
       using _frozen = freeze([replica.pid]);
-      await giveUp(impatient.push('suppliers', [{ externalId: 'late', name: 'N' }]));
+      await givenUp(impatient.push('suppliers', [{ externalId: 'late', name: 'N' }]));
     }
     // By then it has dealt with what came before.
     await caller.push('suppliers', [{ externalId: 'after', name: 'N' }]);
@@ -175,12 +191,13 @@ describe('an operation on its way', () => {
   });
 
   /** Its operation on the records waits at the first proxy, and it is not waited for any more. */
-  async function holdOlder({ caller, impatient }: Race, command: 'find' | 'update') {
+  async function holdOlder({ caller, hesitant, giveUp }: Race, command: 'find' | 'update') {
     const replica = await world.startCatalog({}, slow.url);
     await caller.push('suppliers', record('first'));
     const held = slow.holdNext(command, 'suppliers');
-    const older = giveUp(impatient.push('suppliers', record('older')));
+    const older = givenUp(hesitant.push('suppliers', record('older')));
     await held;
+    giveUp();
     await older;
     return replica;
   }
@@ -210,16 +227,17 @@ describe('an operation on its way', () => {
   // What this proves: the newer one notices, and does what it was acknowledged for.
   it('is noticed by a push that had found the record as it wanted it before', async () => {
     const race = openRace();
-    const { caller, impatient } = race;
+    const { caller, hesitant } = race;
     await using replica = await startMortal('catalog', 'none', {
       ...world.environment,
       MONGODB_URL: slow.url,
     });
     await caller.push('suppliers', record('first'));
     const changing = slow.holdNext('update', 'suppliers');
-    const older = giveUp(impatient.push('suppliers', record('older')));
+    const older = givenUp(hesitant.push('suppliers', record('older')));
     await changing;
     using frozen = freeze([replica.pid]);
+    race.giveUp();
     await older;
     await using _other = await world.startCatalog({}, slower.url);
     const noting = slower.holdNext('update', 'suppliers');

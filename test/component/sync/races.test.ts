@@ -1,7 +1,14 @@
 // Many callers at once, over two replicas of each service: whatever the order, the outcome is that of some order.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
-import { openWorld, type Caller, type Pushed, type SeenEvent, type World } from '../../support/sync.ts';
+import {
+  openWorld,
+  pushPatiently,
+  type Caller,
+  type Pushed,
+  type SeenEvent,
+  type World,
+} from '../../support/sync.ts';
 
 // The full measure takes minutes: SYNC_RACES=full npx vitest run test/component/sync/races.test.ts
 const full = process.env['SYNC_RACES'] === 'full';
@@ -45,7 +52,7 @@ describe('the same new records from many callers', () => {
         await inParallel(clients, async (client) => {
           const made: Pushed[] = [];
           for (let round = 0; round < rounds; round += 1)
-            made.push(await caller.push('suppliers', pushOf(client)));
+            made.push(await pushPatiently(() => caller.push('suppliers', pushOf(client))));
           return made;
         })
       ).flat();
@@ -90,9 +97,11 @@ describe('different changes to the same records from many callers', () => {
       );
       const writers = 8;
       const pushes = await inParallel(writers, (writer) =>
-        caller.push(
-          'suppliers',
-          names.map((externalId) => ({ externalId, name: `by ${writer}`, code: `${writer}` })),
+        pushPatiently(() =>
+          caller.push(
+            'suppliers',
+            names.map((externalId) => ({ externalId, name: `by ${writer}`, code: `${writer}` })),
+          ),
         ),
       );
       expect(pushes.flatMap(({ errors }) => errors)).toEqual([]);
@@ -122,7 +131,9 @@ describe('different changes to the same records from many callers', () => {
     const fields = ['code', 'address', 'contactPerson', 'phone'] as const;
     await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
     await inParallel(fields.length, (index) =>
-      caller.push('suppliers', [{ externalId: 'a', name: 'N', [fields[index] ?? '']: 'set' }]),
+      pushPatiently(() =>
+        caller.push('suppliers', [{ externalId: 'a', name: 'N', [fields[index] ?? '']: 'set' }]),
+      ),
     );
     const events = (await eventsAfter(caller, 1 + fields.length)).flatMap(({ body }) =>
       body.event === 'supplier.updated' && 'changedFields' in body.data ? [body.data.changedFields] : [],
@@ -140,11 +151,17 @@ describe('a record and what it points at, pushed at the same moment', () => {
       const caller = world.caller();
       const outcomes = await inParallel(20, async (index) => {
         const [supplier, product, batch] = await Promise.all([
-          caller.push('suppliers', [{ externalId: `s${index}`, name: 'S' }]),
-          caller.push('products', [{ externalId: `p${index}`, name: 'P', supplierExternalId: `s${index}` }]),
-          caller.push('batches', [
-            { externalId: `b${index}`, productExternalId: `p${index}`, batchNumber: 'B' },
-          ]),
+          pushPatiently(() => caller.push('suppliers', [{ externalId: `s${index}`, name: 'S' }])),
+          pushPatiently(() =>
+            caller.push('products', [
+              { externalId: `p${index}`, name: 'P', supplierExternalId: `s${index}` },
+            ]),
+          ),
+          pushPatiently(() =>
+            caller.push('batches', [
+              { externalId: `b${index}`, productExternalId: `p${index}`, batchNumber: 'B' },
+            ]),
+          ),
         ]);
         return { supplier, product, batch };
       });
@@ -196,7 +213,9 @@ it('drafts one statement for a batch, however many ask for it at once', async ()
     productExternalId: 'p',
     batchNumber: 'B',
   }));
-  const pushes = await inParallel(8, () => caller.push('batches', batches, { autoCreateDDS: true }));
+  const pushes = await inParallel(8, () =>
+    pushPatiently(() => caller.push('batches', batches, { autoCreateDDS: true })),
+  );
   const drafted = pushes.flatMap(({ ddsCreated }) => ddsCreated ?? []);
   expect(drafted.map(({ batchExternalId }) => batchExternalId).toSorted()).toEqual(
     batches.map(({ externalId }) => externalId).toSorted(),

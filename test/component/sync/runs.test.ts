@@ -274,3 +274,75 @@ it('keeps an entry for seven days', async () => {
   expect(days).toBeGreaterThan(6.99);
   expect(days).toBeLessThan(7.01);
 });
+
+describe('one push', () => {
+  it('says what was wrong with its items, in their order, of either service', async () => {
+    const caller = world.caller();
+    const { syncId } = await caller.push('suppliers', [
+      item('a'),
+      {},
+      item('b', { country: 'XX' }),
+      item('c'),
+    ]);
+    const [listed] = (await caller.runs('limit=1')).entities;
+    expect(await caller.run(syncId)).toEqual({
+      ...listed,
+      errors: [
+        { index: 1, externalId: '', error: 'externalId is required; Supplier name is required' },
+        { index: 2, externalId: 'b', error: expect.stringContaining('country: expected') },
+      ],
+      errorsOmitted: 0,
+    });
+    const ofBatch = await caller.push('batches', [
+      { externalId: 'x', productExternalId: 'gone', batchNumber: '1' },
+    ]);
+    expect(await caller.run(ofBatch.syncId)).toMatchObject({
+      syncId: ofBatch.syncId,
+      entityType: 'batch',
+      failed: 1,
+      errors: [{ index: 0, externalId: 'x', error: expect.stringContaining('"gone" not found') }],
+    });
+  });
+
+  it('without anything wrong has no errors', async () => {
+    const caller = world.caller();
+    const { syncId } = await caller.push('suppliers', [item('a')]);
+    expect(await caller.run(syncId)).toMatchObject({ created: 1, failed: 0, errors: [], errorsOmitted: 0 });
+  });
+
+  it('keeps the first hundred, each cut after a thousand characters', async () => {
+    const caller = world.caller();
+    const long = '\u{1f332}'.repeat(255);
+    // Every field wrong, and quoted with what it was.
+    const wrong = Array.from({ length: 103 }, (_, n) => ({
+      externalId: `x${n}`,
+      name: 'N',
+      supplierExternalId: long,
+      category: `${long.repeat(2)}`,
+      country: long,
+      hsCode: long,
+      unit: long,
+      code: long.repeat(2),
+    }));
+    const { syncId, errors: answered } = await caller.push('products', wrong);
+    const { errors, errorsOmitted } = await caller.run(syncId);
+    expect([errors.length, errorsOmitted]).toEqual([100, 3]);
+    expect(Array.from(answered[0]?.error ?? '').length).toBeGreaterThan(1_000);
+    expect(errors.map(({ index }) => index)).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    for (const [n, { error }] of errors.entries()) {
+      expect(error).toBe(
+        Array.from(answered[n]?.error ?? '')
+          .slice(0, 1_000)
+          .join(''),
+      );
+    }
+  });
+
+  it('is not there for anybody else, nor under an id that was never given', async () => {
+    const [caller, other] = [world.caller(), world.caller()];
+    const { syncId } = await caller.push('suppliers', [item('a')]);
+    await expect(other.run(syncId)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(caller.run(newSyncId(new Date()))).rejects.toMatchObject({ code: 'not_found' });
+    await expect(caller.run('nothing')).rejects.toMatchObject({ code: 'not_found' });
+  });
+});

@@ -112,10 +112,10 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id, secret } = await client.register(receiver.url);
-    await client.ask('rotate', { id, body: { gracePeriodSeconds: 1 } });
+    await client.ask('rotate', { id, body: { gracePeriodSeconds: 10 } });
     await client.announce();
     await receiver.received(1);
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await new Promise((resolve) => setTimeout(resolve, 10_100));
     await client.announce();
     const [first, second] = await receiver.received(2);
     if (first === undefined || second === undefined) throw new Error('nothing came');
@@ -193,8 +193,9 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
   });
 
   it.each([410, 204])('a %i of the url before says nothing of the one that came after it', async (status) => {
+    const changed = Promise.withResolvers<void>();
     await using before = await openReceiver(
-      (_hit, response) => void setTimeout(() => response.writeHead(status).end(), 1_000),
+      (_hit, response) => void changed.promise.then(() => response.writeHead(status).end()),
     );
     await using after = await openReceiver(hang);
     const client = house.newClient();
@@ -202,7 +203,11 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     await client.announce();
     await before.received(1);
     await client.ask('change', { id, body: { url: after.url } });
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    changed.resolve();
+    await eventually(
+      async () => (await client.ask('deliveries', { id })).body.total,
+      (attempts) => attempts === 1,
+    );
     await client.announce(20);
     await after.received(1);
     await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { findPort } from '@integration-sync/dev/port';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -74,18 +75,18 @@ async function openProxy() {
     );
     socket.on('error', () => upstream.destroy());
   });
-  const listen = async (on: number): Promise<number> => {
+  const listen = async (on: number): Promise<void> => {
     server.listen(on, '127.0.0.1');
     await once(server, 'listening');
-    const address = server.address();
-    return address !== null && typeof address === 'object' ? address.port : 0;
   };
   const close = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
     await once(server, 'close');
   };
-  const port = await listen(0);
+  // One that stays its own while it is away.
+  const port = await findPort();
+  await listen(port);
   return {
     url: `http://127.0.0.1:${port}`,
     asked,

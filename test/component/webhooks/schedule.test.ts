@@ -13,13 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
-const secondsAfterFirst = (hits: readonly Hit[]): number[] =>
-  hits.map(({ atMs }) => (atMs - (hits[0]?.atMs ?? 0)) / 1000);
-
+/** From one hit to the next, as each retry counts from the end of the attempt before. */
 function expectSchedule(hits: readonly Hit[], seconds: readonly number[]): void {
   expect(hits).toHaveLength(seconds.length);
-  for (const [index, at] of secondsAfterFirst(hits).entries()) {
-    expect(Math.abs(at - (seconds[index] ?? 0)), `hit ${index + 1} at ${at} s`).toBeLessThan(0.5);
+  for (const [index, hit] of hits.entries()) {
+    const before = hits[index - 1];
+    if (before === undefined) continue;
+    const dueMs = 1_000 * ((seconds[index] ?? 0) - (seconds[index - 1] ?? 0));
+    expect(hit.atMs - before.atMs, `hit ${index + 1}`).toBeGreaterThan(dueMs - 50);
+    expect(hit.awakeMs - before.awakeMs, `hit ${index + 1}`).toBeLessThan(dueMs + 500);
   }
 }
 

@@ -30,7 +30,7 @@ afterAll(() => house[Symbol.asyncDispose]());
 async function firstAttempt(
   client: Client,
   id: string,
-  withinMs = 5_000,
+  withinMs = 15_000,
 ): Promise<AnswerBody['entities'][number]> {
   const entry = await eventually(
     async () => (await client.ask('deliveries', { id })).body.entities.at(-1),
@@ -161,9 +161,9 @@ describe.concurrent('succeeds', () => {
   });
 
   it.each([
-    ['a second where its receiver says nothing of that', '', 1_000],
-    ['two seconds less than its receiver says', 'keep-alive: timeout=5\r\n', 3_000],
-  ])('and its connection is kept for %s', async (_long, header, keptMs) => {
+    ['a second where its receiver says nothing of that', '', 1_000, 3_500],
+    ['two seconds less than its receiver says', 'keep-alive: timeout=5\r\n', 3_000, 4_900],
+  ])('and its connection is kept for %s', async (_long, header, keptMs, lessThanMs) => {
     const idle = Promise.withResolvers<number>();
     await using server = await openSocketServer((socket) =>
       socket.once('data', () => {
@@ -175,7 +175,7 @@ describe.concurrent('succeeds', () => {
     expect(await attemptAt(server.url)).toMatchObject({ outcome: 'succeeded' });
     const idleMs = await idle.promise;
     expect(idleMs).toBeGreaterThan(keptMs - 100);
-    expect(idleMs).toBeLessThan(keptMs + 900);
+    expect(idleMs).toBeLessThan(lessThanMs);
   });
 
   it('over https with a certificate for its address', async () => {
@@ -218,7 +218,8 @@ describe.concurrent('fails', () => {
       responseStatus,
       error: expect.stringContaining('timeout'),
     });
-    expect(Math.abs(entry.durationMs - 10_000)).toBeLessThan(500);
+    expect(entry.durationMs).toBeGreaterThan(9_500);
+    expect(entry.durationMs).toBeLessThan(12_500);
   });
 
   it('when it resets the connection, and is not asked again before its time', async () => {
@@ -379,7 +380,7 @@ it('leaves the well-behaved one alone', async () => {
   await client.register(good.url);
   await client.register(bad.url);
   const ids = await client.announce(20);
-  const hits = await good.received(20, { withinMs: 3_000 });
+  const hits = await good.received(20, { withinMs: 5_500 });
   expect(new Set(hits.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(ids));
   expect(bad.hits.length).toBeLessThanOrEqual(2);
 });

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 it('lets so many work at once, the others in the order in which they came, and fails alone', async () => {
   const limit = openLimiter({ max: 2 });
@@ -30,6 +32,7 @@ it('lets so many work at once, the others in the order in which they came, and f
 });
 
 it('lets one work at a time until somebody has waited long enough, and then several', async () => {
+  vi.useFakeTimers();
   const limit = openLimiter({ max: 3, patienceMs: 100 });
   let underWay = 0;
   let most = 0;
@@ -39,9 +42,13 @@ it('lets one work at a time until somebody has waited long enough, and then seve
     await new Promise((resolve) => setTimeout(resolve, ms));
     underWay -= 1;
   };
-  await Promise.all(Array.from({ length: 10 }, () => limit(work(2))));
+  const short = Promise.all(Array.from({ length: 10 }, () => limit(work(2))));
+  await vi.advanceTimersByTimeAsync(90);
+  await short;
   expect(most).toBe(1);
-  await Promise.all(Array.from({ length: 5 }, () => limit(work(300))));
+  const long = Promise.all(Array.from({ length: 5 }, () => limit(work(300))));
+  await vi.advanceTimersByTimeAsync(1_500);
+  await long;
   expect(most).toBe(3);
 });
 
