@@ -318,7 +318,7 @@ describe('one push', () => {
       externalId: `x${n}`,
       name: 'N',
       supplierExternalId: long,
-      category: `${long.repeat(2)}`,
+      category: long.repeat(2),
       country: long,
       hsCode: long,
       unit: long,
