@@ -54,10 +54,12 @@ async function replayMissed(): Promise<string[]> {
 
 const attemptsMax = 4;
 
+/** What has been seen in the attempt logs so far: each keeps its last entries only, and a replay makes thousands. */
+const given = new Set<string>();
+
 /** By the attempt logs: `endpoint event` of what failed for the fourth time. */
-async function readGivenUp(): Promise<Set<string>> {
+async function readGivenUp(): Promise<ReadonlySet<string>> {
   const callers = openCallers();
-  const given = new Set<string>();
   for (const { endpoint, integration, behaviour } of await readLedger(folder, 'endpoints')) {
     const caller = callers.get(integration);
     if (caller === undefined || behaviour === 'steady') continue;
@@ -93,7 +95,10 @@ takeRole(
       const note = 'pushes that were cut off were not settled and announced in time';
       notes.write({ atMs: clockMs(), note, isViolation: true });
     },
-    replay: replayMissed,
+    async replay() {
+      await readGivenUp();
+      return replayMissed();
+    },
     async deliver() {
       const { bus } = await engines;
       await untilDelivered({ bus, folder, readEvents, readGivenUp });
