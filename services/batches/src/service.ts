@@ -3,10 +3,11 @@
 import { healthSubject, subjects } from '@integration-sync/contracts';
 import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
+import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openSync, type Stage } from '@integration-sync/sync';
 import { batchesKind } from './batches.ts';
-import type { BatchesConfig } from './config.ts';
+import { BatchesConfig } from './config.ts';
 import { resolveProducts } from './products.ts';
 
 export interface Batches extends AsyncDisposable {
@@ -23,6 +24,7 @@ export interface BatchesDeps {
 
 export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}): Promise<Batches> {
   const { log = openLog({ service: 'batches', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  log.info({ settings: maskSettings(BatchesConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(
     await openFooting({ service: 'batches', config, log, signal }),

@@ -2,9 +2,10 @@
 import { healthSubject, subjects } from '@integration-sync/contracts';
 import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
+import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openLookup, openSync, type Stage } from '@integration-sync/sync';
-import type { CatalogConfig } from './config.ts';
+import { CatalogConfig } from './config.ts';
 import { productsKind, resolveProducts } from './products.ts';
 import { runsOfBatches } from './runs.ts';
 import { suppliers } from './suppliers.ts';
@@ -23,6 +24,7 @@ export interface CatalogDeps {
 
 export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}): Promise<Catalog> {
   const { log = openLog({ service: 'catalog', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  log.info({ settings: maskSettings(CatalogConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(
     await openFooting({ service: 'catalog', config, log, signal }),

@@ -1,7 +1,8 @@
 // The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
+import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
-import type { GatewayConfig } from './config.ts';
+import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
 import { addPages, pageRoutes } from './pages.ts';
 import { limitRates } from './rates.ts';
@@ -29,6 +30,7 @@ export interface GatewayDeps {
 
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
   const { now = Date.now, log = openLog({ service: 'gateway', level: config.LOG_LEVEL }) } = deps;
+  log.info({ settings: maskSettings(GatewayConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const metrics = starting.use(
     await openMetrics({ service: 'gateway', port: config.METRICS_PORT, host: config.METRICS_HOST }),

@@ -10,6 +10,7 @@ import {
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
+import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
@@ -18,7 +19,7 @@ import { endpointsHandlers } from './api/endpoints.ts';
 import { withStoreFailures } from './api/handlers.ts';
 import { listingHandlers } from './api/listing.ts';
 import { replayHandlers } from './api/replay.ts';
-import type { WebhooksConfig } from './config.ts';
+import { WebhooksConfig } from './config.ts';
 import { checkKeys } from './endpoints/key-check.ts';
 import { openRevisions, type Revisions } from './endpoints/revisions.ts';
 import { openEndpoints, type Endpoints } from './endpoints/store.ts';
@@ -61,6 +62,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const { log = openLog({ service, level: config.LOG_LEVEL }), signal } = deps;
   const vault = openVault(config.WEBHOOK_SECRET_KEY);
   const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
+  log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(await openFooting({ service, config, log, signal }));
   const endpoints = await openEndpoints(store);

@@ -1,0 +1,144 @@
+// The orders between times that stand in different files: what must end before something else begins.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+/** A time as its file says it: a product of numbers behind its name. */
+function timeOf(place: string): number {
+  const [file = '', name = ''] = place.split(' ');
+  const text = readFileSync(join(root, file), 'utf8');
+  const found = new RegExp(
+    String.raw`\b${name}(?:: number)?\s*[=:]\s*([\d_]+(?:\s*\*\s*[\d_]+)*)\s*[,;}]`,
+  ).exec(text);
+  if (found?.[1] === undefined) throw new Error(`${file} says no time ${name}`);
+  return found[1].split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1);
+}
+
+const bus = 'shared/runtime/src/bus';
+const store = 'shared/runtime/src/store/index.ts';
+const sync = 'shared/sync/src';
+const contracts = 'shared/contracts/src';
+const gateway = 'services/gateway/src';
+const webhooks = 'services/webhooks/src';
+
+/** The second is at least `times` the first, one unless given. */
+const orders = [
+  {
+    short: `${sync}/write.ts writingMsMax`,
+    long: `${sync}/journal.ts handMs`,
+    why: 'a push writes nothing any more when another replica takes its entry over',
+  },
+  {
+    short: `${store} socketTimeoutMS`,
+    long: `${sync}/journal.ts watchMs`,
+    why: 'what a replica sent before it lost its entry has arrived, or never will, when the entry is done with',
+  },
+  {
+    short: `${sync}/sweeper.ts everyMs`,
+    long: `${sync}/journal.ts handMs`,
+    why: 'an entry that was left behind is found soon after it is due',
+  },
+  {
+    short: `${sync}/write.ts writingMsMax`,
+    long: `${sync}/ledger.ts forgottenMs`,
+    why: 'a listing closes only what no push can still begin with',
+  },
+  {
+    short: `${sync}/journal.ts watchMs`,
+    long: `${contracts}/streams.ts duplicateWindowMs`,
+    times: 2,
+    why: 'what a push announces again after it was settled has the ids that the stream still knows',
+  },
+  {
+    short: `${bus}/inbox.ts confirmedWithinMs`,
+    long: `${sync}/permission.ts answeredWithinMs`,
+    why: 'only a replica that stood still while it asked its caller asks again',
+  },
+  {
+    short: `${gateway}/room.ts patienceMs`,
+    long: `${contracts}/routes.ts listTimeoutMs`,
+    times: 2,
+    why: 'a request that waited at the gateway and at the service is still answered in time',
+  },
+  {
+    short: 'services/batches/src/products.ts timeoutMs',
+    long: `${contracts}/routes.ts pushTimeoutMs`,
+    times: 2,
+    why: 'a push of batches says that catalog is away before its own caller gives up',
+  },
+  {
+    short: 'services/catalog/src/runs.ts timeoutMs',
+    long: `${contracts}/routes.ts listTimeoutMs`,
+    why: 'a listing of pushes says that batches is away before its own caller gives up',
+  },
+  {
+    short: `${webhooks}/fanout/cutoff.ts timeoutMs`,
+    long: `${contracts}/routes.ts manageTimeoutMs`,
+    times: 2,
+    why: 'a webhook is registered though catalog or batches is away',
+  },
+  {
+    short: `${contracts}/limits.ts deliveryDeadlineMs`,
+    long: `${contracts}/routes.ts testTimeoutMs`,
+    why: 'a test delivery ends before its caller gives up',
+  },
+  {
+    short: `${contracts}/limits.ts deliveryDeadlineMs`,
+    long: `${webhooks}/service.ts stopMs`,
+    why: 'attempts in flight end by themselves when the process stops',
+  },
+  {
+    short: `${webhooks}/service.ts stopMs`,
+    long: 'shared/runtime/src/lifecycle.ts stopMs',
+    why: 'what is cut off then is still put back before the process is ended',
+  },
+  {
+    short: `${gateway}/server.ts closeWithinMs`,
+    long: 'shared/runtime/src/lifecycle.ts stopMs',
+    why: 'the gateway closes its connections before the process is ended',
+  },
+  {
+    short: `${contracts}/limits.ts deliveryDeadlineMs`,
+    long: `${webhooks}/api/attempts.ts settlingMs`,
+    why: 'a page of the attempt log does not miss attempts that began before it and ended after it',
+  },
+  {
+    short: `${webhooks}/streams/leases.ts beatMs`,
+    long: `${webhooks}/streams/streams.ts ackWaitMs`,
+    times: 4,
+    why: 'a replica that lives keeps its leases through some lost beats',
+  },
+  {
+    short: `${webhooks}/retrying/replicas.ts beatMs`,
+    long: `${webhooks}/retrying/replicas.ts silenceMs`,
+    times: 4,
+    why: 'a replica is taken for dead after some lost beats, not after one',
+  },
+  {
+    short: `${bus}/consume.ts heartbeatMs`,
+    long: `${bus}/consume.ts expiresMs`,
+    times: 2,
+    why: 'a reader notices that nats-server is silent before its request for messages ends',
+  },
+  {
+    short: `${webhooks}/sending/connections.ts proxyConnectTimeoutMs`,
+    long: `${contracts}/limits.ts deliveryDeadlineMs`,
+    why: 'that the egress proxy is away is known before the attempt counts against the receiver',
+  },
+  {
+    short: `${store} serverSelectionTimeoutMS`,
+    long: `${contracts}/routes.ts listTimeoutMs`,
+    times: 2,
+    why: 'a listing says that MongoDB is away before its caller gives up',
+  },
+];
+
+it.each(orders)('$why: $short < $long', ({ short, long, times = 1 }) => {
+  expect(timeOf(short) * times).toBeLessThan(timeOf(long) + (times === 1 ? 0 : 1));
+});
+
+it('is no time where a file says none', () => {
+  expect(() => timeOf(`${sync}/journal.ts nothingMs`)).toThrow('says no time');
+});
