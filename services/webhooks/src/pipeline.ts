@@ -71,7 +71,7 @@ export interface Pipeline extends AsyncDisposable {
 }
 
 const changedSubject = 'webhooks.endpoint.changed';
-/** At most 36 MB of bundles, and some 7 MB of usual ones. */
+/** What is under way over all replicas bounds how many wait here (streams.ts). */
 const bundlesAhead = 64;
 /** Parcels that nats-server sends ahead. Until this replica takes them it has no lease, so they must not wait long. */
 const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };

@@ -22,6 +22,10 @@ export interface Cursor {
 const version = '1';
 /** A replica of a release that knows no filters refuses such a cursor instead of going on without them. */
 const versionWithFilters = '2';
+/** One that knows no narrowed listings of records refuses these. */
+const versionNarrowed = '3';
+const versions: ReadonlySet<string | undefined> = new Set([version, versionWithFilters, versionNarrowed]);
+const narrowing = new Set(['externalId', 'until', 'details']);
 /** In none of the parts. */
 const separator = ' ';
 
@@ -30,7 +34,7 @@ export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): st
   const { after, page, limit, since, until, nextSince } = cursor;
   const filters = new URLSearchParams(cursor.filters).toString();
   const parts = [
-    filters === '' ? version : versionWithFilters,
+    versionOf(cursor.filters),
     after,
     page,
     limit,
@@ -42,13 +46,19 @@ export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): st
   return seal(key, listing, parts.join(separator));
 }
 
+function versionOf(filters: Filters): string {
+  const names = Object.keys(filters);
+  if (names.length === 0) return version;
+  return names.some((name) => narrowing.has(name)) ? versionNarrowed : versionWithFilters;
+}
+
 /** Undefined for whatever this listing did not issue. */
 export function openCursor(key: Uint8Array, listing: string, text: string): Cursor | undefined {
   const content = unseal(key, listing, text);
   if (content === undefined) return undefined;
   // Ours, so its form is known, unless another release made it.
   const [made, after, page, limit, since, until, nextSince, filters] = content.split(separator);
-  if ((made !== version && made !== versionWithFilters) || after === undefined) return undefined;
+  if (!versions.has(made) || after === undefined) return undefined;
   return {
     after,
     page: Number(page),

@@ -73,13 +73,17 @@ export function openListing<Document extends ListedDocument>(
     closeForgotten(engine, head).catch((error: unknown) =>
       request.log.warn({ err: error }, 'a listing stays open'),
     );
-    const walk = beginWalk(asked, head, engine.now());
+    const walk = beginWalk(asked, head, narrowing, engine.now());
     const { cursor, total } = await findPage<Document>(documents, integration, walk, {
       head,
       narrowing,
       fields: shown.fields,
     });
-    const { entities, last } = await takePage(cursor, asked.limit, (document) => shown.entityOf(document));
+    const { entities, last } = await takePage(
+      cursor,
+      { limit: asked.limit, bytesMax: bytesMaxOf(engine) },
+      (document) => shown.entityOf(document),
+    );
     const answer: Omit<Listing<unknown>, 'entities'> = {
       // A push that is under way, or was cut off, has records that are not counted yet.
       total: entities.length === 0 ? total : Math.max(total, skipOf(asked) + entities.length),
@@ -98,12 +102,23 @@ export function openListing<Document extends ListedDocument>(
 }
 
 /** What a walk keeps from its first page to its last. */
-function beginWalk(asked: PageAsked, head: Head, now: number): PageAsked & { nextSince: Date } {
-  const { since, after, until, nextSince = settledUntil(head) } = asked;
+function beginWalk(
+  asked: PageAsked,
+  head: Head,
+  narrowing: Narrowing,
+  now: number,
+): PageAsked & { nextSince: Date } {
+  const { since, after, until, nextSince = nextSinceOf(head, narrowing) } = asked;
   if (after !== undefined || since === undefined) return { ...asked, until, nextSince };
   // A poll that also showed what is created while it goes on would show it again the next time. Whatever was
   // synchronised by `nextSince` was begun by then, on whichever clock; the next poll shows what was not.
   return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
+}
+
+/** What was not shown, as it came after `until`, is for the poll that begins there. */
+function nextSinceOf(head: Head, { until }: Narrowing): Date {
+  const settled = settledUntil(head);
+  return until === undefined || until > settled ? settled : until;
 }
 
 interface Finding {
@@ -189,6 +204,12 @@ const skipOf = ({ page, limit, after }: PageAsked): number => (after === undefin
 const uncountedMax = ({ open }: Head): number => Object.keys(open).length * limits.itemsPerPushMax;
 
 /** Whole records may be large: a page is full at 4 MiB, and what is read beyond that is read in vain. */
-const wholeAtOnceMax = limits.pageSizeDefault + 1;
+const wholeAtOnceMax = 26;
+
+/** What goes beside the entities in one message of the bus. */
+const besidesBytes = 64 * 1024;
+
+const bytesMaxOf = ({ bus }: Engine): number =>
+  Math.min(limits.detailsBytesMax, bus.maxPayloadBytes - besidesBytes);
 
 async function* nothing(): AsyncGenerator<never> {}

@@ -84,8 +84,9 @@ function readUntil(parameters: URLSearchParams, errors: FailureEntry[]): Date | 
 
 /** Pages that end early, or whose records leave it meanwhile, have no place that a number could name. */
 function refuseNumberedPage(parameters: URLSearchParams, errors: FailureEntry[]): void {
-  const page = Number(parameters.get('page') ?? 1);
-  if (!(page > 1) || parameters.has('cursor')) return;
+  const page = parameters.get('page') ?? '1';
+  // What is wrong with `page` in itself is said where it is read.
+  if (!/^\d+$/.test(page) || Number(page) <= 1 || parameters.has('cursor')) return;
   const detail = 'page: expected none beside details or until; follow the Link header from the first page';
   errors.push({ pointer: 'page', detail });
 }

@@ -1,6 +1,5 @@
 // From the documents that a page would show to what it shows: as many as were asked for, and as many bytes as an answer may
 // have.
-import { limits } from '@integration-sync/contracts';
 
 export interface Page<Document> {
   /** Each as JSON. */
@@ -9,10 +8,16 @@ export interface Page<Document> {
   last: Document | undefined;
 }
 
+export interface PageBounds {
+  limit: number;
+  /** Of all entities together; one that is larger stands alone. */
+  bytesMax: number;
+}
+
 /** The cursor brings one more than the limit where there are more. It is read no further than it is needed. */
 export async function takePage<Document>(
   cursor: AsyncIterable<Document>,
-  limit: number,
+  { limit, bytesMax }: PageBounds,
   entityOf: (document: Document) => unknown,
 ): Promise<Page<Document>> {
   const entities: string[] = [];
@@ -21,8 +26,7 @@ export async function takePage<Document>(
   for await (const document of cursor) {
     const entity = entities.length < limit ? JSON.stringify(entityOf(document)) : '';
     bytes += Buffer.byteLength(entity);
-    if (entities.length > 0 && (entities.length === limit || bytes > limits.detailsBytesMax))
-      return { entities, last };
+    if (entities.length > 0 && (entities.length === limit || bytes > bytesMax)) return { entities, last };
     entities.push(entity);
     last = document;
   }

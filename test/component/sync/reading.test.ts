@@ -235,6 +235,8 @@ describe('until', () => {
     expect([idsOf(before.entities), before.total]).toEqual([['s0', 's2', 's3', 's4'], 4]);
     const after = await caller.list('suppliers', query({ since: mark }));
     expect(idsOf(after.entities)).toEqual(['s1', 'new']);
+    // What came after `until` is for the poll that begins there.
+    expect(before.nextSince).toBe(mark);
     const none = await caller.list('suppliers', query({ since: mark, until: mark }));
     expect([none.entities, none.total]).toEqual([[], 0]);
   });
@@ -264,6 +266,23 @@ describe('until', () => {
   });
 });
 
+it('keeps all that it was narrowed by from page to page', async () => {
+  const caller = world.caller();
+  const pushed = range(60).map((n) => ({ externalId: `s${n}`, name: 'N' }));
+  await caller.push('suppliers', pushed.slice(0, 20));
+  const { nextSince: since = '' } = await caller.list('suppliers');
+  await caller.push('suppliers', pushed.slice(10, 50));
+  const { nextSince: until = '' } = await caller.list('suppliers');
+  await caller.push('suppliers', pushed.slice(40));
+  const externalId = range(60)
+    .filter((n) => n % 2 === 0)
+    .map((n) => `s${n}`);
+  const asked = query({ since, until, externalId, details: 'true', limit: '4' });
+  const all = (await caller.listAll('suppliers', asked)) as Whole[];
+  expect(idsOf(all)).toEqual(range(15).map((n) => `s${10 + n * 2}`));
+  expect(all.every(({ details }) => details.fields['name'] === 'N')).toBe(true);
+});
+
 describe('a wrong question', () => {
   const long = 'x'.repeat(256);
   it.each([
@@ -275,6 +294,7 @@ describe('a wrong question', () => {
     { asked: 'details=true&details=true', pointers: ['details'] },
     { asked: 'details=true&page=2', pointers: ['page'] },
     { asked: 'until=2026-03-31&page=2', pointers: ['page'] },
+    { asked: 'until=2026-03-31&page=1e1', pointers: ['page'] },
     { asked: 'until=yesterday', pointers: ['until'] },
     { asked: 'since=2026-04-01&until=2026-03-31', pointers: ['until'] },
     { asked: 'since=never&until=2026-03-31&details=1', pointers: ['since', 'details'] },

@@ -30,7 +30,6 @@ import {
   ensureConsumer,
   ensureStream,
   hasConsumer,
-  removeConsumer,
   type ConsumerFacts,
   type ConsumerSpec,
   type StreamSpec,
@@ -79,7 +78,6 @@ export interface Bus extends AsyncDisposable {
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
   consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
   hasConsumer(stream: string, consumer: string): Promise<boolean>;
-  removeConsumer(stream: string, consumer: string): Promise<void>;
   publish(message: OutgoingMessage): Promise<Published>;
   /** Resolves with where each of them stands in its stream. */
   publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
@@ -131,7 +129,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     ensureConsumer: (stream, spec) => ensureConsumer(connection, stream, spec),
     consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),
     hasConsumer: (stream, consumer) => hasConsumer(connection, stream, consumer),
-    removeConsumer: (stream, consumer) => removeConsumer(connection, stream, consumer),
     publish: (message) => publish(connection, message),
     publishBatch: (messages, headers) => publisher.publishBatch(messages, headers),
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),

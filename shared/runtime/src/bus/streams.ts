@@ -103,16 +103,6 @@ export async function hasConsumer(
   return (await unlessMissing(info, codes.consumerNotFound)) !== undefined;
 }
 
-/** Nothing happens if it is no longer there. */
-export async function removeConsumer(
-  connection: Connection,
-  stream: string,
-  consumer: string,
-): Promise<void> {
-  const removed = connection.whileConnected(() => connection.manager.consumers.delete(stream, consumer));
-  await unlessMissing(removed, codes.consumerNotFound);
-}
-
 export async function consumerFacts(
   connection: Connection,
   stream: string,

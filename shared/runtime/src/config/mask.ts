@@ -2,7 +2,7 @@
 import type { TObject } from 'typebox';
 import type { Rule } from './explain.ts';
 
-/** Every setting by its name. Of a secret it says only that it is set; an address loses what stands before its last @, and its options. */
+/** Every setting by its name. Of a secret it says only that it is set, and of an address only where it leads. */
 export function maskSettings(schema: TObject, config: object): Record<string, unknown> {
   const rules: Record<string, Rule | undefined> = schema.properties;
   return Object.fromEntries(
@@ -15,9 +15,15 @@ const hidden = 'set, not shown';
 function maskValue(rule: Rule | undefined, value: unknown): unknown {
   if (rule === undefined || rule.secret === true) return hidden;
   if (typeof value !== 'string') return value;
-  const [, scheme, rest = ''] = /^(\w[\w+.-]*:\/\/)([^]*)$/.exec(value) ?? [];
-  if (scheme === undefined) return value.includes('@') ? hidden : value;
-  const at = rest.lastIndexOf('@');
-  const shown = at < 0 ? rest : `…@${rest.slice(at + 1)}`;
-  return `${scheme}${shown.replace(/[?#][^]*$/, '?…')}`;
+  if (!value.includes('://')) return value.includes('@') ? hidden : value;
+  const shown = value.split(/,(?=\w+:\/\/)/).map(maskAddress);
+  return shown.includes(undefined) ? hidden : shown.join();
+}
+
+/** Undefined for one that does not look as an address does: what in it is a secret, nobody can tell. */
+function maskAddress(address: string): string | undefined {
+  const [, scheme, login, place, options] =
+    /^(\w[\w+.-]*:\/\/)([^/?#]*@)?([\w.,:[\]-]+(?:\/[\w.~-]*)*)([?#][^]*)?$/.exec(address) ?? [];
+  if (scheme === undefined || place === undefined) return undefined;
+  return `${scheme}${login === undefined ? '' : '…@'}${place}${options === undefined ? '' : '?…'}`;
 }

@@ -12,7 +12,8 @@
 //
 // An operation that the driver began on a connection that was just being closed never ends, though the database
 // answers: the driver waits for a destroyed socket to drain (mongodb 7.9). So an operation is lost when its connections
-// ended 1.5 s ago, or when it has taken longer than the driver gives any.
+// ended 1.5 s ago, or when it has taken longer than the driver gives any. One that begins right after some connection
+// ended has 1.5 s as well: its own may have ended too, of which nothing else would ever tell.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 
@@ -47,6 +48,8 @@ const sayEveryTicks = 50;
 /** More than the time in which the driver gives up a connection that is silent. */
 const operationTicksMax = 1_300;
 const ticksAfterEnd = 15;
+/** A connection that is noticed to have ended may be followed by others in the next moments. */
+const suspectTicksMax = 3;
 
 export function startPulse({ ask, passing, onLost, log }: PulseOptions): Pulse {
   const first = Promise.withResolvers<void>();
@@ -54,6 +57,8 @@ export function startPulse({ ask, passing, onLost, log }: PulseOptions): Pulse {
   /** What fails each operation, and after how many ticks it is lost. */
   const underWay = new Map<(error: DatabaseAway) => void, number>();
   let connected = false;
+  /** While there are some, what begins may have got a connection that is just being closed. */
+  let suspectTicks = 0;
   let silentTicks = 0;
   let reason: unknown;
 
@@ -94,6 +99,7 @@ export function startPulse({ ask, passing, onLost, log }: PulseOptions): Pulse {
   // could not have heard an answer, counts as one tick.
   const ticks = setInterval(() => {
     giveUpLost();
+    suspectTicks = Math.max(0, suspectTicks - 1);
     silentTicks += 1;
     if (silentTicks >= silentTicksMax && connected) {
       connected = false;
@@ -113,13 +119,14 @@ export function startPulse({ ask, passing, onLost, log }: PulseOptions): Pulse {
     },
     firstAnswer: first.promise,
     connectionsEnded() {
+      suspectTicks = suspectTicksMax;
       for (const [fail, ticksLeft] of underWay) underWay.set(fail, Math.min(ticksLeft, ticksAfterEnd));
     },
     during<T>(operation: () => Promise<T>) {
       if (!connected)
         return Promise.reject<T>(new DatabaseAway('MongoDB does not answer', { cause: reason }));
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      underWay.set(reject, operationTicksMax);
+      underWay.set(reject, suspectTicks > 0 ? ticksAfterEnd : operationTicksMax);
       promise.then(answered, () => {}).finally(() => underWay.delete(reject));
       operation().then(resolve, reject);
       return promise;
