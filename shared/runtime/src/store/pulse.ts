@@ -119,7 +119,8 @@ export function startPulse({ ask, passing, onLost, log }: PulseOptions): Pulse {
     },
     firstAnswer: first.promise,
     connectionsEnded() {
-      suspectTicks = suspectTicksMax;
+      // Of one that does not answer nothing is asked, and the first connections of all have ended nothing.
+      if (connected) suspectTicks = suspectTicksMax;
       for (const [fail, ticksLeft] of underWay) underWay.set(fail, Math.min(ticksLeft, ticksAfterEnd));
     },
     during<T>(operation: () => Promise<T>) {
