@@ -1,7 +1,7 @@
 // The webhooks service in this process, on a NATS of its own and a database of its own: what its component tests
 // register with, publish to and read from.
 import { randomUUID } from 'node:crypto';
-import { bundle, bundledHeaders } from '@integration-sync/contracts';
+import { publishWithBundle } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -173,8 +173,7 @@ function clientOf(bus: Bus, integration: string): Client {
           data: { externalId: `S-${index}`, internalId: `sup_${index}` },
         }),
       }));
-      const places = await bus.publishBatch(events, bundledHeaders);
-      await bus.publishBatch(bundle(integration, events, places));
+      await publishWithBundle(bus, integration, events);
       return ids;
     },
   };

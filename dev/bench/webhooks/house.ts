@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundle, bundledHeaders, healthSubject, subjects } from '@integration-sync/contracts';
+import { healthSubject, publishWithBundle, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { startEngines } from '../../engines/index.ts';
@@ -82,8 +82,7 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
     async announce(count, batch = 500, integration = bench) {
       for (let from = 0; from < count; from += batch) {
         const events = eventsOf(Math.min(batch, count - from), integration);
-        const places = await bus.publishBatch(events, bundledHeaders);
-        await bus.publishBatch(bundle(integration, events, places));
+        await publishWithBundle(bus, integration, events);
       }
     },
     seen,

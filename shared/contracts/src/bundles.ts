@@ -21,16 +21,14 @@ export interface BundledEvent {
   body: string;
 }
 
+interface EventMessage extends BundledEvent {
+  subject: string;
+}
+
 /** Where EVENTS has an event, and whether it had it before. */
 export interface EventPlace {
   sequence: number;
   duplicate: boolean;
-}
-
-export interface BundleMessage {
-  subject: string;
-  id: string;
-  body: string;
 }
 
 export interface Bundle {
@@ -43,37 +41,71 @@ export interface Bundle {
 /** Three bytes a character at most: far below what nats-server takes as one message. */
 const charactersMax = 192 * 1024;
 
+/** What this needs of the bus. */
+interface EventPublisher {
+  publishBatch(
+    messages: readonly EventMessage[],
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<EventPlace[]>;
+}
+
+/** Stores each event for other services, and then their bundle for webhooks. */
+export async function publishWithBundle(
+  bus: EventPublisher,
+  integration: string,
+  events: readonly EventMessage[],
+  /** Comes between the two. */
+  onEventsStored: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  const places = await bus.publishBatch(events, bundledHeaders);
+  await onEventsStored();
+  await bus.publishBatch(bundle(integration, events, places));
+}
+
+interface Line {
+  id: string;
+  text: string;
+  place: EventPlace;
+}
+
 /** The n-th place is that of the n-th event. */
 export function bundle(
   integration: string,
   events: readonly BundledEvent[],
   places: readonly EventPlace[],
-): BundleMessage[] {
+): EventMessage[] {
   const subject = bundlesSubject(integration);
-  const messages: BundleMessage[] = [];
-  for (const had of [true, false]) {
-    let lines: string[] = [];
-    let [characters, last] = [0, 0];
-    let ids: string[] = [];
-    const close = (): void => {
-      if (ids.length === 0) return;
-      const id = `${ids[0]}.${ids.at(-1)}.${ids.length}`;
-      messages.push({ subject, id, body: `${ids.length} ${last}\n${lines.join('')}` });
-      [lines, ids, characters, last] = [[], [], 0, 0];
-    };
-    for (const [index, { id, body }] of events.entries()) {
-      const { sequence, duplicate } = places[index] ?? { sequence: 0, duplicate: false };
-      if (duplicate !== had) continue;
-      const line = `${id} ${body}\n`;
-      if (characters + line.length > charactersMax) close();
-      lines.push(line);
-      ids.push(id);
-      characters += line.length;
-      last = Math.max(last, sequence);
+  const lines = events.map(({ id, body }, index): Line => {
+    const place = places[index] ?? { sequence: 0, duplicate: false };
+    return { id, text: `${id} ${body}\n`, place };
+  });
+  return [true, false].flatMap((had) => {
+    const alike = lines.filter(({ place }) => place.duplicate === had);
+    return Array.from(partsOf(alike), (part) => ({ subject, ...bundleOf(part) }));
+  });
+}
+
+/** Each at least one line, and no more than fit into one message. */
+function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
+  let part: Line[] = [];
+  let characters = 0;
+  for (const line of lines) {
+    if (part.length > 0 && characters + line.text.length > charactersMax) {
+      yield part;
+      [part, characters] = [[], 0];
     }
-    close();
+    part.push(line);
+    characters += line.text.length;
   }
-  return messages;
+  if (part.length > 0) yield part;
+}
+
+function bundleOf(lines: readonly Line[]): BundledEvent {
+  const last = Math.max(...lines.map(({ place }) => place.sequence));
+  return {
+    id: `${lines[0]?.id}.${lines.at(-1)?.id}.${lines.length}`,
+    body: `${lines.length} ${last}\n${lines.map(({ text }) => text).join('')}`,
+  };
 }
 
 const head = /^(\d+) (\d+)$/;

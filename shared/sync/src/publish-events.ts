@@ -1,6 +1,6 @@
 // A push's events, for other services and for webhooks: each as a message of its own, and then all of them as a bundle.
 // Under the same ids however often, so that it is done again, as a whole, where it was cut off.
-import { bundle, bundledHeaders } from '@integration-sync/contracts';
+import { publishWithBundle } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { makeEvents, type Announcement } from './announcement.ts';
@@ -18,8 +18,6 @@ export async function publishEvents(
   await giveWay(announcement.records.length);
   const events = makeEvents(announcement);
   await giveWay(events.length);
-  const places = await bus.publishBatch(events, bundledHeaders);
-  await reach('after-events');
-  await bus.publishBatch(bundle(announcement.integration, events, places));
+  await publishWithBundle(bus, announcement.integration, events, () => reach('after-events'));
   await reach('after-publish');
 }
