@@ -58,30 +58,30 @@ const orders = [
   },
   {
     short: `${gateway}/room.ts patienceMs`,
-    long: `${contracts}/routes.ts listTimeoutMs`,
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
     times: 2,
     why: 'a request that waited at the gateway and at the service is still answered in time',
   },
   {
     short: 'services/batches/src/products.ts timeoutMs',
-    long: `${contracts}/routes.ts pushTimeoutMs`,
+    long: `${contracts}/routes/route.ts pushTimeoutMs`,
     times: 2,
     why: 'a push of batches says that catalog is away before its own caller gives up',
   },
   {
     short: 'services/catalog/src/runs.ts timeoutMs',
-    long: `${contracts}/routes.ts listTimeoutMs`,
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
     why: 'a listing of pushes says that batches is away before its own caller gives up',
   },
   {
     short: `${webhooks}/fanout/cutoff.ts timeoutMs`,
-    long: `${contracts}/routes.ts manageTimeoutMs`,
+    long: `${contracts}/routes/route.ts manageTimeoutMs`,
     times: 2,
     why: 'a webhook is registered though catalog or batches is away',
   },
   {
     short: `${contracts}/limits.ts deliveryDeadlineMs`,
-    long: `${contracts}/routes.ts testTimeoutMs`,
+    long: `${contracts}/routes/route.ts testTimeoutMs`,
     why: 'a test delivery ends before its caller gives up',
   },
   {
@@ -129,7 +129,7 @@ const orders = [
   },
   {
     short: `${store} serverSelectionTimeoutMS`,
-    long: `${contracts}/routes.ts listTimeoutMs`,
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
     times: 2,
     why: 'a listing says that MongoDB is away before its caller gives up',
   },

@@ -12,7 +12,7 @@ export * from './plans.ts';
 export * from './problems.ts';
 export * from './products.ts';
 export * from './pushes.ts';
-export * from './routes.ts';
+export * from './routes/index.ts';
 export * from './scopes.ts';
 export * from './streams.ts';
 export * from './subjects.ts';

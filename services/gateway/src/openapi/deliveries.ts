@@ -6,13 +6,24 @@ import {
   type EventData,
   type EventKind,
 } from '@integration-sync/contracts';
+import {
+  announcedSyncIdExample,
+  batchExample,
+  ddsExample,
+  productExample,
+  runExample,
+  supplierExample,
+  syncedAtExample,
+  webhookExample,
+  type RecordExample,
+} from '@integration-sync/contracts/examples';
 import { reference, type JsonObject } from './model.ts';
 import type { SchemaCollection } from './schemas.ts';
 
-const timestamp = '2026-03-31T09:26:53.589Z';
-const supplier = { externalId: 'SUP-001', internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413' };
-const product = { externalId: 'PROD-001', internalId: 'prd_8b7e2d4c19f04a3bb6509e1f7c2a8d36' };
-const batch = { externalId: 'BATCH-2026-001', internalId: 'bat_5c9d1e7fa0324b88937d6e20f41ab57c' };
+const idsOf = ({ item, internalId }: RecordExample) => ({ externalId: item.externalId, internalId });
+const supplier = idsOf(supplierExample);
+const product = idsOf(productExample);
+const batch = idsOf(batchExample);
 
 const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   'supplier.created': supplier,
@@ -21,31 +32,19 @@ const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   'product.updated': { ...product, changedFields: ['hsCode'] },
   'batch.created': batch,
   'batch.updated': { ...batch, changedFields: ['quantity'] },
-  'dds.created': {
-    ddsId: 'dds_1f2e3d4c5b6a79880716253443526170',
-    batchExternalId: batch.externalId,
-    batchInternalId: batch.internalId,
-    status: 'DRAFT',
-    hsCode: '4407.91',
-    countryOfProduction: 'SE',
-    quantity: 1250,
-    unit: 'kg',
-    referenceNumber: null,
-    verificationNumber: null,
-    missing: ['referenceNumber', 'verificationNumber', 'geolocation', 'operator'],
-  },
+  'dds.created': { ...ddsExample, missing: ddsExample.missing.slice(0, 4) },
   'sync.completed': {
-    syncId: 'sync_019d42e3f4c59a1b7c3d5e6f708192a3',
-    entityType: 'supplier',
-    created: 1,
-    updated: 0,
-    failed: 0,
-    startedAt: timestamp,
-    completedAt: '2026-03-31T09:26:53.641Z',
+    syncId: announcedSyncIdExample,
+    entityType: runExample.entityType,
+    created: runExample.created,
+    updated: runExample.updated,
+    failed: runExample.failed,
+    startedAt: runExample.startedAt,
+    completedAt: runExample.completedAt,
   },
   'webhook.disabled': {
-    webhookId: 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
-    url: 'https://erp.example.com/hooks/sync',
+    webhookId: webhookExample.id,
+    url: webhookExample.url,
     reason: 'failures',
     consecutiveFailures: 10,
   },
@@ -69,7 +68,12 @@ function describeDelivery(kind: EventKind, schemas: SchemaCollection): JsonObjec
           examples: {
             example: {
               summary: 'An example',
-              value: { event: kind, timestamp, integrationId: 'acme', data: { ...examples[kind] } },
+              value: {
+                event: kind,
+                timestamp: syncedAtExample,
+                integrationId: 'acme',
+                data: { ...examples[kind] },
+              },
             },
           },
         },
@@ -93,7 +97,7 @@ const header = (name: string, description: string, example: string): JsonObject 
   example,
 });
 
-const eventId = 'sync_019d42e3f4c59a1b7c3d5e6f708192a3-created-0';
+const eventId = `${announcedSyncIdExample}-created-0`;
 
 /** As parameters of a delivery, for `components`. */
 export const deliveryHeaders: Readonly<Record<string, JsonObject>> = {
@@ -103,11 +107,11 @@ export const deliveryHeaders: Readonly<Record<string, JsonObject>> = {
     '5d41402abc4b2a76b9719d911017c592ae1c0f1b2d3e4f5061728394a5b6c7d8',
   ),
   WebhookEvent: header('X-Webhook-Event', 'The kind of the event.', 'supplier.created'),
-  WebhookEndpoint: header('X-Webhook-Id', 'The webhook.', 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8'),
+  WebhookEndpoint: header('X-Webhook-Id', 'The webhook.', webhookExample.id),
   WebhookTimestamp: header(
     'X-Webhook-Timestamp',
     'When the event occurred; the same on every attempt.',
-    timestamp,
+    syncedAtExample,
   ),
   StandardWebhookId: header(
     'webhook-id',

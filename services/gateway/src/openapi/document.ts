@@ -1,6 +1,7 @@
 // The description of the whole interface, OpenAPI 3.1, made from the route table. It is what `/openapi.json`
 // serves and `npm run openapi` writes; nothing in it is written down a second time.
 import { limits, Problem, routes } from '@integration-sync/contracts';
+import { runExample, webhookExample } from '@integration-sync/contracts/examples';
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
 import { describeHeaders } from './headers.ts';
 import { reference, type JsonObject, type Operation } from './model.ts';
@@ -69,7 +70,7 @@ const sharedParameters: Readonly<Record<string, JsonObject>> = {
     required: true,
     description: 'The webhook, as its registration named it',
     schema: { type: 'string' },
-    example: 'wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
+    example: webhookExample.id,
   },
   SyncId: {
     name: 'id',
@@ -77,7 +78,7 @@ const sharedParameters: Readonly<Record<string, JsonObject>> = {
     required: true,
     description: 'The push, as `X-Sync-Id` of its answer named it',
     schema: { type: 'string' },
-    example: 'sync_0195eb7a3f21c4d8e09b6a5f3c2d1e40',
+    example: runExample.syncId,
   },
   RequestId: {
     name: 'X-Request-Id',

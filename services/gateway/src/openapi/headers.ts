@@ -1,4 +1,10 @@
 // The headers of answers, each described once.
+import { basePath } from '@integration-sync/contracts';
+import {
+  announcedSyncIdExample,
+  syncedAtExample,
+  webhookExample,
+} from '@integration-sync/contracts/examples';
 import type { JsonObject } from './model.ts';
 
 const text = (description: string, example: string): JsonObject => ({
@@ -21,16 +27,13 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
     required: true,
   },
   'X-Sync-Id': {
-    ...text(
-      'Identifies this push among the sync runs and in its events.',
-      'sync_019d42e3f4c59a1b7c3d5e6f708192a3',
-    ),
+    ...text('Identifies this push among the sync runs and in its events.', announcedSyncIdExample),
     required: true,
   },
   'X-Next-Since': {
     ...text(
       'The `since` of your next poll: with it nothing is missed and little is seen twice. Take it from the first page.',
-      '2026-03-31T09:26:53.589Z',
+      syncedAtExample,
     ),
     required: true,
   },
@@ -39,10 +42,7 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
     '</api/v1/integration/suppliers?cursor=b3JkZXI&limit=50>; rel="next"',
   ),
   Location: {
-    ...text(
-      'Where the new webhook is.',
-      '/api/v1/integration/webhook-events/wh_6d0f5b1a2c3e4f708192a3b4c5d6e7f8',
-    ),
+    ...text('Where the new webhook is.', `${basePath}/webhook-events/${webhookExample.id}`),
     required: true,
   },
   'WWW-Authenticate': {

@@ -1,0 +1,12 @@
+// Every route of the public interface, as data. Routing, the scope check, 405 with Allow, the OpenAPI document
+// and the table in docs/api.md are all made from this one list.
+import { draftRoutes } from './drafts.ts';
+import { recordRoutes } from './records.ts';
+import type { Route } from './route.ts';
+import { runRoutes } from './runs.ts';
+import { webhookRoutes } from './webhooks.ts';
+
+export { basePath } from './route.ts';
+export type { AnswerHeader, Method, QueryParameter, Route } from './route.ts';
+
+export const routes: readonly Route[] = [...recordRoutes, ...draftRoutes, ...runRoutes, ...webhookRoutes];

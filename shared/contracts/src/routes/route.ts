@@ -1,0 +1,51 @@
+// What one route of the public interface says about itself, and how long its service may take.
+import type { TObject, TSchema } from 'typebox';
+import type { Scope } from '../scopes.ts';
+import type { RequestSubject } from '../subjects.ts';
+
+export const basePath = '/api/v1/integration';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export interface QueryParameter {
+  name: string;
+  schema: TSchema;
+  description: string;
+}
+
+export interface Route {
+  method: Method;
+  /** Full path; `{id}` stands for one segment. */
+  path: string;
+  operationId: string;
+  tag: 'Suppliers' | 'Products' | 'Batches' | 'Sync runs' | 'Webhooks';
+  summary: string;
+  description?: string;
+  scope: Scope;
+  subject: RequestSubject;
+  /** The JSON body that the route takes. Without it, none is read. */
+  body?: { schema: TObject; example: unknown; optional?: true };
+  query?: readonly QueryParameter[];
+  /** Whether the body holds items, of which there can be too many. */
+  takesItems?: true;
+  answer: {
+    status: 200 | 201 | 202 | 204;
+    schema?: TSchema;
+    example?: unknown;
+    headers?: readonly AnswerHeader[];
+  };
+  /** Whether the answer can be `not_found`, because the path names one thing. */
+  names?: 'webhook' | 'sync run';
+  /** Whether the answer can be `conflict`. */
+  conflicts?: true;
+  /** How long the service may take before the gateway answers 504. */
+  timeoutMs: number;
+}
+
+export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location';
+
+export const pushTimeoutMs = 30_000;
+export const listTimeoutMs = 10_000;
+export const manageTimeoutMs = 10_000;
+/** A test waits for its receiver's whole 10 s. */
+export const testTimeoutMs = 15_000;

@@ -1,0 +1,69 @@
+// The routes of the history of pushes.
+import { Type } from 'typebox';
+import { listingOf } from '../listings.ts';
+import { entityTypes, SyncRun, SyncRunInFull } from '../pushes.ts';
+import { scopes } from '../scopes.ts';
+import { subjects } from '../subjects.ts';
+import { listingExample, runExample } from './examples.ts';
+import { cursor, limit, page, since } from './parameters.ts';
+import { basePath, listTimeoutMs, type Route } from './route.ts';
+
+export const runRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: `${basePath}/sync-runs`,
+    operationId: 'listSyncRuns',
+    tag: 'Sync runs',
+    summary: 'List the pushes of the last 7 days, newest first',
+    scope: scopes.syncsRead,
+    subject: subjects.catalogRunsList,
+    query: [
+      page,
+      limit,
+      {
+        ...since,
+        description: 'Only pushes that began after this time: a day, or a date-time with Z or an offset',
+      },
+      cursor,
+      {
+        name: 'entityType',
+        schema: Type.Unsafe<string>({ type: 'string', enum: [...entityTypes] }),
+        description: 'Only pushes of this kind',
+      },
+      {
+        name: 'failed',
+        schema: Type.Unsafe<boolean>({ type: 'boolean', enum: [true] }),
+        description: 'Only pushes of which an item failed',
+      },
+    ],
+    answer: {
+      status: 200,
+      schema: listingOf(SyncRun, 'SyncRunListing'),
+      example: listingExample(runExample),
+      headers: ['Link'],
+    },
+    timeoutMs: listTimeoutMs,
+  },
+  {
+    method: 'GET',
+    path: `${basePath}/sync-runs/{id}`,
+    operationId: 'getSyncRun',
+    tag: 'Sync runs',
+    summary: 'One push of the last 7 days, with what was wrong with its items',
+    scope: scopes.syncsRead,
+    subject: subjects.catalogRunsGet,
+    names: 'sync run',
+    answer: {
+      status: 200,
+      schema: SyncRunInFull,
+      example: {
+        ...runExample,
+        created: 1,
+        failed: 1,
+        errors: [{ index: 1, externalId: 'SUP-002', error: 'Supplier name is required' }],
+        errorsOmitted: 0,
+      },
+    },
+    timeoutMs: listTimeoutMs,
+  },
+];
