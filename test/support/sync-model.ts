@@ -14,6 +14,8 @@ export interface Item {
 
 export type Stored = Map<string, string>;
 
+const statusField = 'syncStatus';
+
 /** How a field's value is written down. */
 export const text = (value: unknown): string => JSON.stringify(value);
 
@@ -21,6 +23,29 @@ export const text = (value: unknown): string => JSON.stringify(value);
 export class Model {
   readonly records = new Map<string, Stored>();
   readonly events: string[] = [];
+
+  /** Archives or erases, and says what became of each id. */
+  changeStatus(action: 'archive' | 'erase', ids: readonly string[]): string[] {
+    const status = action === 'archive' ? 'ARCHIVED' : 'ERASED';
+    let [done, failed] = [0, 0];
+    const statuses = ids.map((id, index) => {
+      const stored = this.records.get(id);
+      const isErased = stored?.get(statusField) === text('ERASED');
+      if (stored === undefined || ids.indexOf(id) < index || (isErased && action === 'archive')) {
+        failed += 1;
+        return 'ERROR';
+      }
+      done += 1;
+      if (stored.get(statusField) !== text(status)) {
+        if (action === 'erase') stored.clear();
+        stored.set(statusField, text(status));
+        this.events.push(action === 'archive' ? `supplier.archived ${id}` : 'supplier.erased ');
+      }
+      return status;
+    });
+    this.events.push(`sync.completed 0 ${done} ${failed}`);
+    return statuses;
+  }
 
   push(items: readonly Item[]) {
     const before = new Map([...this.records].map(([id, stored]) => [id, new Map(stored)]));
@@ -31,7 +56,7 @@ export class Model {
     for (const id of touched) {
       const old = before.get(id);
       const now = this.records.get(id) ?? new Map<string, string>();
-      const changed = ['name', 'code', 'country', 'certifications'].filter(
+      const changed = ['name', 'code', 'country', 'certifications', statusField].filter(
         (name) => old?.get(name) !== now.get(name),
       );
       if (old === undefined) this.events.push(`supplier.created ${id}`);
@@ -51,6 +76,7 @@ export class Model {
       if (value === null || value === '') stored.delete(name);
       else stored.set(name, text(name === 'country' ? String(value).toUpperCase() : value));
     }
+    stored.delete(statusField);
     this.records.set(externalId, stored);
     return known === undefined ? 'CREATED' : 'UPDATED';
   }
@@ -74,15 +100,21 @@ export const item: fc.Arbitrary<Item> = fc.record(
   { requiredKeys: ['name'] },
 );
 
+/** By externalId; what is erased has none, and stands by its internal id. */
 export async function storedBy(world: World, caller: Caller): Promise<Map<string, Stored>> {
   const documents = await world.store
-    .collection<{ integration: string; externalId: string; fields: Record<string, unknown> }>('suppliers')
+    .collection<{
+      _id: string;
+      integration: string;
+      externalId: string;
+      fields: Record<string, unknown>;
+    }>('suppliers')
     .find({ integration: caller.integration })
     .sort({ order: 1 })
     .toArray();
   return new Map(
-    documents.map(({ externalId, fields }) => [
-      externalId,
+    documents.map(({ _id, externalId, fields }) => [
+      externalId === '' ? _id : externalId,
       new Map(Object.entries(fields).map(([name, value]) => [name, text(value)])),
     ]),
   );

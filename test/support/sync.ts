@@ -10,8 +10,10 @@ import {
   Failure,
   unbundle,
   requestHeaders,
+  type ArchiveAnswer,
   type BatchPushAnswer,
   type DdsEntry,
+  type EraseAnswer,
   type EventBody,
   type Listing,
   type ListingEntity,
@@ -82,6 +84,10 @@ export async function openWorld(mongodb: string): Promise<World> {
 
 export type Plural = 'suppliers' | 'products' | 'batches';
 
+interface Synced {
+  syncId: string;
+}
+
 export interface Pushed extends Omit<BatchPushAnswer, 'ddsCreated'> {
   syncId: string;
   ddsCreated?: DdsEntry[];
@@ -110,6 +116,10 @@ export interface Caller {
   plan(plural: Plural, items: readonly unknown[], beside?: object): Promise<Planned>;
   /** A body as it stands. */
   pushText(plural: Plural, body: string | Uint8Array): Promise<Pushed>;
+  archive(plural: Plural, externalIds: readonly unknown[]): Promise<ArchiveAnswer & Synced>;
+  /** A body as it stands. */
+  archiveText(plural: Plural, body: string): Promise<ArchiveAnswer & Synced>;
+  erase(externalIds: readonly unknown[]): Promise<EraseAnswer & Synced>;
   list(plural: Plural, query?: string): Promise<Listed<ListingEntity>>;
   dds(query?: string): Promise<Listed<DdsEntry>>;
   runs(query?: string): Promise<Listed<SyncRun>>;
@@ -158,6 +168,10 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
     });
     return { headers: reply.headers, answer: JSON.parse(text(reply.body)) };
   };
+  const change = async (subject: string, body: string | Uint8Array) => {
+    const { headers, answer } = await ask(subject, { body });
+    return { ...answer, syncId: headers.get('http-x-sync-id') };
+  };
   const list = async <Entity>(subject: string, query: string): Promise<Listed<Entity>> => {
     const { headers, answer } = await ask(subject, { query });
     const link = headers.get('http-link');
@@ -171,10 +185,10 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
     integration,
     push: (plural, items, beside = {}) =>
       caller.pushText(plural, JSON.stringify({ [plural]: items, ...beside })),
-    async pushText(plural, body) {
-      const { headers, answer } = await ask(`svc.${owner[plural]}.${plural}.push`, { body });
-      return { ...answer, syncId: headers.get('http-x-sync-id') };
-    },
+    pushText: (plural, body) => change(`svc.${owner[plural]}.${plural}.push`, body),
+    archive: (plural, externalIds) => caller.archiveText(plural, JSON.stringify({ externalIds })),
+    archiveText: (plural, body) => change(`svc.${owner[plural]}.${plural}.archive`, body),
+    erase: (externalIds) => change('svc.catalog.suppliers.erase', JSON.stringify({ externalIds })),
     async plan(plural, items, beside = {}) {
       const body = JSON.stringify({ [plural]: items, ...beside });
       return (await ask(`svc.${owner[plural]}.${plural}.plan`, { body })).answer;

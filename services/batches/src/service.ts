@@ -53,6 +53,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
       handlers: {
         [subjects.batchesPush]: sync.push(batches),
         [subjects.batchesPlan]: sync.plan(batches),
+        [subjects.batchesArchive]: sync.changeStatus(batches, 'archive'),
         [subjects.batchesList]: sync.list(batches),
         [subjects.ddsList]: sync.listDrafts(batches),
         [subjects.batchesRunsList]: sync.answerRuns(),
@@ -61,7 +62,11 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
         [subjects.batchesRunsUnannounced]: sync.answerUnannounced(),
         ...healthHandlers({ service: 'batches', store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
-      gates: { [subjects.batchesPush]: sync.pushGate, [subjects.batchesPlan]: sync.pushGate },
+      gates: {
+        [subjects.batchesPush]: sync.pushGate,
+        [subjects.batchesPlan]: sync.pushGate,
+        [subjects.batchesArchive]: sync.pushGate,
+      },
       quiet: [healthSubject('batches')],
     }),
   );

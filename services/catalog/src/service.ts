@@ -4,7 +4,7 @@ import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
-import { openLookup, openSync, type Stage } from '@integration-sync/sync';
+import { erasableForMs, openLookup, openSync, type Stage } from '@integration-sync/sync';
 import { CatalogConfig } from './config.ts';
 import { productsKind, resolveProducts } from './products.ts';
 import { runsOfBatches } from './runs.ts';
@@ -29,7 +29,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
   const { metrics, store, bus } = starting.use(
     await openFooting({ service: 'catalog', config, log, signal }),
   );
-  const products = productsKind(openLookup(store, suppliers));
+  const products = productsKind(openLookup(store, suppliers, erasableForMs));
   const sync = starting.use(
     await openSync({
       service: 'catalog',
@@ -53,9 +53,12 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       handlers: {
         [subjects.suppliersPush]: sync.push(suppliers),
         [subjects.suppliersPlan]: sync.plan(suppliers),
+        [subjects.suppliersArchive]: sync.changeStatus(suppliers, 'archive'),
+        [subjects.suppliersErase]: sync.changeStatus(suppliers, 'erase'),
         [subjects.suppliersList]: sync.list(suppliers),
         [subjects.productsPush]: sync.push(products),
         [subjects.productsPlan]: sync.plan(products),
+        [subjects.productsArchive]: sync.changeStatus(products, 'archive'),
         [subjects.productsList]: sync.list(products),
         [subjects.productsResolve]: resolveProducts(openLookup(store, products)),
         [subjects.catalogRunsList]: sync.listRuns([runsOfBatches(bus)]),
@@ -66,8 +69,11 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       gates: {
         [subjects.suppliersPush]: sync.pushGate,
         [subjects.suppliersPlan]: sync.pushGate,
+        [subjects.suppliersArchive]: sync.pushGate,
+        [subjects.suppliersErase]: sync.pushGate,
         [subjects.productsPush]: sync.pushGate,
         [subjects.productsPlan]: sync.pushGate,
+        [subjects.productsArchive]: sync.pushGate,
       },
       quiet: [healthSubject('catalog')],
     }),

@@ -12,6 +12,11 @@ const Updated = Type.Object({
     description: 'Names of the fields that really changed',
   }),
 });
+const Archived = Type.Object({ externalId: Type.String(), internalId: Type.String() });
+const Erased = Type.Object({
+  externalId: Type.Literal('', { description: 'Empty: it is erased as well' }),
+  internalId: Type.String(),
+});
 const SyncCompleted = Type.Object({
   syncId: Type.String(),
   entityType: Type.Unsafe<(typeof entityTypes)[number]>({ type: 'string', enum: [...entityTypes] }),
@@ -35,10 +40,14 @@ const WebhookDisabled = Type.Object({
 export const eventData = {
   'supplier.created': Created,
   'supplier.updated': Updated,
+  'supplier.archived': Archived,
+  'supplier.erased': Erased,
   'product.created': Created,
   'product.updated': Updated,
+  'product.archived': Archived,
   'batch.created': Created,
   'batch.updated': Updated,
+  'batch.archived': Archived,
   'dds.created': DdsEntry,
   'sync.completed': SyncCompleted,
   'webhook.disabled': WebhookDisabled,

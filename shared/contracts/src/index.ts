@@ -15,6 +15,7 @@ export * from './pushes.ts';
 export * from './routes/index.ts';
 export * from './scopes.ts';
 export * from './streams.ts';
+export * from './status-changes.ts';
 export * from './subjects.ts';
 export * from './suppliers.ts';
 export * from './time.ts';

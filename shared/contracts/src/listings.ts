@@ -6,10 +6,10 @@ import { parseInstant } from './time.ts';
 
 export const ListingEntity = Type.Object(
   {
-    externalId: Type.String({ description: "Caller's identifier" }),
+    externalId: Type.String({ description: "Caller's identifier; empty of a record that is erased" }),
     internalId: Type.String({ description: 'Service identifier' }),
     name: Type.String({ description: 'Record name; of a batch, its batch number' }),
-    syncStatus: Type.String({ description: 'SYNCED; other values may be added' }),
+    syncStatus: Type.String({ description: 'SYNCED, ARCHIVED or ERASED; other values may be added' }),
     lastSyncedAt: Type.String({
       format: 'date-time',
       description: 'Time of the last sync, UTC, to the millisecond',

@@ -3,6 +3,8 @@
 export const scopes = {
   suppliersWrite: 'integration:suppliers:write',
   suppliersRead: 'integration:suppliers:read',
+  /** For personal data: what it does cannot be undone. */
+  suppliersErase: 'integration:suppliers:erase',
   productsWrite: 'integration:products:write',
   productsRead: 'integration:products:read',
   batchesWrite: 'integration:batches:write',

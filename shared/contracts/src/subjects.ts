@@ -7,9 +7,12 @@ export type ServiceName = (typeof services)[number];
 export const subjects = {
   suppliersPush: 'svc.catalog.suppliers.push',
   suppliersPlan: 'svc.catalog.suppliers.plan',
+  suppliersArchive: 'svc.catalog.suppliers.archive',
+  suppliersErase: 'svc.catalog.suppliers.erase',
   suppliersList: 'svc.catalog.suppliers.list',
   productsPush: 'svc.catalog.products.push',
   productsPlan: 'svc.catalog.products.plan',
+  productsArchive: 'svc.catalog.products.archive',
   productsList: 'svc.catalog.products.list',
   /** Batches asks which products exist, and what a due-diligence draft needs of them. */
   productsResolve: 'svc.catalog.products.resolve',
@@ -19,6 +22,7 @@ export const subjects = {
   catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
   batchesPush: 'svc.batches.batches.push',
   batchesPlan: 'svc.batches.batches.plan',
+  batchesArchive: 'svc.batches.batches.archive',
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',

@@ -7,12 +7,14 @@ import {
   type EventBody,
   type EventKind,
 } from '@integration-sync/contracts';
+import type { Action } from './action.ts';
 import type { Counts } from './answer.ts';
 import { eventId } from './ids.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface Announcement {
   syncId: string;
+  action: Action;
   integration: string;
   entityType: EntityType;
   counts: Counts;
@@ -37,7 +39,7 @@ export interface EventMessage {
 }
 
 export function makeEvents(announcement: Announcement): EventMessage[] {
-  const { syncId, integration, entityType, counts, records } = announcement;
+  const { syncId, action, integration, entityType, counts, records } = announcement;
   const timestamp = announcement.completedAt.toISOString();
 
   const message = <Kind extends EventKind>(
@@ -56,6 +58,15 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
       ];
     }
     if (outcome.changed.length === 0) return [];
+    if (action === 'archive') {
+      return [
+        message(`${entityType}.archived`, eventId(syncId, `archived-${place}`), { externalId, internalId }),
+      ];
+    }
+    if (action === 'erase') {
+      // What is erased is named by its internal id alone, from here on.
+      return [message('supplier.erased', eventId(syncId, `erased-${place}`), { externalId: '', internalId })];
+    }
     const data = { externalId, internalId, changedFields: [...outcome.changed] };
     return [message(`${entityType}.updated`, eventId(syncId, `updated-${place}`), data)];
   });

@@ -59,21 +59,27 @@ export interface Answered {
 }
 
 export function answerOf({ settled, rejected, counts, drafts }: Answered) {
-  const { success, errors, records } = answerItems(settled, rejected);
+  const { success, errors, records } = answerItems(settled, rejected, 'UPDATED');
   const { created, updated } = counts;
   const ofDrafts = drafts === undefined ? {} : { ddsCreated: drafts.map(({ entry }) => entry) };
   return { success, created, updated, errors, records, ...ofDrafts };
 }
 
-export function answerItems(
+interface AnsweredRecord<Status> extends Omit<PushRecord, 'status'> {
+  status: Status;
+}
+
+/** `done` is the status of an item of a record that was there already. */
+export function answerItems<Done extends string>(
   settled: readonly Settled[],
   rejected: readonly Rejected[],
-): { success: boolean; errors: PushError[]; records: PushRecord[] } {
-  const records: PushRecord[] = [];
+  done: Done,
+): { success: boolean; errors: PushError[]; records: AnsweredRecord<Done | 'CREATED' | 'ERROR'>[] } {
+  const records: AnsweredRecord<Done | 'CREATED' | 'ERROR'>[] = [];
   for (const { record, created } of settled) {
     const { externalId, internalId } = record;
     for (const [nth, position] of record.positions.entries()) {
-      records[position] = { externalId, internalId, status: created && nth === 0 ? 'CREATED' : 'UPDATED' };
+      records[position] = { externalId, internalId, status: created && nth === 0 ? 'CREATED' : done };
     }
   }
   for (const { position, externalId } of rejected) {

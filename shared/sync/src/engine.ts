@@ -2,6 +2,7 @@
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
+import type { Action } from './action.ts';
 import type { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
 import type { Drafts } from './drafts.ts';
@@ -39,7 +40,7 @@ export interface Engine {
 export interface KindEngine {
   kind: Kind;
   validate: Validator;
-  reader: FieldReader;
+  readers: Readonly<Record<Action, FieldReader>>;
   records: Records;
   /** For a kind that drafts statements. */
   drafts: Drafts | undefined;

@@ -17,7 +17,7 @@ import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { headKey } from './heads.ts';
 import { syncIdsFrom } from './ids.ts';
-import type { Entry } from './journal.ts';
+import type { Entry } from './journal-entry.ts';
 import { readNewest, type RunSource } from './merge.ts';
 import { linkToNext, readPageAsked, type PageAsked, type ReadFilters } from './paging.ts';
 import { readQuestion } from './question.ts';

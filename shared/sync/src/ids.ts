@@ -41,7 +41,7 @@ export const isCreatedBy = (order: string, syncId: string): boolean => order.sta
 /** Derived, so that whoever publishes an event, however often, publishes it under the same id. */
 export const eventId = (
   syncId: string,
-  what: 'completed' | `${'created' | 'updated' | 'drafted'}-${number}`,
+  what: 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted'}-${number}`,
 ) => `${syncId}-${what}`;
 
 const hashHexDigits = 32;

@@ -2,7 +2,7 @@
 export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
-export { openLookup, type Lookup } from './lookup.ts';
+export { erasableForMs, openLookup, type Lookup } from './lookup.ts';
 export { openSync, type Sync, type SyncOptions } from './sync.ts';
 export type { RunJournal } from './history.ts';
 export { readAnswer, readQuestion } from './question.ts';

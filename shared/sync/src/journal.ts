@@ -17,52 +17,9 @@
 //
 // Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which anybody
 // finds it, so that the entry can no longer come.
-import { limits, type EntityType, type RunError } from '@integration-sync/contracts';
+import { limits } from '@integration-sync/contracts';
 import { isFirst, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
-import type { Counts } from './answer.ts';
-
-export interface Entry extends Counts {
-  /** The sync id. */
-  _id: string;
-  integration: string;
-  entityType: EntityType;
-  state: 'writing' | 'written' | 'announced';
-  owner: string;
-  due?: Date;
-  startedAt: Date;
-  completedAt: Date | null;
-  /** The records of the push in the order of their places: their hashes, 16 bytes each. */
-  ids?: Uint8Array;
-  drafting: boolean;
-  drafted: number;
-  /** The first items that failed; nothing where none did. */
-  errors?: readonly RunError[];
-  evidence?: Evidence;
-  /** What the push did to its records, and the names of the fields that this is said with. */
-  outcomes?: Uint8Array;
-  fields?: readonly string[];
-  /** What its own process has counted in the listings before it found out that it had lost the entry. */
-  counted?: Counted;
-  /** Something came after somebody else had settled it, and its listings are not open again yet. */
-  reopened?: true;
-  /** Settled for a writer of whom more may come. */
-  watched?: true;
-  /** The integration of a watched entry that no history shows. */
-  hiddenFrom?: string;
-}
-
-/** By internal id, what a push changed in records that another one has changed again before it settled. */
-export type Evidence = Readonly<Record<string, readonly string[]>>;
-
-export interface Counted {
-  created: number;
-  drafted: number;
-}
-
-/** What is known once a push has written. */
-export type Completion = Counts &
-  Pick<Entry, 'drafted'> &
-  Required<Pick<Entry, 'outcomes' | 'fields'>> & { completedAt: Date };
+import type { Completion, Entry, Evidence } from './journal-entry.ts';
 
 export interface LeftBehind {
   syncId: string;
@@ -115,6 +72,8 @@ export interface Journal {
   unannounced(integration: string, countMax: number): Promise<string[]>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
   evidenceOf(syncId: string): Promise<Evidence>;
+  /** Removes what runs say of failed items with these ids, which may quote what such an item held. */
+  forgetErrors(integration: string, externalIds: readonly string[]): Promise<void>;
 }
 
 /** How long an entry is left to whoever has it in hand. */
@@ -293,6 +252,14 @@ export function openJournal(store: Store, collection: string): Journal {
     async evidenceOf(syncId) {
       const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });
       return found?.evidence ?? {};
+    },
+    async forgetErrors(integration, externalIds) {
+      const ofThese = { externalId: { $in: [...externalIds] } };
+      await entries.updateMany(
+        { integration, errors: { $elemMatch: ofThese } },
+        { $pull: { errors: ofThese } },
+        { hint: 'history' },
+      );
     },
   };
 }

@@ -3,7 +3,7 @@
 import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from './announcement.ts';
 import type { Engine } from './engine.ts';
-import type { Completion, Counted } from './journal.ts';
+import type { Completion, Counted } from './journal-entry.ts';
 import type { Head } from './heads.ts';
 import { concludeRun, entryOf, headKeys, type Run, type Written } from './run.ts';
 

@@ -6,23 +6,28 @@ import { wholeAnswer, type RecordDocument } from './records.ts';
 import { rememberIds } from './remembered.ts';
 
 export interface Lookup {
-  /** Those that exist. A record is never deleted, so what was seen once need not be looked for again. */
+  /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
   existing(integration: string, externalIds: readonly string[]): Promise<Set<string>>;
   /** What they hold now, by externalId. */
   read(integration: string, externalIds: readonly string[]): Promise<Map<string, Fields>>;
 }
 
 const rememberedMax = 100_000;
+
+/** Where records can be erased: no reference to one of them is satisfied a second later, on any replica. */
+export const erasableForMs = 500;
+
 const name = (integration: string, externalId: string): string => `${integration}/${externalId}`;
 
-export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>): Lookup {
+/** `forMs` says how long what was seen may be taken for granted: for ever, where no record is ever erased. */
+export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs?: number): Lookup {
   // Only what a majority has: anything else might be undone when a server is lost.
   const records = store.collection<RecordDocument>(kind.plural);
-  const seen = rememberIds(rememberedMax);
+  const seen = rememberIds(rememberedMax, forMs);
 
-  const find = (integration: string, externalIds: readonly string[], fields: boolean) => {
+  const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
     const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
-    return records
+    const found = await records
       .find(
         { _id: { $in: ids } },
         {
@@ -32,16 +37,19 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
         },
       )
       .toArray();
+    // An erased one does not say what it was called.
+    return found.filter(({ externalId }) => externalId !== '');
   };
 
   return {
     async existing(integration, externalIds) {
       const existing = new Set(externalIds.filter((externalId) => seen.has(name(integration, externalId))));
       const unseen = externalIds.filter((externalId) => !existing.has(externalId));
+      const sinceMs = performance.now();
       const found = unseen.length === 0 ? [] : await find(integration, unseen, false);
       for (const { externalId } of found) {
         existing.add(externalId);
-        seen.add(name(integration, externalId));
+        seen.add(name(integration, externalId), sinceMs);
       }
       return existing;
     },

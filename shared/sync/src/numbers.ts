@@ -1,6 +1,7 @@
 // What Prometheus is told of pushes. Labels never name an integration: there are too many.
 import { openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, type Registry } from 'prom-client';
+import type { Action } from './action.ts';
 import type { Counts } from './answer.ts';
 import type { Backlog } from './journal.ts';
 
@@ -12,10 +13,16 @@ export interface Gauges {
 }
 
 export interface Numbers {
-  pushed(kind: string, counts: Counts): void;
+  pushed(kind: string, counts: Counts, action: Action): void;
   /** A push that another process left behind was settled here. */
   recovered(): void;
 }
+
+const changedBy: Readonly<Record<Action, string>> = {
+  push: 'updated',
+  archive: 'archived',
+  erase: 'erased',
+};
 
 export function openNumbers(registry: Registry, { inside, waiting, backlog, now }: Gauges): Numbers {
   const registers = [registry];
@@ -52,10 +59,10 @@ export function openNumbers(registry: Registry, { inside, waiting, backlog, now 
   );
 
   return {
-    pushed(kind, { created, updated, unchanged, failed }) {
+    pushed(kind, { created, updated, unchanged, failed }, action) {
       const count = (outcome: string, value: number): void => items.inc({ kind, outcome }, value);
       count('created', created);
-      count('updated', updated - unchanged);
+      count(changedBy[action], updated - unchanged);
       count('unchanged', unchanged);
       count('failed', failed);
     },

@@ -19,7 +19,7 @@ export async function plan(
   of: KindEngine,
   request: BusRequest,
 ): Promise<BusReply> {
-  const { kind, reader } = of;
+  const { kind, readers } = of;
   const body = readPlan(kind, request.body, idCheck(of.validate));
   const { records, rejected, found } = await prepare(of, request, body, body.assume);
   const [stored, draftedBefore] = await Promise.all([
@@ -27,7 +27,7 @@ export async function plan(
     body.drafting ? readDrafted(of, records) : new Set<string>(),
   ]);
   await giveWay(records.length);
-  const { fresh, changed, unchanged } = sortRecords(reader, records, stored);
+  const { fresh, changed, unchanged } = sortRecords(readers.push, records, stored);
   const settled = [
     ...fresh.map((one) => settledOf(one, true)),
     ...[...changed, ...unchanged].map((one) => settledOf(one, false)),
@@ -52,9 +52,9 @@ interface Facts {
 }
 
 /** In the pushed order. */
-function plannedItems({ kind, reader }: KindEngine, { records, rejected, stored }: Facts): PlannedItem[] {
+function plannedItems({ kind, readers }: KindEngine, { records, rejected, stored }: Facts): PlannedItem[] {
   const planned: PlannedItem[] = [];
-  for (const record of records) planItems(reader, record, stored.get(record.internalId), planned);
+  for (const record of records) planItems(readers.push, record, stored.get(record.internalId), planned);
   for (const { position, reasons } of rejected) {
     const problems = reasons.map((reason) => ({
       pointer: pointerTo(kind, position, reason),

@@ -4,6 +4,7 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import type { Rejected } from './answer.ts';
 import type { PushBody } from './body.ts';
+import type { Stored } from './classify.ts';
 import type { KindEngine } from './engine.ts';
 import { gatherRecords, type PushedRecord } from './fold.ts';
 import { internalIdOf } from './ids.ts';
@@ -17,6 +18,8 @@ export interface Prepared {
   rejected: readonly Rejected[];
   /** By externalId, the records that the pushed ones refer to. */
   found: ReadonlyMap<string, unknown>;
+  /** By internal id, what is there of them, where that was read already. */
+  stored?: ReadonlyMap<string, Stored>;
 }
 
 /** What is in `assumed` counts as there, whether it is or not. */

@@ -2,28 +2,29 @@
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { KindEngine } from './engine.ts';
 import { internalIdOf, syncIdOf } from './ids.ts';
-import type { Fields } from './kind.ts';
+import { fieldNames, type Fields } from './kind.ts';
 import type { ListingRule } from './listing.ts';
 import { narrowingOf, readNarrowing } from './narrowing.ts';
 import type { RecordDocument } from './records.ts';
+import { statusField, statusOf } from './status.ts';
 
 export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
-  const { kind, reader } = of;
+  const { kind } = of;
   const { plural, nameField, reference } = kind;
+  const names = fieldNames(kind);
 
   const entityOf = ({ _id, externalId, fields, lastSyncedAt }: RecordDocument): ListingEntity => ({
     externalId,
     internalId: _id,
-    name: String(fields[nameField]),
-    syncStatus: 'SYNCED',
+    // An erased record has none.
+    name: String(fields[nameField] ?? ''),
+    syncStatus: statusOf(fields),
     lastSyncedAt: lastSyncedAt.toISOString(),
   });
 
   /** In the order of the kind's fields, whatever order they were changed in. */
   const inOrder = (fields: Fields): Fields =>
-    Object.fromEntries(
-      reader.names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
-    );
+    Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])));
 
   const detailsOf = ({ integration, fields, order, push }: RecordDocument): RecordDetails => ({
     fields: inOrder(fields),
@@ -41,7 +42,7 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
 
   return {
     name: plural,
-    fields: ['externalId', `fields.${nameField}`, 'lastSyncedAt'],
+    fields: ['externalId', `fields.${nameField}`, `fields.${statusField}`, 'lastSyncedAt'],
     entityOf,
     narrowed: {
       read: (integration, parameters, errors) => readNarrowing(of, integration, parameters, errors),

@@ -5,11 +5,13 @@ import type { Fresh, Known, Stored } from './classify.ts';
 import type { Trace } from './examine.ts';
 import { orderOf } from './ids.ts';
 import type { Fields } from './kind.ts';
+import { isErased, statusField } from './status.ts';
 
 export interface RecordDocument {
   /** The internal id. */
   _id: string;
   integration: string;
+  /** Empty of an erased record. */
   externalId: string;
   fields: Fields;
   /** Where it stands among all records of its kind. Holds the push that created it, for ever. */
@@ -222,11 +224,17 @@ function changeOf(
   { record, folded, stored }: Known,
   { syncId, at }: Writing,
 ): { filter: object; update: object } {
-  const set: Record<string, unknown> = { push: syncId, changed: [...folded.changes.keys()] };
+  const { fields, changes } = folded;
+  const set: Record<string, unknown> = { push: syncId, changed: [...changes.keys()] };
   const unset: Record<string, ''> = {};
-  for (const [name, value] of folded.changes) {
-    if (value === undefined) unset[`fields.${name}`] = '';
-    else set[`fields.${name}`] = value;
+  if (changes.has(statusField)) {
+    set['fields'] = fields;
+    set['externalId'] = isErased(fields) ? '' : record.externalId;
+  } else {
+    for (const [name, value] of changes) {
+      if (value === undefined) unset[`fields.${name}`] = '';
+      else set[`fields.${name}`] = value;
+    }
   }
   return {
     filter: { _id: record.internalId, push: stored.push, lastSyncedAt: stored.lastSyncedAt },

@@ -8,7 +8,7 @@ import type { AnnouncedRecord, Announcement } from './announcement.ts';
 import type { Engine, KindEngine } from './engine.ts';
 import { examine } from './examine.ts';
 import { unpackIds } from './ids.ts';
-import type { Completion, Counted, Entry } from './journal.ts';
+import type { Completion, Counted, Entry } from './journal-entry.ts';
 import { isMore, packOutcomes, unpackOutcomes, untouched, type Outcome } from './outcome.ts';
 import { publishEvents } from './publish-events.ts';
 import { headKeys } from './run.ts';
@@ -55,7 +55,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     await engine.journal.hide(entry, at);
     return undefined;
   }
-  const fields = of.reader.names;
+  const fields = of.readers[entry.action ?? 'push'].names;
   const completion: Completion = {
     created,
     updated,
@@ -124,9 +124,10 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     const draft = drafts.get(internalId);
     return [{ place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
   });
-  const { _id: syncId, integration, entityType, startedAt, completedAt } = entry;
+  const { _id: syncId, action = 'push', integration, entityType, startedAt, completedAt } = entry;
   return {
     syncId,
+    action,
     integration,
     entityType,
     counts: entry,

@@ -1,26 +1,32 @@
-// Ids about which something is true for ever, as many as fit; the one that was not asked for longest goes first.
+// Ids about which something is true, for ever or for some time, as many as fit; the one that was not asked for longest goes
+// first.
 export interface RememberedIds {
   has(id: string): boolean;
-  add(id: string): void;
+  /** True since then; a time of `performance.now()`. */
+  add(id: string, sinceMs?: number): void;
   forget(id: string): void;
 }
 
-export function rememberIds(countMax: number): RememberedIds {
-  const ids = new Set<string>();
+export function rememberIds(countMax: number, forMs = Infinity): RememberedIds {
+  const untilById = new Map<string, number>();
   return {
     has(id) {
-      if (!ids.delete(id)) return false;
-      ids.add(id);
+      const until = untilById.get(id);
+      if (until === undefined) return false;
+      untilById.delete(id);
+      if (until < Infinity && performance.now() > until) return false;
+      untilById.set(id, until);
       return true;
     },
     forget(id) {
-      ids.delete(id);
+      untilById.delete(id);
     },
-    add(id) {
-      ids.add(id);
-      if (ids.size <= countMax) return;
-      for (const oldest of ids) {
-        ids.delete(oldest);
+    add(id, sinceMs = 0) {
+      untilById.delete(id);
+      untilById.set(id, sinceMs + forMs);
+      if (untilById.size <= countMax) return;
+      for (const oldest of untilById.keys()) {
+        untilById.delete(oldest);
         return;
       }
     },

@@ -1,4 +1,5 @@
 // One push on its way: what is known of it from its start, what it has written, and what both say in the end.
+import type { Action } from './action.ts';
 import type { Announcement } from './announcement.ts';
 import { countItems, keptErrors, type Rejected, type Settled } from './answer.ts';
 import type { NewDraft } from './drafts.ts';
@@ -6,12 +7,14 @@ import type { Engine, KindEngine } from './engine.ts';
 import type { PushedRecord } from './fold.ts';
 import { headKey } from './heads.ts';
 import { newSyncId, packIds } from './ids.ts';
-import { dueAfter, type Completion, type Entry } from './journal.ts';
+import { dueAfter } from './journal.ts';
+import type { Completion, Entry } from './journal-entry.ts';
 import { packOutcomes, type Outcome } from './outcome.ts';
 import type { Permission } from './permission.ts';
 
 export interface Run {
   syncId: string;
+  action: Action;
   of: KindEngine;
   integration: string;
   /** Those that the push speaks of, in the order of their places. */
@@ -40,7 +43,7 @@ export const nothingWritten: Written = { settled: [], drafts: [] };
 export function newRun(
   engine: Engine,
   of: KindEngine,
-  what: Pick<Run, 'integration' | 'records' | 'rejected' | 'drafting' | 'permission'>,
+  what: Pick<Run, 'action' | 'integration' | 'records' | 'rejected' | 'drafting' | 'permission'>,
 ): Run {
   const startedAt = new Date(engine.now());
   const began = performance.now();
@@ -60,6 +63,7 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
   _id: run.syncId,
   integration: run.integration,
   entityType: run.of.kind.entityType,
+  ...(run.action === 'push' ? {} : { action: run.action }),
   state: 'writing',
   owner: engine.owner,
   due: dueAfter(run.startedAt),
@@ -88,15 +92,15 @@ export function concludeRun(
     const outcome: Outcome = { created, changed, drafted: draft !== undefined };
     return { place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) };
   });
-  const fields = run.of.reader.names;
+  const fields = run.of.readers[run.action].names;
   const outcomes = packOutcomes(
     records.map(({ outcome }) => outcome),
     fields,
   );
-  const { syncId, integration, startedAt } = run;
+  const { syncId, action, integration, startedAt } = run;
   const { entityType } = run.of.kind;
   return {
     completion: { ...counts, drafted: drafts.length, completedAt, fields, outcomes },
-    announcement: { syncId, integration, entityType, counts, startedAt, completedAt, records },
+    announcement: { syncId, action, integration, entityType, counts, startedAt, completedAt, records },
   };
 }

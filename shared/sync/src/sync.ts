@@ -13,11 +13,12 @@ import { openGate, type Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
+import type { StatusChange } from './action.ts';
 import { openAnnouncer } from './announcer.ts';
+import { changeStatus } from './change-status.ts';
 import { steadyClock } from './clock.ts';
 import { openDrafts, type DraftDocument } from './drafts.ts';
 import type { Engine, KindEngine } from './engine.ts';
-import { fieldReader } from './fields.ts';
 import { openHeads } from './heads.ts';
 import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } from './history.ts';
 import { journalIndexes, openJournal } from './journal.ts';
@@ -31,6 +32,7 @@ import { recordListing } from './record-listing.ts';
 import { openRecords } from './records.ts';
 import { rememberIds } from './remembered.ts';
 import type { Stage } from './stage.ts';
+import { actionReaders } from './status.ts';
 import { startSweeper } from './sweeper.ts';
 import { answerUnannounced } from './unannounced.ts';
 import { compileValidator } from './validate.ts';
@@ -62,6 +64,8 @@ export interface Sync extends AsyncDisposable {
   push(kind: Kind): BusHandler;
   /** Answers what a push of the kind would be answered with, once it is inside the gate. */
   plan(kind: Kind): BusHandler;
+  /** Archives records of the kind, or erases them, once the request is inside the gate. */
+  changeStatus(kind: Kind, action: StatusChange): BusHandler;
   /** Answers listings of the kind. */
   list(kind: Kind): BusHandler;
   /** Answers listings of the statements that were drafted for the kind. */
@@ -111,6 +115,13 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     plan(kind) {
       const of = engineOf(kind);
       return answering((request) => plan(engine, of, request));
+    },
+    changeStatus(kind, action) {
+      const of = engineOf(kind);
+      return answering((request) => {
+        refuseIfUnawaited(request);
+        return changeStatus(engine, of, request, action);
+      });
     },
     list: (kind) => answering(openListing(listing, recordListing(engineOf(kind)))),
     listDrafts(kind) {
@@ -175,7 +186,7 @@ function openKind(store: Store, kind: Kind): KindEngine {
   return {
     kind,
     validate: compileValidator(kind.schema),
-    reader: fieldReader(kind),
+    readers: actionReaders(kind),
     records: openRecords(store, kind.plural),
     drafts: kind.drafting === undefined ? undefined : openDrafts(store, kind.drafting.collection),
   };

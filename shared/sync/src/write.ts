@@ -8,6 +8,7 @@ import type { NewDraft } from './drafts.ts';
 import type { Engine } from './engine.ts';
 import type { Fields } from './kind.ts';
 import { beginRun, type Stamps } from './ledger.ts';
+import type { Prepared } from './prepare.ts';
 import type { Writing } from './records.ts';
 import { headKeys, type Run, type Written, type WrittenRecord } from './run.ts';
 
@@ -17,11 +18,11 @@ const writingMsMax = 12_000;
 export async function writeRecords(
   engine: Engine,
   run: Run,
-  found: ReadonlyMap<string, unknown>,
+  { found, stored: known }: Pick<Prepared, 'found' | 'stored'>,
 ): Promise<Written> {
   const [stamps, stored, draftedBefore] = await Promise.all([
     begin(engine, run),
-    readStored(engine, run),
+    known ?? readStored(engine, run),
     run.drafting ? readDrafted(run.of, run.records) : new Set<string>(),
   ]);
   await engine.reach('after-entry');
@@ -73,7 +74,7 @@ async function settleRecords(
   stored: ReadonlyMap<string, Stored>,
 ): Promise<SettledRecord[]> {
   const { integration, syncId } = run;
-  const { records, reader } = run.of;
+  const { records, readers } = run.of;
   // Alone, a push has the whole database to itself, and halves of it can be written side by side.
   const parts = engine.gate.inside === 1 ? 2 : 1;
   const confirm = (): Promise<void> => run.permission.confirm();
@@ -89,7 +90,7 @@ async function settleRecords(
   while (open.length > 0) {
     refuseIfLate(run);
     await giveWay(open.length);
-    const { fresh, changed, unchanged } = sortRecords(reader, open, storedById);
+    const { fresh, changed, unchanged } = sortRecords(readers[run.action], open, storedById);
     await run.permission.confirm();
     const [foundThere, changedMeanwhile, touchedMeanwhile] = await Promise.all([
       insertRecords(engine, run, fresh, writing),

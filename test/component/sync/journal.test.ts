@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openHeads, headKey } from '../../../shared/sync/src/heads.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
-import { journalIndexes, openJournal, type Entry, type Journal } from '../../../shared/sync/src/journal.ts';
+import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal.ts';
+import type { Entry } from '../../../shared/sync/src/journal-entry.ts';
 import { closeForgotten } from '../../../shared/sync/src/ledger.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 

@@ -12,21 +12,27 @@ it('asks for a scope that tokens can have, on every route', () => {
   for (const route of routes) expect(allScopes).toContain(route.scope);
 });
 
-it('asks for a read scope to read and a write scope for everything else', () => {
+it('asks for a read scope to read, for one of its own to erase, and for a write scope for everything else', () => {
   for (const route of routes) {
-    const verb = route.scope.split(':')[2];
-    expect(`${route.method} ${verb}`).toBe(`${route.method} ${route.method === 'GET' ? 'read' : 'write'}`);
+    const verb = route.path.endsWith('/erase') ? 'erase' : 'write';
+    expect(`${route.operationId} ${route.scope.split(':')[2]}`).toBe(
+      `${route.operationId} ${route.method === 'GET' ? 'read' : verb}`,
+    );
   }
 });
 
-it('names the nine kinds of events', () => {
+it('names the thirteen kinds of events', () => {
   expect(eventKinds).toEqual([
     'supplier.created',
     'supplier.updated',
+    'supplier.archived',
+    'supplier.erased',
     'product.created',
     'product.updated',
+    'product.archived',
     'batch.created',
     'batch.updated',
+    'batch.archived',
     'dds.created',
     'sync.completed',
     'webhook.disabled',

@@ -21,6 +21,7 @@ const draft: DdsEntry = {
 };
 const announcement: Announcement = {
   syncId: 'sync_1',
+  action: 'push',
   integration: 'acme',
   entityType: 'batch',
   counts: { created: 1, updated: 3, unchanged: 1, failed: 2 },
@@ -175,7 +176,7 @@ describe('the answer', () => {
   });
 
   it('has an entry per item and the errors, both in the pushed order', () => {
-    expect(answerItems(settled, rejected)).toEqual({
+    expect(answerItems(settled, rejected, 'UPDATED')).toEqual({
       success: false,
       errors: [
         { externalId: '', error: 'three' },
@@ -194,6 +195,6 @@ describe('the answer', () => {
   });
 
   it('is a success without errors, also without anything', () => {
-    expect(answerItems([], [])).toEqual({ success: true, errors: [], records: [] });
+    expect(answerItems([], [], 'UPDATED')).toEqual({ success: true, errors: [], records: [] });
   });
 });

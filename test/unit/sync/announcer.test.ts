@@ -6,6 +6,7 @@ import { rememberIds } from '../../../shared/sync/src/remembered.ts';
 
 const of = (syncId: string): Announcement => ({
   syncId,
+  action: 'push',
   integration: 'acme',
   entityType: 'supplier',
   counts: { created: 0, updated: 0, unchanged: 0, failed: 0 },

@@ -28,10 +28,14 @@ const batch = idsOf(batchExample);
 const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   'supplier.created': supplier,
   'supplier.updated': { ...supplier, changedFields: ['address', 'certifications'] },
+  'supplier.archived': supplier,
+  'supplier.erased': { ...supplier, externalId: '' },
   'product.created': product,
   'product.updated': { ...product, changedFields: ['hsCode'] },
+  'product.archived': product,
   'batch.created': batch,
   'batch.updated': { ...batch, changedFields: ['quantity'] },
+  'batch.archived': batch,
   'dds.created': { ...ddsExample, missing: ddsExample.missing.slice(0, 4) },
   'sync.completed': {
     syncId: announcedSyncIdExample,

@@ -4,9 +4,16 @@ import { draftRoutes } from './drafts.ts';
 import { recordRoutes } from './records.ts';
 import type { Route } from './route.ts';
 import { runRoutes } from './runs.ts';
+import { statusChangeRoutes } from './status-changes.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export { basePath } from './route.ts';
 export type { AnswerHeader, Method, QueryParameter, Route } from './route.ts';
 
-export const routes: readonly Route[] = [...recordRoutes, ...draftRoutes, ...runRoutes, ...webhookRoutes];
+export const routes: readonly Route[] = [
+  ...recordRoutes,
+  ...statusChangeRoutes,
+  ...draftRoutes,
+  ...runRoutes,
+  ...webhookRoutes,
+];

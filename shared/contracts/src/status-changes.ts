@@ -1,0 +1,40 @@
+// Archiving and erasing: which records, and what the caller is answered with.
+import { Type, type Static, type TProperties } from 'typebox';
+import { limits } from './limits.ts';
+import { PushError, PushRecord } from './pushes.ts';
+
+export const NamedRecords = Type.Object(
+  {
+    externalIds: Type.Array(Type.String(), {
+      description: `At most ${limits.itemsPerPushMax}. One that names no record fails alone`,
+    }),
+  },
+  { title: 'NamedRecords', additionalProperties: false },
+);
+export type NamedRecords = Static<typeof NamedRecords>;
+
+const answerOf = <Count extends TProperties, Status extends string>(count: Count, status: Status) => ({
+  success: Type.Boolean({ description: 'True when no id failed' }),
+  ...count,
+  errors: Type.Array(PushError),
+  records: Type.Array(
+    Type.Object({
+      ...PushRecord.properties,
+      status: Type.Unsafe<Status | 'ERROR'>({ type: 'string', enum: [status, 'ERROR'] }),
+    }),
+    { description: 'One per id, in the given order' },
+  ),
+});
+
+const counted = (what: string) =>
+  Type.Integer({ minimum: 0, description: `Records that are ${what} now, also those that were before` });
+
+export const ArchiveAnswer = Type.Object(answerOf({ archived: counted('archived') }, 'ARCHIVED'), {
+  title: 'ArchiveAnswer',
+});
+export type ArchiveAnswer = Static<typeof ArchiveAnswer>;
+
+export const EraseAnswer = Type.Object(answerOf({ erased: counted('erased') }, 'ERASED'), {
+  title: 'EraseAnswer',
+});
+export type EraseAnswer = Static<typeof EraseAnswer>;

@@ -1,0 +1,121 @@
+// A process that dies in the middle of an archiving or an erasing, at every place at which that makes a difference: what it
+// did is announced once, and the caller that asks again gets the right answer.
+import { setTimeout as wait } from 'node:timers/promises';
+import { stages, type Stage } from '@integration-sync/sync';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { startMortal } from '../../support/mortal.ts';
+import { openWorld, type Caller, type World } from '../../support/sync.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
+const settledWithinMs = 30_000;
+const isAnswered = (stage: Stage): boolean => stage === 'after-events' || stage === 'after-publish';
+
+const isWritten = (stage: Stage): boolean =>
+  !['before-entry', 'after-entry', 'amid-writes'].some((early) => early === stage);
+
+const name = (index: number): string => `r${String(index).padStart(2, '0')}`;
+const all = Array.from({ length: 60 }, (_, index) => name(index));
+/** They have the status before the process that dies begins. */
+const earlier = all.slice(0, 20);
+const asked = [...all, 'unknown'];
+
+const actions = ['archive', 'erase'] as const;
+type StatusChange = (typeof actions)[number];
+
+const change = (caller: Caller, action: StatusChange, ids: readonly string[]) =>
+  action === 'archive' ? caller.archive('suppliers', ids) : caller.erase(ids);
+
+interface Crashed {
+  caller: Caller;
+  action: StatusChange;
+  stage: Stage;
+}
+
+async function crashAt(action: StatusChange, stage: Stage): Promise<Crashed> {
+  const caller = world.caller();
+  {
+    await using _healthy = await world.startCatalog();
+    await caller.push(
+      'suppliers',
+      all.map((externalId) => ({ externalId, name: 'N', code: 'C' })),
+    );
+    await change(caller, action, earlier);
+  }
+  // Nothing else serves, so that the request comes to the process that will die.
+  await using mortal = await startMortal('catalog', stage, world.environment);
+  const answer = change(caller, action, asked).then(
+    () => true,
+    () => false,
+  );
+  await mortal.reached();
+  const answered = await Promise.race([answer, wait(isAnswered(stage) ? 10_000 : 200, false)]);
+  expect(answered).toBe(isAnswered(stage));
+  await mortal.kill();
+  return { caller, action, stage };
+}
+
+async function expectSettled({ caller, action, stage }: Crashed): Promise<void> {
+  const kind = action === 'archive' ? 'supplier.archived' : 'supplier.erased';
+  const status = action === 'archive' ? 'ARCHIVED' : 'ERASED';
+  const idsAnnounced = async (runs: number): Promise<string[]> => {
+    const events = await eventually(
+      () => caller.events(),
+      (seen) => seen.filter(({ body }) => body.event === 'sync.completed').length === runs,
+      settledWithinMs,
+    );
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+    const bundled = await eventually(
+      () => caller.bundled(),
+      (ids) => ids.length >= events.length,
+      settledWithinMs,
+    );
+    expect(bundled.toSorted()).toEqual(events.map(({ id }) => id).toSorted());
+    return events.flatMap(({ body }) =>
+      body.event === kind && 'internalId' in body.data ? [body.data.internalId] : [],
+    );
+  };
+  const { entities: runs } = await eventually(
+    () => caller.runs(),
+    ({ entities }) => entities.every(({ state }) => state === 'completed'),
+    settledWithinMs,
+  );
+  const announced = await idsAnnounced(runs.length);
+  const withStatus = (await caller.listAll('suppliers')).filter(({ syncStatus }) => syncStatus === status);
+  // What was done was announced, once each; and where the process was answered or had written, all was done.
+  expect(announced.toSorted()).toEqual(withStatus.map(({ internalId }) => internalId).toSorted());
+  expect(isWritten(stage) ? announced.length : all.length).toBe(all.length);
+
+  const again = await change(caller, action, asked);
+  expect(again.records.map((record) => record.status)).toEqual([...all.map(() => status), 'ERROR']);
+  expect(again.errors).toMatchObject([{ externalId: 'unknown' }]);
+  const settled = await idsAnnounced(runs.length + 1);
+  expect(settled).toHaveLength(all.length);
+  expect(new Set(settled).size).toBe(all.length);
+  expect((await caller.list('suppliers')).total).toBe(all.length);
+}
+
+it('killed at any stage, nothing is lost or announced twice', { timeout: 180_000 }, async () => {
+  const crashed: Crashed[] = [];
+  for (const action of actions) {
+    for (const stage of stages) crashed.push(await crashAt(action, stage));
+  }
+  // By their clocks, what the dead process left is due at once.
+  await using _first = await world.startCatalog({ now: anHourAhead });
+  await using _second = await world.startCatalog({ now: anHourAhead });
+  await using _batches = await world.startBatches();
+  await Promise.all(
+    crashed.map((one) =>
+      expectSettled(one).catch((error: unknown) => {
+        throw new Error(`${one.action} killed ${one.stage}`, { cause: error });
+      }),
+    ),
+  );
+});

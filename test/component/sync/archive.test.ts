@@ -1,0 +1,379 @@
+// Records archived and erased: what a caller is answered, what listings show, what is announced, and what is left of the
+// values of an erased supplier.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ListingEntity } from '@integration-sync/contracts';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { internalIdOf } from '../../../shared/sync/src/ids.ts';
+import { text as bytesToText } from '../../support/bus.ts';
+import { item, Model, storedBy, toldTo } from '../../support/sync-model.ts';
+import { openTestLog } from '../../support/log.ts';
+import { openWorld, type Caller, type World } from '../../support/sync.ts';
+
+let world: World;
+const { log, text: logged } = openTestLog();
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+  await Promise.all([world.startCatalog({ log }), world.startCatalog({ log }), world.startBatches({ log })]);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const supplier = (externalId: string, more: object = {}) => ({ externalId, name: 'N', ...more });
+const statusesOf = (entities: readonly ListingEntity[]): string[] =>
+  entities.map(({ externalId, name, syncStatus }) => `${externalId} ${name} ${syncStatus}`);
+const completed = (caller: Caller, count: number): Promise<string[]> => toldTo(caller, count);
+
+const ids = fc.constantFrom('a', 'b', 'c', 'A', '__proto__', '🌲', 'never');
+const step = fc.oneof(
+  fc.record({ action: fc.constant('push' as const), items: fc.array(item, { maxLength: 6 }) }),
+  fc.record({
+    action: fc.constantFrom('archive' as const, 'erase' as const),
+    externalIds: fc.array(ids, { maxLength: 4 }),
+  }),
+);
+
+type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+
+/** The statuses in the answer, and what it counts and says of them. */
+async function answerTo(caller: Caller, one: Step) {
+  if (one.action === 'push') {
+    const { records } = await caller.push('suppliers', one.items);
+    return { statuses: records.map(({ status }) => status) };
+  }
+  const {
+    records,
+    errors,
+    syncId: _syncId,
+    ...counts
+  } = one.action === 'archive'
+    ? await caller.archive('suppliers', one.externalIds)
+    : await caller.erase(one.externalIds);
+  return {
+    statuses: records.map(({ status }) => status),
+    ids: records.map(({ externalId }) => externalId),
+    errors: errors.length,
+    ...counts,
+  };
+}
+
+function expectedOf(model: Model, one: Step) {
+  if (one.action === 'push') return { statuses: model.push(one.items).statuses };
+  const statuses = model.changeStatus(one.action, one.externalIds);
+  const errors = statuses.filter((status) => status === 'ERROR').length;
+  const counted = one.action === 'archive' ? 'archived' : 'erased';
+  return {
+    statuses,
+    ids: one.externalIds,
+    errors,
+    success: errors === 0,
+    [counted]: statuses.length - errors,
+  };
+}
+
+const isErased = (stored: ReadonlyMap<string, string>) => stored.get('syncStatus') === '"ERASED"';
+
+it('answers, keeps, lists and tells what the model does', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async (steps) => {
+      const caller = world.caller();
+      const model = new Model();
+      for (const one of steps) expect(await answerTo(caller, one)).toEqual(expectedOf(model, one));
+      const kept = [...model.records].map(([id, stored]) => {
+        const key = isErased(stored) ? internalIdOf('sup', caller.integration, id) : id;
+        return [key, stored] as const;
+      });
+      expect([...(await storedBy(world, caller))]).toEqual(kept);
+      expect(statusesOf(await caller.listAll('suppliers', 'limit=2'))).toEqual(
+        [...model.records].map(([id, stored]) => {
+          const name: unknown = JSON.parse(stored.get('name') ?? '""');
+          const status: unknown = JSON.parse(stored.get('syncStatus') ?? '"SYNCED"');
+          return `${isErased(stored) ? '' : id} ${String(name)} ${String(status)}`;
+        }),
+      );
+      expect((await caller.list('suppliers')).total).toBe(model.records.size);
+      expect((await completed(caller, steps.length)).toSorted()).toEqual(model.events.toSorted());
+    }),
+    { numRuns: Number(process.env['ARCHIVE_MODEL_RUNS'] ?? 30) },
+  );
+});
+
+describe('an archived record', () => {
+  it('stays listed, is found by a poll, and is announced once', async () => {
+    const [caller, bystander] = [world.caller(), world.caller()];
+    for (const one of [caller, bystander]) await one.push('suppliers', [supplier('a'), supplier('b')]);
+    const { nextSince = '' } = await caller.list('suppliers');
+    const answer = await caller.archive('suppliers', ['b']);
+    const [, b] = (await caller.list('suppliers')).entities;
+    expect(answer).toEqual({
+      success: true,
+      archived: 1,
+      errors: [],
+      records: [{ externalId: 'b', internalId: b?.internalId, status: 'ARCHIVED' }],
+      syncId: answer.syncId,
+    });
+    expect(statusesOf((await caller.list('suppliers')).entities)).toEqual(['a N SYNCED', 'b N ARCHIVED']);
+    expect(statusesOf((await caller.list('suppliers', `since=${nextSince}`)).entities)).toEqual([
+      'b N ARCHIVED',
+    ]);
+    const again = await caller.archive('suppliers', ['b']);
+    expect({ ...again, syncId: '' }).toEqual({ ...answer, syncId: '' });
+    const { entities: runs } = await caller.runs();
+    expect(runs).toMatchObject([
+      { syncId: again.syncId, entityType: 'supplier', created: 0, updated: 1, unchanged: 1, failed: 0 },
+      { syncId: answer.syncId, entityType: 'supplier', created: 0, updated: 1, unchanged: 0, failed: 0 },
+      { created: 2 },
+    ]);
+    await completed(caller, 3);
+    const events = await caller.events();
+    expect(events.filter(({ body }) => body.event === 'supplier.archived')).toMatchObject([
+      {
+        id: `${answer.syncId}-archived-0`,
+        subject: `events.${caller.integration}.supplier.archived`,
+        body: { data: { externalId: 'b', internalId: b?.internalId } },
+      },
+    ]);
+    expect(statusesOf((await bystander.list('suppliers')).entities)).toEqual(['a N SYNCED', 'b N SYNCED']);
+  });
+
+  it('still satisfies references, and shows whole what it holds', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [supplier('s', { country: 'SE' })]);
+    await caller.push('products', [{ externalId: 'p', name: 'P', supplierExternalId: 's' }]);
+    await caller.archive('suppliers', ['s']);
+    await caller.archive('products', ['p']);
+    const product = { externalId: 'q', name: 'Q', supplierExternalId: 's' };
+    const batch = { externalId: 'b', productExternalId: 'p', batchNumber: 'B' };
+    expect(await caller.push('products', [product])).toMatchObject({ success: true, created: 1 });
+    expect(await caller.push('batches', [batch])).toMatchObject({ success: true, created: 1 });
+    expect(await caller.archive('batches', ['b'])).toMatchObject({ success: true, archived: 1 });
+    expect((await caller.list('suppliers', 'details=true')).entities).toMatchObject([
+      { syncStatus: 'ARCHIVED', details: { fields: { name: 'N', country: 'SE' } } },
+    ]);
+    const [listed] = (await caller.list('suppliers', 'details=true')).entities as { details?: object }[];
+    expect(JSON.stringify(listed?.details)).not.toContain('syncStatus');
+    expect(statusesOf((await caller.list('batches')).entities)).toEqual(['b B ARCHIVED']);
+    await completed(caller, 7);
+    const kinds = (await caller.events()).map(({ body }) => body.event);
+    expect(kinds.filter((kind) => kind.endsWith('.archived')).toSorted()).toEqual([
+      'batch.archived',
+      'product.archived',
+      'supplier.archived',
+    ]);
+  });
+
+  it('is restored by a push of its id, also of the same fields', async () => {
+    const caller = world.caller();
+    const first = await caller.push('suppliers', [supplier('a'), supplier('b')]);
+    await caller.archive('suppliers', ['a', 'b']);
+    const planned = await caller.plan('suppliers', [supplier('a')]);
+    expect(planned.details).toMatchObject([{ action: 'updated', changedFields: ['syncStatus'] }]);
+    const restored = await caller.push('suppliers', [supplier('a'), supplier('b', { name: 'M' })]);
+    expect(restored.records).toEqual(first.records.map((record) => ({ ...record, status: 'UPDATED' })));
+    expect(statusesOf((await caller.list('suppliers')).entities)).toEqual(['a N SYNCED', 'b M SYNCED']);
+    expect((await completed(caller, 3)).filter((line) => line.startsWith('supplier.updated'))).toEqual([
+      'supplier.updated a syncStatus',
+      'supplier.updated b name,syncStatus',
+    ]);
+  });
+});
+
+const product = (externalId: string) => ({ externalId, name: 'P', supplierExternalId: 's' });
+const secret = (name: string) => `${name}-7d1e5a`;
+
+const searchAll = async () => ({
+  collections: (await searchCollections(/[\w ]+-7d1e5a/g)).toSorted(),
+  streams: await searchStreams(/\w+-7d1e5a/g),
+  logs: logged().match(/\w+-7d1e5a/g) ?? [],
+});
+
+describe('an erased supplier', () => {
+  it('leaves its internal id, which is found again when it is pushed again', async () => {
+    const [caller, bystander] = [world.caller(), world.caller()];
+    const [first] = (await caller.push('suppliers', [supplier('a', { country: 'SE' }), supplier('b')]))
+      .records;
+    await bystander.push('suppliers', [supplier('a')]);
+    const { nextSince = '' } = await caller.list('suppliers');
+    const answer = await caller.erase(['a']);
+    expect(answer).toMatchObject({
+      success: true,
+      erased: 1,
+      errors: [],
+      records: [{ externalId: 'a', internalId: first?.internalId, status: 'ERASED' }],
+    });
+    const { entities } = await caller.list('suppliers', `since=${nextSince}&details=true`);
+    expect(entities).toEqual([
+      {
+        externalId: '',
+        internalId: first?.internalId,
+        name: '',
+        syncStatus: 'ERASED',
+        lastSyncedAt: expect.any(String),
+        details: { fields: {}, createdBy: expect.any(String), changedBy: answer.syncId },
+      },
+    ]);
+    expect((await caller.erase(['a'])).records).toEqual(answer.records);
+    expect(await caller.archive('suppliers', ['a', 'b'])).toMatchObject({
+      archived: 1,
+      errors: [{ externalId: 'a', error: 'Supplier with externalId "a" not found' }],
+    });
+    await completed(caller, 4);
+    expect((await caller.events()).filter(({ body }) => body.event === 'supplier.erased')).toMatchObject([
+      { id: `${answer.syncId}-erased-0`, body: { data: { externalId: '', internalId: first?.internalId } } },
+    ]);
+
+    const again = await caller.push('suppliers', [supplier('a', { name: 'M' })]);
+    expect(again.records).toEqual([{ ...first, status: 'UPDATED' }]);
+    const { entities: restored } = await caller.list('suppliers', 'externalId=a&details=true');
+    expect(restored).toMatchObject([
+      { externalId: 'a', name: 'M', syncStatus: 'SYNCED', details: { fields: { name: 'M' } } },
+    ]);
+    expect(statusesOf((await bystander.list('suppliers')).entities)).toEqual(['a N SYNCED']);
+  });
+
+  it('no longer satisfies references a second later, on any replica', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [supplier('s')]);
+    // Often enough that both replicas remember the supplier.
+    for (let nth = 0; nth < 20; nth += 1) await caller.push('products', [product('p')]);
+    const plans = Array.from({ length: 20 }, () => caller.plan('products', [product('q')]));
+    expect((await Promise.all(plans)).every(({ success }) => success)).toBe(true);
+    await caller.erase(['s']);
+    await wait(1_000);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, nth) => caller.push('products', [product(`p${nth}`)])),
+    );
+    expect(answers.map(({ errors }) => errors)).toEqual(
+      answers.map((_, nth) => [
+        { externalId: `p${nth}`, error: 'Supplier with externalId "s" not found. Sync suppliers first.' },
+      ]),
+    );
+    await caller.push('suppliers', [supplier('s')]);
+    expect(await caller.push('products', [product('q')])).toMatchObject({ success: true });
+  });
+
+  it('is found by its values nowhere: no collection, no stream, no log', async () => {
+    const caller = world.caller();
+    const values = {
+      name: secret('name'),
+      code: secret('code'),
+      country: 'SE',
+      address: secret('address'),
+      contactPerson: secret('contact'),
+      email: `${secret('email')}@example.com`,
+      phone: secret('phone'),
+      certifications: [secret('fsc'), secret('pefc')],
+    };
+    const other = supplier('kept', { contactPerson: 'kept-7d1e5a' });
+    await caller.push('suppliers', [supplier('person', values), other]);
+    await caller.push('suppliers', [supplier('person', { ...values, name: secret('renamed') })]);
+    // What is wrong is quoted in the answer, and in the history.
+    const wrong = supplier('person', { email: secret('no address'), phone: ['phone-7d1e5a'] });
+    await caller.push('suppliers', [wrong, supplier('kept', { email: 'kept-7d1e5a' })]);
+    await caller.plan('suppliers', [wrong]);
+    await completed(caller, 3);
+    const before = await searchAll();
+    expect(before.collections.length).toBeGreaterThan(8);
+    expect(before.streams).toEqual([]);
+    const { syncId } = await caller.erase(['person']);
+    await completed(caller, 4);
+    expect(await searchAll()).toEqual({
+      collections: before.collections.filter((value) => value.startsWith('kept')),
+      streams: [],
+      logs: [],
+    });
+    const { entities: runs } = await caller.runs();
+    expect(runs.map(({ failed }) => failed)).toEqual([0, 2, 0, 0]);
+    const failed = await caller.run(runs[1]?.syncId ?? '');
+    expect(failed).toMatchObject({ errors: [{ externalId: 'kept' }], errorsOmitted: 1 });
+    expect(runs[0]?.syncId).toBe(syncId);
+  });
+});
+
+/** In every collection of every service. */
+async function searchCollections(pattern: RegExp): Promise<string[]> {
+  const { database } = world.store;
+  const collections = await database.listCollections({}, { nameOnly: true }).toArray();
+  const found = collections.map(async ({ name }) => {
+    const documents = await database.collection(name).find().toArray();
+    return JSON.stringify(documents).match(pattern) ?? [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** In the bodies of all messages that nats-server keeps. */
+async function searchStreams(pattern: RegExp): Promise<string[]> {
+  const found: string[] = [];
+  for (const [stream, subject] of [
+    ['EVENTS', 'events.>'],
+    ['BUNDLES', 'bundles.*'],
+  ] as const) {
+    const messages = world.bus.readStream(stream, { subject, from: { sequence: 1 } });
+    for await (const { body } of messages) found.push(...(bytesToText(body).match(pattern) ?? []));
+  }
+  return found;
+}
+
+const refusal = async (body: string) => {
+  const caller = world.caller();
+  await caller.push('suppliers', [supplier('a')]);
+  const failure = await caller.archiveText('suppliers', body).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect((await caller.runs()).total).toBe(1);
+  return failure;
+};
+
+describe('what is wrong', () => {
+  it.each([
+    ['[]', ''],
+    ['{}', '/externalIds'],
+    ['{"externalIds":"a"}', '/externalIds'],
+    ['{"externalIds":["a"],"dryRun":true}', '/dryRun'],
+    ['{"externalIds":["a"],"a/b~c":1}', '/a~1b~0c'],
+  ])('in the body %s refuses all of it', async (body, pointer) => {
+    expect(await refusal(body)).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
+  });
+
+  it('of more than 500 ids is said, and nothing is done', async () => {
+    const externalIds = Array.from({ length: 501 }, (_, index) => `a${index}`);
+    expect(await refusal(JSON.stringify({ externalIds }))).toMatchObject({
+      code: 'too_many_items',
+      detail: 'A request takes at most 500 externalIds; this one has 501.',
+    });
+  });
+
+  it('with one id fails that one alone', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [supplier('a'), supplier('b')]);
+    const answer = await caller.archive('suppliers', ['a', 'gone', 'a', '', 7, 'x'.repeat(256), 'b']);
+    expect(answer).toMatchObject({ success: false, archived: 2 });
+    expect(answer.records.map(({ externalId, status }) => [externalId, status])).toEqual([
+      ['a', 'ARCHIVED'],
+      ['gone', 'ERROR'],
+      ['a', 'ERROR'],
+      ['', 'ERROR'],
+      ['', 'ERROR'],
+      ['', 'ERROR'],
+      ['b', 'ARCHIVED'],
+    ]);
+    expect(answer.errors.map(({ error }) => error)).toEqual([
+      'Supplier with externalId "gone" not found',
+      '/externalIds/2: "a" stands at /externalIds/0 already',
+      '/externalIds/3: externalId is required',
+      expect.stringMatching(/^\/externalIds\/4: externalId: expected .+, got 7$/),
+      expect.stringMatching(/^\/externalIds\/5: externalId: expected .+ \(256 characters\)$/),
+    ]);
+    expect(await caller.run(answer.syncId)).toMatchObject({ updated: 2, failed: 5, errorsOmitted: 0 });
+  });
+
+  it('is an id of another integration: nothing of it is seen or changed', async () => {
+    const [caller, other] = [world.caller(), world.caller()];
+    await other.push('suppliers', [supplier('a')]);
+    expect(await caller.archive('suppliers', ['a'])).toMatchObject({ archived: 0, success: false });
+    expect(await caller.erase(['a'])).toMatchObject({ erased: 0, success: false });
+    expect(statusesOf((await other.list('suppliers')).entities)).toEqual(['a N SYNCED']);
+    expect((await caller.list('suppliers')).total).toBe(0);
+  });
+});
