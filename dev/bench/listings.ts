@@ -1,9 +1,11 @@
-// Pages of listings of very different lengths: the last of a million should cost what the first of a thousand does.
+// Pages of listings of very different lengths: the last of a million should cost what the first of a thousand does, one
+// record by its id no more than a page, and an export of all as much at its end as at its beginning.
 import { randomBytes } from 'node:crypto';
+import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
-import { openClient, type Client } from './client.ts';
+import { openClient, type Answer, type Client } from './client.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { compare, inLanes, reportLine, type Contender } from './measure.ts';
+import { compare, figuresOf, inLanes, reportLine, type Contender } from './measure.ts';
 
 const limit = 50;
 const turns = 40;
@@ -18,9 +20,11 @@ export async function benchListings(
 ): Promise<void> {
   await using clients = new AsyncDisposableStack();
   const contenders: Contender[] = [];
+  let largest: Client | undefined;
   for (const size of sizes) {
     const integration = `bench-${size}-${randomBytes(3).toString('hex')}`;
     const client = clients.use(openClient(stack.gateway, stack.token({ integration })));
+    largest = client;
     await fill(client, size, say);
     for (const [page, query] of await pagesOf(client, size)) {
       contenders.push({
@@ -38,6 +42,39 @@ export async function benchListings(
     const detail = `${msOf(name).toFixed(1)} ms against ${base.toFixed(1)} ms for the first page of ${smallest}`;
     say(reportLine(name, ratio, detail, '≤ 1.5', ratio <= 1.5));
   }
+  if (largest !== undefined) await exportAll(stack, largest, say);
+}
+
+/** Pages that are told apart: the first so many of an export, and its last ones. */
+const endPages = 200;
+
+async function exportAll(stack: Stack, client: Client, say: (line: string) => void): Promise<void> {
+  const memoryMb = (): number =>
+    residentMb(['gateway', 'catalog'].flatMap((name) => stack.pids()[name] ?? []));
+  const pageMs: number[] = [];
+  const beforeMb = memoryMb();
+  let highestMb = beforeMb;
+  for (let query: string | undefined = 'limit=100&details=true'; query !== undefined;) {
+    const began = performance.now();
+    const { headers }: Answer = await client.get(`${suppliersPath}?${query}`);
+    pageMs.push(performance.now() - began);
+    [, query] = nextQuery.exec(String(headers['link'])) ?? [];
+    if (pageMs.length % 500 === 0) highestMb = Math.max(highestMb, memoryMb());
+  }
+  const first = figuresOf(pageMs.slice(0, endPages)).medianMs;
+  const last = figuresOf(pageMs.slice(-endPages)).medianMs;
+  const seconds = pageMs.reduce((sum, ms) => sum + ms, 0) / 1_000;
+  say(
+    reportLine(
+      'export with details',
+      last / first,
+      `${pageMs.length} pages in ${seconds.toFixed(0)} s, ${last.toFixed(1)} ms a page at the end against ` +
+        `${first.toFixed(1)} ms at the beginning; gateway and catalog hold ${highestMb.toFixed(0)} MB at most, ` +
+        `${beforeMb.toFixed(0)} MB before`,
+      '≤ 1.5',
+      last / first <= 1.5,
+    ),
+  );
 }
 
 async function fill(client: Client, size: number, say: (line: string) => void): Promise<void> {
@@ -55,16 +92,20 @@ async function fill(client: Client, size: number, say: (line: string) => void): 
   );
 }
 
-/** Queries for the first page, and for a middle and the last one by cursor. */
+const nextQuery = /\?([^>]+)>; rel="next"/;
+
+/** Queries for one record in the middle, for the first page, and for a middle and the last one by cursor. */
 async function pagesOf(client: Client, size: number): Promise<[string, string][]> {
   const pages = size / limit;
   const after = async (page: number): Promise<string> => {
     const { headers } = await client.get(`${suppliersPath}?limit=${limit}&page=${page}`);
-    const [, query] = /\?([^>]+)>; rel="next"/.exec(String(headers['link'])) ?? [];
+    const [, query] = nextQuery.exec(String(headers['link'])) ?? [];
     if (query === undefined) throw new Error(`page ${page} of ${pages} has no next`);
     return query;
   };
+  const middle = `S${Math.floor(size / itemsPerPush / 2)}-7`;
   return [
+    ['one record by its id', `externalId=${middle}&details=true`],
     ['first page', `limit=${limit}`],
     ['middle page by cursor', await after(pages / 2)],
     ['last page by cursor', await after(pages - 1)],

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startStack, type Stack } from '../stack/index.ts';
-import { residentMb } from './memory.ts';
+import { residentMb } from '../process/memory.ts';
 import { runSchemathesis } from './schemathesis.ts';
 import { sendOddRequests } from './volley.ts';
 
