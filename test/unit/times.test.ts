@@ -42,8 +42,8 @@ const orders = [
   },
   {
     short: `${sync}/write.ts writingMsMax`,
-    long: `${sync}/ledger.ts forgottenMs`,
-    why: 'a listing closes only what no push can still begin with',
+    long: `${sync}/forgotten.ts forgottenMs`,
+    why: 'the sweeper closes only what no push can still begin with',
   },
   {
     short: `${sync}/journal.ts watchMs`,

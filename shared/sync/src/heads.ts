@@ -40,6 +40,8 @@ export interface Heads {
    */
   settle(key: string, syncId: string, records: number, before: number): Promise<boolean>;
   read(key: string): Promise<Head>;
+  /** Those in which a push is open. */
+  withOpen(): Promise<Pick<Head, '_id' | 'open'>[]>;
 }
 
 /** Neither part can hold a slash. */
@@ -118,6 +120,7 @@ export function openHeads(store: Store, collection: string, now: () => number): 
     async read(key) {
       return (await heads.findOne({ _id: key })) ?? { _id: key, total: 0, stamp: 0, open: {} };
     },
+    withOpen: () => heads.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
   };
 }
 

@@ -4,7 +4,6 @@ import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from './announcement.ts';
 import type { Engine } from './engine.ts';
 import type { Completion, Counted } from './journal-entry.ts';
-import type { Head } from './heads.ts';
 import { concludeRun, entryOf, headKeys, type Run, type Written } from './run.ts';
 
 /** The times at which what follows is synchronised. */
@@ -20,41 +19,13 @@ export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
     keys.drafts === undefined ? undefined : engine.heads.open(keys.drafts, run.syncId),
     engine.journal.insert(entryOf(engine, run)),
   ]);
-  // A listing has closed it already, and would miss what it wrote.
+  // A sweeper has closed it already, and a listing would miss what it wrote.
   if (!entered) throw tookTooLong('The push took too long to begin, and nothing of it was written');
   return { records, drafts: drafts ?? records };
 }
 
 const tookTooLong = (what: string): Failure =>
   new Failure('unavailable', `${what}; push it again.`, { retryAfterSeconds: 1 });
-
-/**
- * Closes what a push has opened that died before it had an entry. It has written nothing, but while it stands
- * open, the listing says of everything since then that more may come.
- */
-export async function closeForgotten(
-  engine: Pick<Engine, 'now' | 'journal' | 'heads'>,
-  { _id: key, open }: Pick<Head, '_id' | 'open'>,
-): Promise<void> {
-  const oldestMs = engine.now() - forgottenMs;
-  const old = Object.entries(open).filter(([, openedAt]) => openedAt < oldestMs);
-  if (old.length === 0) return;
-  const pending = await engine.journal.pendingAmong(old.map(([syncId]) => syncId));
-  for (const [syncId, openedAt] of old) {
-    if (pending.has(syncId) || !(await isOver(engine, syncId))) continue;
-    await engine.heads.forget(key, syncId, openedAt);
-  }
-}
-
-/** Not by the clocks, which may differ: no entry can come any more, or the one that came is done with. */
-async function isOver({ now, journal }: Pick<Engine, 'now' | 'journal'>, syncId: string): Promise<boolean> {
-  if (await journal.bury(syncId, new Date(now()))) return true;
-  const pending = await journal.pendingAmong([syncId]);
-  return !pending.has(syncId);
-}
-
-/** Longer than any push may take from its beginning to its first write. */
-const forgottenMs = 30_000;
 
 /** The point of no return: from here on the push is answered with what it did, and announced. */
 export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {

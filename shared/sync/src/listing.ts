@@ -6,7 +6,6 @@ import type { Filters } from './cursor.ts';
 import type { Engine } from './engine.ts';
 import { headKey, settledUntil, type Head } from './heads.ts';
 import { syncIdsFrom } from './ids.ts';
-import { closeForgotten } from './ledger.ts';
 import { notNarrowed, type Narrowing } from './narrowing.ts';
 import { takePage } from './page.ts';
 import {
@@ -70,9 +69,6 @@ export function openListing<Document extends ListedDocument>(
     const shown = narrowing.details && rule.narrowed !== undefined ? rule.narrowed : rule;
     // Read before the page: what this says of the past holds for everything that is read after it.
     const head = await engine.heads.read(listing);
-    closeForgotten(engine, head).catch((error: unknown) =>
-      request.log.warn({ err: error }, 'a listing stays open'),
-    );
     const walk = beginWalk(asked, head, narrowing, engine.now());
     const { cursor, total } = await findPage<Document>(documents, integration, walk, {
       head,

@@ -1,7 +1,9 @@
-// Looks for entries that nobody has in hand any more, in every replica, and settles them.
+// Looks, in every replica, for entries of the journal that no replica works on any more, and settles them; and for pushes
+// that died before they had an entry, and closes what they opened.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, KindEngine } from './engine.ts';
+import { closeForgotten } from './forgotten.ts';
 import type { LeftBehind } from './journal.ts';
 import { settleEntry } from './recover.ts';
 
@@ -26,6 +28,9 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
       });
       // Whoever has lost the stream, as with all data of the bus, would otherwise never tell anything again.
       if (!well) await Promise.race([makeAgain(), stopped]);
+      await closeForgotten(engine).catch((error: unknown) => {
+        engine.log.warn({ err: error }, 'listings of pushes that died stay open');
+      });
       await wait(everyMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
     }
   };

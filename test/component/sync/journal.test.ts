@@ -4,7 +4,7 @@ import { openHeads, headKey } from '../../../shared/sync/src/heads.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal.ts';
 import type { Entry } from '../../../shared/sync/src/journal-entry.ts';
-import { closeForgotten } from '../../../shared/sync/src/ledger.ts';
+import { closeForgotten } from '../../../shared/sync/src/forgotten.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -93,7 +93,7 @@ describe('what a push has opened half a minute ago', () => {
   it('is closed when the push has no entry', async () => {
     const syncId = newSyncId(at(0));
     const { heads, head } = await openedLongAgo(syncId);
-    await closeForgotten({ now, journal, heads }, head);
+    await closeForgotten({ now, journal, heads });
     expect(await heads.read(head._id)).toMatchObject({ open: {} });
   });
 
@@ -107,7 +107,7 @@ describe('what a push has opened half a minute ago', () => {
         return journal.bury(...dead);
       },
     };
-    await closeForgotten({ now, journal: overtaken, heads }, head);
+    await closeForgotten({ now, journal: overtaken, heads });
     expect((await heads.read(head._id)).open).toEqual(head.open);
   });
 
@@ -116,7 +116,7 @@ describe('what a push has opened half a minute ago', () => {
     const { heads, head } = await openedLongAgo(syncId);
     const { due: _due, ...announced } = { ...entry(syncId), state: 'announced' as const };
     await journal.insert(announced);
-    await closeForgotten({ now, journal, heads }, head);
+    await closeForgotten({ now, journal, heads });
     expect(await heads.read(head._id)).toMatchObject({ open: {} });
   });
 });
