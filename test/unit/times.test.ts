@@ -27,7 +27,7 @@ const webhooks = 'services/webhooks/src';
 const orders = [
   {
     short: `${sync}/write.ts writingMsMax`,
-    long: `${sync}/journal.ts handMs`,
+    long: `${sync}/journal.ts ownedMs`,
     why: 'a push writes nothing any more when another replica takes its entry over',
   },
   {
@@ -37,7 +37,7 @@ const orders = [
   },
   {
     short: `${sync}/sweeper.ts everyMs`,
-    long: `${sync}/journal.ts handMs`,
+    long: `${sync}/journal.ts ownedMs`,
     why: 'an entry that was left behind is found soon after it is due',
   },
   {

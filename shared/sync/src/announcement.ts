@@ -1,5 +1,5 @@
-// The events of one push, made from its journal entry alone, so that whoever makes them, and however often,
-// makes the same ones: same ids, same bytes, same order.
+// The events of one push, made from its journal entry alone, so that each replica makes the same ones, however often: the same
+// ids, the same bytes, the same order.
 import {
   eventSubject,
   type DdsEntry,

@@ -1,5 +1,6 @@
 // Publishes the events of pushes that were answered, in the background: begun in the order of their completion, some
-// at a time. It may fail, or be left behind: the journal entry stays due, and the sweeper does it again under the same ids.
+// at a time. Where that fails, or the process dies, the journal entry stays due, and a sweeper publishes them again under the
+// same ids.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -10,7 +11,7 @@ import { publishEvents } from './publish-events.ts';
 import type { Stage } from './stage.ts';
 
 export interface Announcer extends AsyncDisposable {
-  /** Takes it in hand, unless there is too much in hand already. */
+  /** Publishes its events soon, unless too many pushes wait for that already. */
   announce(announcement: Announcement): void;
 }
 

@@ -6,7 +6,7 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Action } from './action.ts';
 import type { Counts } from './answer.ts';
 import type { Engine, KindEngine } from './engine.ts';
-import { completeRun, recordIdleRun } from './ledger.ts';
+import { completeRun, recordIdleRun } from './run-lifecycle.ts';
 import { openPermission } from './permission.ts';
 import type { Prepared } from './prepare.ts';
 import { newRun, nothingWritten, type Written } from './run.ts';
@@ -38,6 +38,6 @@ export async function carryOut(
   await engine.reach('before-answer');
   engine.announcer.announce(announcement);
   const { counts } = announcement;
-  engine.numbers.pushed(of.kind.plural, counts, action);
+  engine.metrics.pushed(of.kind.plural, counts, action);
   return { ...written, syncId: run.syncId, counts };
 }

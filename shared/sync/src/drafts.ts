@@ -21,7 +21,7 @@ export interface NewDraft {
 
 export interface Drafts {
   existing(ids: readonly string[]): Promise<Set<string>>;
-  /** Returns those that it made; somebody else may have made the others meanwhile. */
+  /** Returns those that it made; another push may have made the others meanwhile. */
   insert(
     drafts: readonly NewDraft[],
     writing: Pick<Writing, 'integration' | 'syncId' | 'at'>,

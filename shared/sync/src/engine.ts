@@ -7,12 +7,12 @@ import type { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
 import type { Drafts } from './drafts.ts';
 import type { FieldReader } from './fields.ts';
-import type { Heads } from './heads.ts';
+import type { Watermarks } from './watermarks.ts';
 import type { Journal } from './journal.ts';
 import type { Kind } from './kind.ts';
-import type { Numbers } from './numbers.ts';
+import type { SyncMetrics } from './metrics.ts';
 import type { Records } from './records.ts';
-import type { RememberedIds } from './remembered.ts';
+import type { IdCache } from './id-cache.ts';
 import type { Stage } from './stage.ts';
 import type { Validator } from './validate.ts';
 
@@ -23,15 +23,15 @@ export interface Engine {
   /** Names this process in the journal. */
   owner: string;
   journal: Journal;
-  heads: Heads;
+  watermarks: Watermarks;
   announcer: Announcer;
   /** Listings whose last push here was of records that were there already. */
-  pushedAgain: RememberedIds;
+  pushedAgain: IdCache;
   /** What every push of this process passes. */
   gate: Gate;
-  numbers: Numbers;
+  metrics: SyncMetrics;
   /** Pushes that are known to be past their writing. */
-  settledPushes: RememberedIds;
+  settledPushes: IdCache;
   /** Resolves once the streams of events are there and as they should be. */
   ensureEvents(): Promise<void>;
   reach(stage: Stage): Promise<void>;

@@ -15,7 +15,7 @@ import {
 } from '@integration-sync/contracts';
 import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Filter, Store } from '@integration-sync/runtime/store';
-import { headKey } from './heads.ts';
+import { watermarkKey } from './watermarks.ts';
 import { syncIdsFrom } from './ids.ts';
 import type { Entry } from './journal-entry.ts';
 import { readNewest, type RunSource } from './merge.ts';
@@ -164,7 +164,7 @@ function filterOf({ since, filters }: PageAsked): RunsFilter {
 export const listRuns =
   (journals: readonly RunJournal[], cursorKey: Uint8Array): BusHandler =>
   async (request) => {
-    const seal = { key: cursorKey, listing: headKey(request.integration, listed) };
+    const seal = { key: cursorKey, listing: watermarkKey(request.integration, listed) };
     const parameters = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
     const asked = readPageAsked(parameters, seal, readFilters);
     const { page, limit, after } = asked;

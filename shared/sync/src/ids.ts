@@ -3,8 +3,8 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /**
- * The same for ever for one integration, kind and externalId, whoever computes it: nothing has to be looked up
- * to know where a record is. Neither an integration nor an externalId can hold the separator.
+ * The same for ever for one integration, kind and externalId, on every replica: none has to look anything
+ * up to know where a record is. Neither an integration nor an externalId can hold the separator.
  */
 export function internalIdOf(prefix: string, integration: string, externalId: string): string {
   return `${prefix}_${digest(`${prefix}\0${integration}\0${externalId}`)}`;
@@ -13,7 +13,7 @@ export function internalIdOf(prefix: string, integration: string, externalId: st
 export const derivedId = (prefix: string, internalId: string): string =>
   `${prefix}_${digest(`${prefix}\0${internalId}`)}`;
 
-/** 128 bits of a hash against which nobody can make two names that meet. */
+/** 128 bits of a hash: no caller can make two names that meet. */
 const digest = (name: string): string => hash('sha256', name, 'hex').slice(0, 32);
 
 const timeDigits = 12;
@@ -38,7 +38,7 @@ export const syncIdOf = (order: string): string => order.slice(0, -(placeDigits 
 
 export const isCreatedBy = (order: string, syncId: string): boolean => order.startsWith(`${syncId}-`);
 
-/** Derived, so that whoever publishes an event, however often, publishes it under the same id. */
+/** Derived, so that every replica publishes an event under the same id, however often. */
 export const eventId = (
   syncId: string,
   what: 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted'}-${number}`,

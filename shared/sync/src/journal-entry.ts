@@ -27,7 +27,7 @@ export interface Entry extends Counts {
   fields?: readonly string[];
   /** What its own process has counted in the listings before it found out that it had lost the entry. */
   counted?: Counted;
-  /** Something came after somebody else had settled it, and its listings are not open again yet. */
+  /** More of it reached the database after another replica had settled it, and its listings are not open again yet. */
   reopened?: true;
   /** Settled for a writer of whom more may come. */
   watched?: true;

@@ -1,22 +1,22 @@
 // The journal: write-ahead log, outbox and sync history in one. One entry per push.
 //
-//   writing     its records are being written; nobody has been answered. Shown as running.
+//   writing     its records are being written; its caller has no answer. Shown as running.
 //   written     answered, or about to be; its events may still be due. Shown as completed.
 //   announced   its events are on the stream. Kept for the history, then expires.
 //
-// `due` says from when on somebody else may take the entry over: it stands on every entry that is not announced or
-// is watched, and only there. `owner` says who has it in hand: whoever takes it over replaces it, and from then on
-// the one before can no longer complete it.
+// `due` says from when on another replica may take the entry over: it stands on every entry that is not announced or is
+// watched, and only there. `owner` names the process that works on it: a replica that takes it over puts its own name there,
+// and from then on the owner before can no longer complete it.
 //
-// Whoever settles an entry that was left `writing` cannot know whether all that its writer has sent has come: an
+// A replica that settles an entry that was left `writing` cannot know whether all that its writer has sent has come: an
 // operation may wait on a connection that stands still, and the writer may be slow. So such an entry is `watched`:
 // it keeps what was found, others leave evidence with it as with one that is being written, and it is due once
 // more when nothing can come any more. If more is found then, it is `writing` again, to be settled as it now is.
 // If not, it is done with. One of which nothing was found written stays `writing` meanwhile, where no history
 // shows it, and then goes.
 //
-// Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which anybody
-// finds it, so that the entry can no longer come.
+// Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which a
+// query finds it, so that the entry can no longer come.
 import { limits } from '@integration-sync/contracts';
 import { isFirst, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
 import type { Completion, Entry, Evidence } from './journal-entry.ts';
@@ -42,30 +42,30 @@ export interface Journal {
   insert(entry: Entry): Promise<boolean>;
   /** Sees to it that no entry comes there any more. False if something stands there already. */
   bury(syncId: string, at: Date): Promise<boolean>;
-  /** False if the entry is no longer in the hands of `owner`. */
+  /** False if the entry has another owner by now. */
   complete(syncId: string, owner: string, completion: Completion): Promise<boolean>;
   markAnnounced(syncIds: readonly string[], at: Date): Promise<void>;
-  /** Completes it for a writer of whom more may come. False if it is no longer in the hands of `owner`. */
+  /** Completes it for a writer of whom more may come. False if it has another owner by now. */
   settle(syncId: string, owner: string, completion: Completion): Promise<boolean>;
   /** Nothing of it was found. */
   hide(entry: Pick<Entry, '_id' | 'owner' | 'integration'>, at: Date): Promise<void>;
   /** What was settled is announced, and is looked at again later. */
   watch(syncId: string, owner: string, at: Date): Promise<void>;
-  /** More came than its listings were told of. */
+  /** More came than its watermarks have counted. */
   settleAgain(entry: Pick<Entry, '_id' | 'owner' | 'integration'>, at: Date): Promise<void>;
   /** Nothing came after it was settled, and nothing will. */
   finish(entry: Pick<Entry, '_id' | 'owner' | 'hiddenFrom'>, at: Date): Promise<void>;
-  /** Those that nobody has in hand any more, the longest waiting first. */
+  /** Those that no replica works on any more, the longest waiting first. */
   leftBehind(at: Date, countMax: number): Promise<LeftBehind[]>;
-  /** Takes one over, unless somebody else did. */
+  /** Takes one over, unless another replica did. */
   claim(left: LeftBehind, owner: string, at: Date): Promise<Entry | undefined>;
   /** Puts an entry back to be settled once more, with all that its writer knows. */
   reopen(entry: Entry, at: Date): Promise<void>;
-  /** The listings of a reopened entry are open again. False if it is no longer in the hands of `owner`. */
+  /** The watermarks of a reopened entry are open again. False if it has another owner by now. */
   noteOpened(syncId: string, owner: string): Promise<boolean>;
   /** Those of which what they did may still have to be found out. */
   unsettledAmong(syncIds: readonly string[]): Promise<Set<string>>;
-  /** Those whose listings are not told yet. */
+  /** Those whose records their watermarks have not counted yet. */
   pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
   backlog(): Promise<Backlog>;
   /** Pushes of the integration that were answered and may not be announced yet: all that are, up to so many. */
@@ -76,8 +76,8 @@ export interface Journal {
   forgetErrors(integration: string, externalIds: readonly string[]): Promise<void>;
 }
 
-/** How long an entry is left to whoever has it in hand. */
-export const handMs = 15_000;
+/** How long an entry is left to its owner. */
+export const ownedMs = 15_000;
 
 /** An operation is never on its way for longer: the driver gives up a connection that was silent for two minutes. */
 export const watchMs = 150_000;
@@ -93,7 +93,7 @@ const backlogMax = 10_000;
 
 const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
-export const dueAfter = (at: Date): Date => new Date(at.getTime() + handMs);
+export const dueAfter = (at: Date): Date => new Date(at.getTime() + ownedMs);
 
 const lookAfter = (at: Date): Date => new Date(at.getTime() + watchMs);
 

@@ -1,4 +1,4 @@
-// A secret that all replicas of a service share without being told: the first one makes it, the others find it.
+// A secret that all replicas of a service share without a setting: the first one makes it, the others find it.
 import { randomBytes } from 'node:crypto';
 import { isFirst, type Store } from '@integration-sync/runtime/store';
 

@@ -4,7 +4,7 @@ import { limits, requestHeaders, type FailureEntry, type Listing } from '@integr
 import type { Collection, Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
 import type { Filters } from './cursor.ts';
 import type { Engine } from './engine.ts';
-import { headKey, settledUntil, type Head } from './heads.ts';
+import { watermarkKey, settledUntil, type Watermark } from './watermarks.ts';
 import { syncIdsFrom } from './ids.ts';
 import { notNarrowed, type Narrowing } from './narrowing.ts';
 import { takePage } from './page.ts';
@@ -59,7 +59,7 @@ export function openListing<Document extends ListedDocument>(
   const documents = store.collection<ListedDocument>(rule.name);
   return async (request) => {
     const { integration } = request;
-    const listing = headKey(integration, rule.name);
+    const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
     const query = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
     const asked = readPageAsked(query, seal, (parameters, errors) =>
@@ -68,10 +68,10 @@ export function openListing<Document extends ListedDocument>(
     const narrowing = rule.narrowed?.of(asked.filters) ?? notNarrowed;
     const shown = narrowing.details && rule.narrowed !== undefined ? rule.narrowed : rule;
     // Read before the page: what this says of the past holds for everything that is read after it.
-    const head = await engine.heads.read(listing);
-    const walk = beginWalk(asked, head, narrowing, engine.now());
+    const watermark = await engine.watermarks.read(listing);
+    const walk = beginWalk(asked, watermark, narrowing, engine.now());
     const { cursor, total } = await findPage<Document>(documents, integration, walk, {
-      head,
+      watermark,
       narrowing,
       fields: shown.fields,
     });
@@ -100,11 +100,11 @@ export function openListing<Document extends ListedDocument>(
 /** What a walk keeps from its first page to its last. */
 function beginWalk(
   asked: PageAsked,
-  head: Head,
+  watermark: Watermark,
   narrowing: Narrowing,
   now: number,
 ): PageAsked & { nextSince: Date } {
-  const { since, after, until, nextSince = nextSinceOf(head, narrowing) } = asked;
+  const { since, after, until, nextSince = nextSinceOf(watermark, narrowing) } = asked;
   if (after !== undefined || since === undefined) return { ...asked, until, nextSince };
   // A poll that also showed what is created while it goes on would show it again the next time. Whatever was
   // synchronised by `nextSince` was begun by then, on whichever clock; the next poll shows what was not.
@@ -112,13 +112,13 @@ function beginWalk(
 }
 
 /** What was not shown, as it came after `until`, is for the poll that begins there. */
-function nextSinceOf(head: Head, { until }: Narrowing): Date {
-  const settled = settledUntil(head);
+function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
+  const settled = settledUntil(watermark);
   return until === undefined || until > settled ? settled : until;
 }
 
 interface Finding {
-  head: Head;
+  watermark: Watermark;
   narrowing: Narrowing;
   fields: readonly string[];
 }
@@ -133,16 +133,16 @@ async function findPage<Document extends ListedDocument>(
   documents: Collection<ListedDocument>,
   integration: string,
   asked: PageAsked,
-  { head, narrowing, fields }: Finding,
+  { watermark, narrowing, fields }: Finding,
 ): Promise<FoundPage<Document>> {
   const skip = skipOf(asked);
   const wanted = asked.limit + 1;
   const matching = matchingOf(integration, asked, narrowing);
   const counted =
     matching === undefined
-      ? head.total
+      ? watermark.total
       : await documents.countDocuments(matching, { hint: narrowing.ids ? '_id_' : 'last-synced' });
-  if (skip > counted + uncountedMax(head)) return { cursor: nothing(), total: counted };
+  if (skip > counted + uncountedMax(watermark)) return { cursor: nothing(), total: counted };
 
   const batchSize = narrowing.details ? Math.min(wanted, wholeAtOnceMax) : wanted;
   const cursor = documents
@@ -157,7 +157,7 @@ async function findPage<Document extends ListedDocument>(
     .hint(
       indexFor(
         narrowing,
-        matching === undefined ? 'in-order' : choosePlan(counted, head.total, skip + wanted),
+        matching === undefined ? 'in-order' : choosePlan(counted, watermark.total, skip + wanted),
       ),
     )
     .sort({ integration: 1, order: 1 })
@@ -197,7 +197,7 @@ function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {
 
 const skipOf = ({ page, limit, after }: PageAsked): number => (after === undefined ? (page - 1) * limit : 0);
 
-const uncountedMax = ({ open }: Head): number => Object.keys(open).length * limits.itemsPerPushMax;
+const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length * limits.itemsPerPushMax;
 
 /** Whole records may be large: a page is full at 4 MiB, and what is read beyond that is read in vain. */
 const wholeAtOnceMax = 26;

@@ -3,7 +3,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { internalIdOf } from './ids.ts';
 import type { Fields, Kind } from './kind.ts';
 import { wholeAnswer, type RecordDocument } from './records.ts';
-import { rememberIds } from './remembered.ts';
+import { openIdCache } from './id-cache.ts';
 
 export interface Lookup {
   /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
@@ -23,7 +23,7 @@ const name = (integration: string, externalId: string): string => `${integration
 export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs?: number): Lookup {
   // Only what a majority has: anything else might be undone when a server is lost.
   const records = store.collection<RecordDocument>(kind.plural);
-  const seen = rememberIds(rememberedMax, forMs);
+  const seen = openIdCache(rememberedMax, forMs);
 
   const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
     const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));

@@ -42,7 +42,7 @@ async function passOver(sources: readonly RunSource[], before: string, count: nu
         source.read({ before, skip: (skips[index] ?? 0) + step - 1, limit: 1, counted: false }),
       ),
     );
-    // Whoever's `step`th is the newest of all has all of these `step` among the newest `left`.
+    // The source whose `step`th is the newest of all has all of these `step` among the newest `left`.
     const [winner] = mergeRuns(probes);
     if (winner === undefined) break;
     const index = probes.findIndex(({ runs }) => runs.includes(winner));

@@ -59,7 +59,7 @@ function readCursor(
   if (asked.cursor === undefined) return undefined;
   const wrong = new Set(errors.map(({ pointer }) => pointer));
   const refuse = (name: string, detail: string): void => {
-    // A value that is wrong in itself is told once.
+    // A value that is wrong in itself is an error once.
     if (parameters.has(name) && !wrong.has(name))
       errors.push({ pointer: name, detail: `${name}: ${detail}` });
   };

@@ -1,5 +1,5 @@
-// Whether a push may still write. Its caller may have been told meanwhile that it failed, or have hung up, and may have
-// pushed something newer since; so the replica asks before it writes:
+// Whether a push may still write. The gateway may have answered its caller meanwhile that it failed, or the caller has hung
+// up, and may have pushed something newer since; so the replica asks before it writes:
 //
 //   when                                                     why
 //   ───────────────────────────────────────────────────────  ───────────────────────────────────────────────────────────

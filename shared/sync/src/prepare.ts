@@ -8,7 +8,7 @@ import type { Stored } from './classify.ts';
 import type { KindEngine } from './engine.ts';
 import { gatherRecords, type PushedRecord } from './fold.ts';
 import { internalIdOf } from './ids.ts';
-import { judgeItems, referencedIds } from './judge.ts';
+import { acceptItems, referencedIds } from './accept.ts';
 import type { Reference } from './kind.ts';
 import type { Verdict } from './validate.ts';
 
@@ -33,7 +33,7 @@ export async function prepare(
   const verdicts = items.map((item) => validate(item));
   const reference = await findReferences(kind.reference, verdicts, request, { drafting, assumed });
   await giveWay(items.length);
-  const { accepted, rejected } = judgeItems(verdicts, reference);
+  const { accepted, rejected } = acceptItems(verdicts, reference);
   const records = gatherRecords(accepted, (externalId) =>
     internalIdOf(kind.idPrefix, request.integration, externalId),
   );

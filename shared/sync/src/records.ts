@@ -2,7 +2,7 @@
 // operands of plain operators.
 import { duplicateIndexes, readInPieces, writeInPieces, type Store } from '@integration-sync/runtime/store';
 import type { Fresh, Known, Stored } from './classify.ts';
-import type { Trace } from './examine.ts';
+import type { Trace } from './traces.ts';
 import { orderOf } from './ids.ts';
 import type { Fields } from './kind.ts';
 import { isErased, statusField } from './status.ts';
@@ -35,7 +35,7 @@ export interface Writing {
 
 export interface Records {
   read(internalIds: readonly string[]): Promise<Map<string, Stored>>;
-  /** Returns those that somebody else has created meanwhile. */
+  /** Returns those that another push has created meanwhile. */
   insert(fresh: readonly Fresh[], writing: Writing): Promise<Fresh[]>;
   /** Returns those that now bear another push: it came before this one, or has changed them again since. */
   change(known: readonly Known[], writing: Writing): Promise<Known[]>;
@@ -200,7 +200,7 @@ async function inParts<One, Result>(
 /** Less than this is written as fast as it is sent. */
 const partMin = 100;
 
-/** Everybody writes in the same order, so that nobody waits in a circle. */
+/** All pushes write in the same order, so that none waits for another in a circle. */
 const byId = <One extends Fresh>(several: readonly One[]): One[] =>
   several.toSorted((one, other) => (one.record.internalId < other.record.internalId ? -1 : 1));
 

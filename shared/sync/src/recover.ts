@@ -2,22 +2,22 @@
 // once, or be cut off anywhere, to the same end.
 //
 //   writing   the documents tell what was done; as if it had never been, where that is nothing
-//   written   it says itself what was done; its listings may still have to be told, and its events published
+//   written   it says itself what was done; its watermarks may still have to count it, and its events be published
 //   watched   the documents tell what has come since it was settled: where that is nothing, it is done with
 import type { AnnouncedRecord, Announcement } from './announcement.ts';
 import type { Engine, KindEngine } from './engine.ts';
-import { examine } from './examine.ts';
+import { examine } from './traces.ts';
 import { unpackIds } from './ids.ts';
 import type { Completion, Counted, Entry } from './journal-entry.ts';
 import { isMore, packOutcomes, unpackOutcomes, untouched, type Outcome } from './outcome.ts';
 import { publishEvents } from './publish-events.ts';
-import { headKeys } from './run.ts';
+import { watermarkKeys } from './run.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   if (entry.watched === true && entry.state !== 'written') return lookAgain(engine, of, entry);
   const written = entry.state === 'writing' ? await settleWriting(engine, of, entry) : entry;
   if (written === undefined) return;
-  if (entry.state !== 'writing') await settleHeads(engine, of, entry, entry);
+  if (entry.state !== 'writing') await settleWatermarks(engine, of, entry, entry);
   await publishEvents(engine, await announcementOf(of, written));
   const at = new Date(engine.now());
   if (written.watched === true) await engine.journal.watch(entry._id, entry.owner, at);
@@ -32,22 +32,23 @@ async function lookAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   await (more ? engine.journal.settleAgain(entry, at) : engine.journal.finish(entry, at));
 }
 
-/** Undefined where nothing is left to announce, or somebody else has taken the entry over. */
+/** Undefined where nothing is left to announce, or another replica has taken the entry over. */
 async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Promise<Entry | undefined> {
   if (entry.reopened === true) {
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
   // Before it is looked at: its own process might count what comes after that, and we count it once more later.
-  await takeHeads(engine, of, entry);
+  await takeWatermarks(engine, of, entry);
   const outcomes = await outcomesOf(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
   const at = new Date(engine.now());
-  // Told before the entry says so: whoever is cut off in between finds the listings closed, and tells them nothing.
-  if (!(await settleHeads(engine, of, entry, { created, drafted }))) {
-    // More came after they were told.
+  // Counted before the entry says so: a replica that goes on where this one was cut off finds the watermarks closed, and
+  // counts nothing.
+  if (!(await settleWatermarks(engine, of, entry, { created, drafted }))) {
+    // More came after they had counted.
     await engine.journal.settleAgain(entry, at);
     return undefined;
   }
@@ -73,37 +74,42 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
 async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Outcome[]> {
   const ids = idsOf(of, entry);
   const [documents, drafts] = await Promise.all([of.records.trace(ids), draftsOf(of, entry, ids)]);
-  // Read after the documents: whoever has overwritten one of them by then has left evidence by then.
+  // Read after the documents: a push that has overwritten one of them by then has left evidence by then.
   const evidence = await engine.journal.evidenceOf(entry._id);
   return examine(entry._id, ids, { documents, evidence, drafted: new Set(drafts.keys()) });
 }
 
 /**
- * Its writer wrote on after the listings had been told that nothing more would come at its time: what it wrote
- * gets a later one. That this was done is noted, so that nobody opens what somebody else has counted and closed.
+ * Its writer wrote on after the listings had said that nothing more would come at its time: what it wrote gets a later one.
+ * The entry notes that this was done, so that no replica opens what another has counted and closed.
  */
 async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
-  const keys = headKeys({ ...entry, of });
+  const keys = watermarkKeys({ ...entry, of });
   const ids = idsOf(of, entry);
-  await of.records.stamp(ids, entry._id, await engine.heads.open(keys.records, entry._id));
+  await of.records.stamp(ids, entry._id, await engine.watermarks.open(keys.records, entry._id));
   if (keys.drafts === undefined) return;
-  await of.drafts?.stamp(entry._id, draftIds(of, ids), await engine.heads.open(keys.drafts, entry._id));
+  await of.drafts?.stamp(entry._id, draftIds(of, ids), await engine.watermarks.open(keys.drafts, entry._id));
 }
 
-async function takeHeads(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
+async function takeWatermarks(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const { created, drafted } = countedOf(entry);
-  const keys = headKeys({ ...entry, of });
-  await engine.heads.take(keys.records, entry._id, created);
-  if (keys.drafts !== undefined) await engine.heads.take(keys.drafts, entry._id, drafted);
+  const keys = watermarkKeys({ ...entry, of });
+  await engine.watermarks.take(keys.records, entry._id, created);
+  if (keys.drafts !== undefined) await engine.watermarks.take(keys.drafts, entry._id, drafted);
 }
 
-/** False if they were told of less before. */
-async function settleHeads(engine: Engine, of: KindEngine, entry: Entry, now: Counted): Promise<boolean> {
+/** False if they have counted fewer before. */
+async function settleWatermarks(
+  engine: Engine,
+  of: KindEngine,
+  entry: Entry,
+  now: Counted,
+): Promise<boolean> {
   const { created, drafted } = countedOf(entry);
-  const keys = headKeys({ ...entry, of });
-  const ofRecords = await engine.heads.settle(keys.records, entry._id, now.created, created);
+  const keys = watermarkKeys({ ...entry, of });
+  const ofRecords = await engine.watermarks.settle(keys.records, entry._id, now.created, created);
   if (keys.drafts === undefined) return ofRecords;
-  return (await engine.heads.settle(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
+  return (await engine.watermarks.settle(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
 }
 
 /** By its own process. */

@@ -5,7 +5,7 @@ import { countItems, keptErrors, type Rejected, type Settled } from './answer.ts
 import type { NewDraft } from './drafts.ts';
 import type { Engine, KindEngine } from './engine.ts';
 import type { PushedRecord } from './fold.ts';
-import { headKey } from './heads.ts';
+import { watermarkKey } from './watermarks.ts';
 import { newSyncId, packIds } from './ids.ts';
 import { dueAfter } from './journal.ts';
 import type { Completion, Entry } from './journal-entry.ts';
@@ -51,11 +51,11 @@ export function newRun(
 }
 
 /** The listings that a push may add to. */
-export function headKeys({ of, integration, drafting }: Pick<Run, 'of' | 'integration' | 'drafting'>) {
+export function watermarkKeys({ of, integration, drafting }: Pick<Run, 'of' | 'integration' | 'drafting'>) {
   const collection = drafting ? of.kind.drafting?.collection : undefined;
   return {
-    records: headKey(integration, of.kind.plural),
-    drafts: collection === undefined ? undefined : headKey(integration, collection),
+    records: watermarkKey(integration, of.kind.plural),
+    drafts: collection === undefined ? undefined : watermarkKey(integration, collection),
   };
 }
 

@@ -1,4 +1,4 @@
-// What every service that pushes records can be told from outside.
+// The settings of every service that takes pushes.
 import { Type } from 'typebox';
 
 export const syncSettings = {

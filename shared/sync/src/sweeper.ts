@@ -26,7 +26,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
         engine.log.warn({ err: error }, 'sweeping failed, trying again later');
         return true;
       });
-      // Whoever has lost the stream, as with all data of the bus, would otherwise never tell anything again.
+      // A stream that is lost, as with all data of nats-server, would otherwise take no event any more.
       if (!well) await Promise.race([makeAgain(), stopped]);
       await closeForgotten(engine).catch((error: unknown) => {
         engine.log.warn({ err: error }, 'listings of pushes that died stay open');
@@ -72,7 +72,7 @@ async function settle(
     const of = kinds.get(entry.entityType);
     if (of === undefined) throw new Error(`nothing is known of ${entry.entityType} here`);
     await settleEntry(engine, of, entry);
-    if (entry.watched !== true) engine.numbers.recovered();
+    if (entry.watched !== true) engine.metrics.recovered();
     engine.log.info({ syncId, found }, 'settled a push that was left behind');
     return true;
   } catch (error) {

@@ -1,5 +1,5 @@
-// Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a
-// dead process left.
+// Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a process left
+// when it died.
 import { randomUUID } from 'node:crypto';
 import { bundlesStreamSpec, eventsStreamSpec, Failure } from '@integration-sync/contracts';
 import {
@@ -19,7 +19,7 @@ import { changeStatus } from './change-status.ts';
 import { steadyClock } from './clock.ts';
 import { openDrafts, type DraftDocument } from './drafts.ts';
 import type { Engine, KindEngine } from './engine.ts';
-import { openHeads } from './heads.ts';
+import { openWatermarks } from './watermarks.ts';
 import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } from './history.ts';
 import { journalIndexes, openJournal } from './journal.ts';
 import { sharedKey } from './keys.ts';
@@ -27,10 +27,10 @@ import type { Kind } from './kind.ts';
 import { listingIndexes, openListing, type ListingRule } from './listing.ts';
 import { plan } from './plan.ts';
 import { push } from './push.ts';
-import { openNumbers } from './numbers.ts';
+import { openSyncMetrics } from './metrics.ts';
 import { recordListing } from './record-listing.ts';
 import { openRecords } from './records.ts';
-import { rememberIds } from './remembered.ts';
+import { openIdCache } from './id-cache.ts';
 import type { Stage } from './stage.ts';
 import { actionReaders } from './status.ts';
 import { startSweeper } from './sweeper.ts';
@@ -38,7 +38,7 @@ import { answerUnannounced } from './unannounced.ts';
 import { compileValidator } from './validate.ts';
 
 export interface SyncOptions {
-  /** Whose collections these are: journal, heads and keys are named after it. */
+  /** Whose collections these are: journal, watermarks and keys are named after it. */
   service: string;
   store: Store;
   bus: Bus;
@@ -85,7 +85,7 @@ export interface Sync extends AsyncDisposable {
 export async function openSync(options: SyncOptions): Promise<Sync> {
   const { service, store, kinds } = options;
   await using opening = new AsyncDisposableStack();
-  const names = { journal: `${service}_journal`, heads: `${service}_heads`, keys: `${service}_keys` };
+  const names = { journal: `${service}_journal`, watermarks: `${service}_heads`, keys: `${service}_keys` };
   const engine = await openEngine(options, names, opening);
   const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(store, kind)]));
   opening.use(startSweeper(engine, engines));
@@ -142,14 +142,14 @@ const rememberedMax = 10_000;
 /** Resolves once the stream and every index are there. */
 async function openEngine(
   options: SyncOptions,
-  names: { journal: string; heads: string },
+  names: { journal: string; watermarks: string },
   opening: AsyncDisposableStack,
 ): Promise<Engine> {
-  const { store, bus, log, metrics, kinds, onStage } = options;
+  const { store, bus, log, kinds, onStage } = options;
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
   const gate = openGate(options.pushesAtOnceMax, largeRoom);
-  const numbers = openNumbers(metrics.registry, {
+  const metrics = openSyncMetrics(options.metrics.registry, {
     inside: () => gate.inside,
     waiting: () => gate.waiting,
     backlog: () => journal.backlog(),
@@ -171,12 +171,12 @@ async function openEngine(
     now,
     owner: randomUUID(),
     journal,
-    heads: openHeads(store, names.heads, now),
+    watermarks: openWatermarks(store, names.watermarks, now),
     announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach })),
     gate,
-    numbers,
-    settledPushes: rememberIds(rememberedMax),
-    pushedAgain: rememberIds(rememberedMax),
+    metrics,
+    settledPushes: openIdCache(rememberedMax),
+    pushedAgain: openIdCache(rememberedMax),
     ensureEvents,
     reach,
   };
@@ -203,13 +203,13 @@ const draftListing = (collection: string): ListingRule<DraftDocument> => ({
   entityOf: ({ entry }) => entry,
 });
 
-/** It waited for its turn longer than its caller did for the answer. */
+/** The push waited for its turn longer than its caller did for the answer. */
 function refuseIfUnawaited({ deadline }: BusRequest): void {
   if (Date.now() <= deadline) return;
   throw new Failure('timeout', 'The push had to wait too long for its turn; nothing of it was written.');
 }
 
-/** The database's own errors become the failure that the caller is told. */
+/** The database's own errors become the failure that the caller gets. */
 const answering =
   (handler: (request: BusRequest) => Promise<BusReply>): BusHandler =>
   async (request) => {

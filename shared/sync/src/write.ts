@@ -1,5 +1,5 @@
 // Writing the records of a push: what is new is inserted, what changes is changed, what does not is noted as
-// seen. Whatever somebody else wrote first is read and sorted again, until nothing is left.
+// seen. What another push wrote first is read and sorted again, until nothing is left.
 import { Failure } from '@integration-sync/contracts';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { sortRecords, type Fresh, type Known, type Stored } from './classify.ts';
@@ -7,12 +7,12 @@ import { missingDrafts, readDrafted, type DraftFacts } from './drafting.ts';
 import type { NewDraft } from './drafts.ts';
 import type { Engine } from './engine.ts';
 import type { Fields } from './kind.ts';
-import { beginRun, type Stamps } from './ledger.ts';
+import { beginRun, type Stamps } from './run-lifecycle.ts';
 import type { Prepared } from './prepare.ts';
 import type { Writing } from './records.ts';
-import { headKeys, type Run, type Written, type WrittenRecord } from './run.ts';
+import { watermarkKeys, type Run, type Written, type WrittenRecord } from './run.ts';
 
-/** A write that began later might meet somebody who has taken the push over. */
+/** A write that began later might meet a replica that has taken the push over. */
 const writingMsMax = 12_000;
 
 export async function writeRecords(
@@ -46,7 +46,7 @@ async function begin(engine: Engine, run: Run): Promise<Stamps> {
  */
 async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string, Stored>> {
   const ids = run.records.map(({ internalId }) => internalId);
-  const listing = headKeys(run).records;
+  const listing = watermarkKeys(run).records;
   const some = ids.filter((_id, index) => index % Math.ceil(ids.length / sampleMax) === 0);
   const wholly = engine.pushedAgain.has(listing) || some.length === ids.length;
   const sample = await run.of.records.read(wholly ? ids : some);
@@ -130,9 +130,9 @@ async function insertRecords(
 }
 
 /**
- * Returns those that somebody else has changed since they were read. What is about to be overwritten may be all
- * that tells what a push did that has not come to its end, so it is left with that push first: so do all others,
- * and what we have changed ourselves is never taken for lost because somebody has changed it again.
+ * Returns those that another push has changed since they were read. What is about to be overwritten may be all that says
+ * what an unfinished push did, so it is left with that push first. All pushes do so, and what this one has changed is never
+ * taken for lost because another has changed it again.
  */
 async function changeRecords(
   engine: Engine,
@@ -154,7 +154,7 @@ async function changeRecords(
   await run.permission.confirm();
   const others = await run.of.records.change(known, writing);
   if (others.length === 0) return [];
-  // Read after the records: whoever has overwritten one of ours by then has left evidence by then.
+  // Read after the records: a push that has overwritten one of ours by then has left evidence by then.
   const evidence = await engine.journal.evidenceOf(run.syncId);
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }

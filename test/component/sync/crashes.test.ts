@@ -358,19 +358,19 @@ describe('a push that died before it had an entry in the journal', () => {
     await using _catalog = await world.startCatalog();
     await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
     const { nextSince = '' } = await caller.list('suppliers');
-    const heads = world.store.collection<{ _id: string; open: Record<string, number> }>('catalog_heads');
+    const watermarks = world.store.collection<{ _id: string; open: Record<string, number> }>('catalog_heads');
     const _id = `${caller.integration}/suppliers`;
     const long = Date.now() - 60_000;
-    await heads.updateOne({ _id }, { $set: { 'open.sync_dead': long, 'open.sync_young': Date.now() } });
+    await watermarks.updateOne({ _id }, { $set: { 'open.sync_dead': long, 'open.sync_young': Date.now() } });
     const held = await caller.list('suppliers');
     expect(held.nextSince).toBe(new Date(long - 1).toISOString());
-    const head = await eventually(
-      () => heads.findOne({ _id }),
+    const watermark = await eventually(
+      () => watermarks.findOne({ _id }),
       (found) => !Object.hasOwn(found?.open ?? {}, 'sync_dead'),
     );
     // What is not old may still come to its entry.
-    expect(Object.keys(head?.open ?? {})).toEqual(['sync_young']);
-    await heads.updateOne({ _id }, { $unset: { 'open.sync_young': '' } });
+    expect(Object.keys(watermark?.open ?? {})).toEqual(['sync_young']);
+    await watermarks.updateOne({ _id }, { $unset: { 'open.sync_young': '' } });
     expect((await caller.list('suppliers')).nextSince).toBe(nextSince);
   });
 });

@@ -1,6 +1,6 @@
 // The journal where two meet in it: a push that is late with its entry, and whoever takes it for dead.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openHeads, headKey } from '../../../shared/sync/src/heads.ts';
+import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal.ts';
 import type { Entry } from '../../../shared/sync/src/journal-entry.ts';
@@ -84,22 +84,22 @@ describe('a tombstone', () => {
 describe('what a push has opened half a minute ago', () => {
   const now = Date.now;
   const openedLongAgo = async (syncId: string) => {
-    const key = headKey(syncId, 'suppliers');
-    await openHeads(world.store, 'heads', () => Date.now() - 60_000).open(key, syncId);
-    const heads = openHeads(world.store, 'heads', now);
-    return { heads, head: await heads.read(key) };
+    const key = watermarkKey(syncId, 'suppliers');
+    await openWatermarks(world.store, 'heads', () => Date.now() - 60_000).open(key, syncId);
+    const watermarks = openWatermarks(world.store, 'heads', now);
+    return { watermarks, watermark: await watermarks.read(key) };
   };
 
   it('is closed when the push has no entry', async () => {
     const syncId = newSyncId(at(0));
-    const { heads, head } = await openedLongAgo(syncId);
-    await closeForgotten({ now, journal, heads });
-    expect(await heads.read(head._id)).toMatchObject({ open: {} });
+    const { watermarks, watermark } = await openedLongAgo(syncId);
+    await closeForgotten({ now, journal, watermarks });
+    expect(await watermarks.read(watermark._id)).toMatchObject({ open: {} });
   });
 
   it('is left alone when its entry comes at the last moment', async () => {
     const syncId = newSyncId(at(0));
-    const { heads, head } = await openedLongAgo(syncId);
+    const { watermarks, watermark } = await openedLongAgo(syncId);
     const overtaken: Journal = {
       ...journal,
       async bury(...dead) {
@@ -107,16 +107,16 @@ describe('what a push has opened half a minute ago', () => {
         return journal.bury(...dead);
       },
     };
-    await closeForgotten({ now, journal: overtaken, heads });
-    expect((await heads.read(head._id)).open).toEqual(head.open);
+    await closeForgotten({ now, journal: overtaken, watermarks });
+    expect((await watermarks.read(watermark._id)).open).toEqual(watermark.open);
   });
 
   it('is closed when the push is done with', async () => {
     const syncId = newSyncId(at(0));
-    const { heads, head } = await openedLongAgo(syncId);
+    const { watermarks, watermark } = await openedLongAgo(syncId);
     const { due: _due, ...announced } = { ...entry(syncId), state: 'announced' as const };
     await journal.insert(announced);
-    await closeForgotten({ now, journal, heads });
-    expect(await heads.read(head._id)).toMatchObject({ open: {} });
+    await closeForgotten({ now, journal, watermarks });
+    expect(await watermarks.read(watermark._id)).toMatchObject({ open: {} });
   });
 });

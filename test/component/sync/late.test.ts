@@ -1,6 +1,6 @@
 // What reaches the database after its push was taken for dead and settled: it is found, told and counted later.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { headKey, openHeads, settledUntil } from '../../../shared/sync/src/heads.ts';
+import { watermarkKey, openWatermarks, settledUntil } from '../../../shared/sync/src/watermarks.ts';
 import { watchMs } from '../../../shared/sync/src/journal.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
@@ -214,10 +214,10 @@ it('is found though its listing was told of nothing, by somebody who did not com
   await mortal.reached();
   await mortal.kill();
   const entry = await entries().findOne({ integration: caller.integration, state: 'writing' });
-  const heads = openHeads(world.store, 'catalog_heads', Date.now);
-  const key = headKey(caller.integration, 'suppliers');
-  await heads.settle(key, entry?._id ?? '', 0, 0);
-  const before = settledUntil(await heads.read(key)).toISOString();
+  const watermarks = openWatermarks(world.store, 'catalog_heads', Date.now);
+  const key = watermarkKey(caller.integration, 'suppliers');
+  await watermarks.settle(key, entry?._id ?? '', 0, 0);
+  const before = settledUntil(await watermarks.read(key)).toISOString();
 
   await using _survivor = await world.startCatalog({ now: openClock().now });
   expect(await told(caller, 2, { [syncId]: 'bystander' })).toEqual([
@@ -226,7 +226,7 @@ it('is found though its listing was told of nothing, by somebody who did not com
   ]);
   const { total, entities } = await caller.list('suppliers', `since=${before}`);
   expect([total, entities.map(({ externalId }) => externalId)]).toEqual([1, ['x']]);
-  expect(await heads.read(key)).toMatchObject({ total: 2, open: {} });
+  expect(await watermarks.read(key)).toMatchObject({ total: 2, open: {} });
 });
 
 // Timeline: somebody takes a push over and finds nothing of it. Before its listing is told so, its records come, its
@@ -267,8 +267,11 @@ it('is counted once, be it by its own process or by whoever took it over', { tim
     'lost supplier.created y',
     'lost supplier.created z',
   ]);
-  const heads = openHeads(world.store, 'catalog_heads', Date.now);
-  expect(await heads.read(headKey(caller.integration, 'suppliers'))).toMatchObject({ total: 4, open: {} });
+  const watermarks = openWatermarks(world.store, 'catalog_heads', Date.now);
+  expect(await watermarks.read(watermarkKey(caller.integration, 'suppliers'))).toMatchObject({
+    total: 4,
+    open: {},
+  });
 });
 
 it('is done with, when nothing comes, without another word', { timeout: 60_000 }, async () => {

@@ -117,14 +117,14 @@ describe('what a dead process changed', () => {
 });
 
 describe('a push whose entry is overtaken by a listing', () => {
-  interface Head {
+  interface Watermark {
     _id: string;
     open: Record<string, number>;
     total: number;
   }
   const headOf = (caller: Caller) =>
-    world.store.collection<Head>('catalog_heads').findOne({ _id: `${caller.integration}/suppliers` });
-  const openOnes = (head: Head | null): string[] => Object.keys(head?.open ?? {});
+    world.store.collection<Watermark>('catalog_heads').findOne({ _id: `${caller.integration}/suppliers` });
+  const openOnes = (watermark: Watermark | null): string[] => Object.keys(watermark?.open ?? {});
 
   // Timeline: a replica whose clock is behind has opened the listing, and its entry is on the way. By the clock of
   // another one, which lists, that was long ago.
@@ -146,7 +146,7 @@ describe('a push whose entry is overtaken by a listing', () => {
       await entering;
       await eventually(
         () => headOf(caller),
-        (head) => openOnes(head).length === 1,
+        (watermark) => openOnes(watermark).length === 1,
       );
       await using _other = await world.startCatalog();
       await eventually(
@@ -154,7 +154,7 @@ describe('a push whose entry is overtaken by a listing', () => {
           await caller.list('suppliers');
           return headOf(caller);
         },
-        (head) => openOnes(head).length === 0,
+        (watermark) => openOnes(watermark).length === 0,
       );
       const { nextSince = '' } = await caller.list('suppliers');
       proxy.release();

@@ -2,7 +2,7 @@ import type { DdsEntry } from '@integration-sync/contracts';
 import { describe, expect, it } from 'vitest';
 import { makeEvents, type Announcement } from '../../../shared/sync/src/announcement.ts';
 import { answerItems, countItems } from '../../../shared/sync/src/answer.ts';
-import { judgeItems, referencedIds } from '../../../shared/sync/src/judge.ts';
+import { acceptItems, referencedIds } from '../../../shared/sync/src/accept.ts';
 import type { Verdict } from '../../../shared/sync/src/validate.ts';
 
 const untouched = { created: false, drafted: false, changed: [] };
@@ -133,7 +133,7 @@ describe('judging items', () => {
   });
 
   it('accepts what is right and points at something, or at nothing', () => {
-    const { accepted, rejected } = judgeItems(verdicts, { rule, found: new Map([['there', true]]) });
+    const { accepted, rejected } = acceptItems(verdicts, { rule, found: new Map([['there', true]]) });
     expect(accepted.map(({ externalId, position }) => [externalId, position])).toEqual([
       ['a', 0],
       ['e', 4],

@@ -2,7 +2,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { Announcement } from '../../../shared/sync/src/announcement.ts';
 import { openAnnouncer } from '../../../shared/sync/src/announcer.ts';
-import { rememberIds } from '../../../shared/sync/src/remembered.ts';
+import { openIdCache } from '../../../shared/sync/src/id-cache.ts';
 
 const of = (syncId: string): Announcement => ({
   syncId,
@@ -92,7 +92,7 @@ it('takes up what comes at the very moment at which it had finished', async () =
 });
 
 it('remembers as many ids as it may, and forgets the one that was not asked for longest', () => {
-  const ids = rememberIds(2);
+  const ids = openIdCache(2);
   ids.add('a');
   ids.add('b');
   expect(ids.has('a')).toBe(true);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { examine, type Trace } from '../../../shared/sync/src/examine.ts';
+import { examine, type Trace } from '../../../shared/sync/src/traces.ts';
 import { orderOf } from '../../../shared/sync/src/ids.ts';
 import { isMore, packOutcomes, unpackOutcomes, untouched } from '../../../shared/sync/src/outcome.ts';
 

@@ -1,4 +1,4 @@
-// What Prometheus is told of pushes. Labels never name an integration: there are too many.
+// The metrics of pushes. Labels never name an integration: there are too many.
 import { openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, type Registry } from 'prom-client';
 import type { Action } from './action.ts';
@@ -12,7 +12,7 @@ export interface Gauges {
   now: () => number;
 }
 
-export interface Numbers {
+export interface SyncMetrics {
   pushed(kind: string, counts: Counts, action: Action): void;
   /** A push that another process left behind was settled here. */
   recovered(): void;
@@ -24,7 +24,7 @@ const changedBy: Readonly<Record<Action, string>> = {
   erase: 'erased',
 };
 
-export function openNumbers(registry: Registry, { inside, waiting, backlog, now }: Gauges): Numbers {
+export function openSyncMetrics(registry: Registry, { inside, waiting, backlog, now }: Gauges): SyncMetrics {
   const registers = [registry];
   const items = new Counter({
     name: 'sync_items_total',
@@ -34,7 +34,7 @@ export function openNumbers(registry: Registry, { inside, waiting, backlog, now 
   });
   const recovered = new Counter({
     name: 'sync_pushes_recovered_total',
-    help: 'Pushes that were left behind by whoever carried them out, and settled here.',
+    help: 'Pushes that another process left behind, and this one settled.',
     registers,
   });
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>

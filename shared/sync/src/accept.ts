@@ -21,7 +21,7 @@ function referencedId(field: string, { item, reasons }: Verdict): string | undef
   return typeof value === 'string' && value !== '' && !reasons.has(field) ? value : undefined;
 }
 
-export function judgeItems<Found>(
+export function acceptItems<Found>(
   verdicts: readonly Verdict[],
   reference?: { rule: Reference<Found>; found: ReadonlyMap<string, Found> },
 ): { accepted: AcceptedItem[]; rejected: Rejected[] } {

@@ -4,14 +4,14 @@
 //   open    before a push writes: takes a stamp that is later than every one before it, and is noted as open
 //   close   after it has written: no longer open, its new records counted
 //
-// So a reader that sees the stamp and who is open knows up to which time nothing can appear any more, whatever
-// the clocks of the replicas say. And since whoever closes is the one who counts, each push is counted once. What
-// recovery has counted is written down beside, for it may have to open and close the same push a second time.
+// So a listing that reads the stamp and the open pushes knows up to which time no record can appear any more, by whatever
+// clocks the replicas have. And since the update that closes a push also counts its records, each push is counted once. What
+// a recovering replica has counted stands beside (`counted`), as it may have to open and close the same push a second time.
 import type { Collection, Store } from '@integration-sync/runtime/store';
 import { isFirst } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
 
-export interface Head {
+export interface Watermark {
   _id: string;
   total: number;
   /** Epoch milliseconds; only ever grows. */
@@ -22,7 +22,7 @@ export interface Head {
   counted?: Readonly<Record<string, number>>;
 }
 
-export interface Heads {
+export interface Watermarks {
   /** Resolves with the time at which everything that the push writes was synchronised. */
   open(key: string, syncId: string): Promise<Date>;
   /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
@@ -36,35 +36,35 @@ export interface Heads {
   take(key: string, syncId: string, before: number): Promise<void>;
   /**
    * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
-   * somebody else has closed it with fewer of them.
+   * another replica has closed it with fewer of them.
    */
   settle(key: string, syncId: string, records: number, before: number): Promise<boolean>;
-  read(key: string): Promise<Head>;
+  read(key: string): Promise<Watermark>;
   /** Those in which a push is open. */
-  withOpen(): Promise<Pick<Head, '_id' | 'open'>[]>;
+  withOpen(): Promise<Pick<Watermark, '_id' | 'open'>[]>;
 }
 
 /** Neither part can hold a slash. */
-export const headKey = (integration: string, listed: string): string => `${integration}/${listed}`;
+export const watermarkKey = (integration: string, listed: string): string => `${integration}/${listed}`;
 
-export function openHeads(store: Store, collection: string, now: () => number): Heads {
-  const heads = store.collection<Head>(collection);
+export function openWatermarks(store: Store, collection: string, now: () => number): Watermarks {
+  const watermarks = store.collection<Watermark>(collection);
   const stampOnly = { projection: { stamp: 1 } } as const;
 
   const open = async (key: string, syncId: string): Promise<Date> => {
     const at = now();
-    const before = await heads.findOneAndUpdate(
+    const before = await watermarks.findOneAndUpdate(
       { _id: key },
       { $max: { stamp: at }, $set: { [`open.${syncId}`]: at } },
       stampOnly,
     );
     if (before === null) {
-      await makeHead(heads, key);
+      await makeWatermark(watermarks, key);
       return open(key, syncId);
     }
     if (at > before.stamp) return new Date(at);
-    // Somebody was at this millisecond already, or has a faster clock.
-    const after = await heads.findOneAndUpdate(
+    // Another push has this millisecond already, or its replica a faster clock.
+    const after = await watermarks.findOneAndUpdate(
       { _id: key },
       { $inc: { stamp: 1 } },
       { ...stampOnly, returnDocument: 'after' },
@@ -73,10 +73,10 @@ export function openHeads(store: Store, collection: string, now: () => number): 
   };
 
   const settle = async (key: string, syncId: string, records: number, before: number): Promise<boolean> => {
-    const head = await heads.findOne({ _id: key });
-    const counted = head?.counted?.[syncId];
-    if (head === null || !Object.hasOwn(head.open, syncId)) return (counted ?? records) >= records;
-    const { matchedCount } = await heads.updateOne(
+    const watermark = await watermarks.findOne({ _id: key });
+    const counted = watermark?.counted?.[syncId];
+    if (watermark === null || !Object.hasOwn(watermark.open, syncId)) return (counted ?? records) >= records;
+    const { matchedCount } = await watermarks.updateOne(
       {
         _id: key,
         [`open.${syncId}`]: { $exists: true },
@@ -87,11 +87,11 @@ export function openHeads(store: Store, collection: string, now: () => number): 
         $set: { [`counted.${syncId}`]: records },
         $unset: {
           [`open.${syncId}`]: '',
-          ...Object.fromEntries(outdated(head, syncId, now()).map((id) => [`counted.${id}`, ''])),
+          ...Object.fromEntries(outdated(watermark, syncId, now()).map((id) => [`counted.${id}`, ''])),
         },
       },
     );
-    // Somebody else was quicker, and has closed it; unless it was opened once more.
+    // Another replica was quicker, and has closed it; unless it was opened once more.
     return matchedCount === 1 || settle(key, syncId, records, before);
   };
 
@@ -100,7 +100,7 @@ export function openHeads(store: Store, collection: string, now: () => number): 
     settle,
     async close(key, syncId, added) {
       const name = `open.${syncId}`;
-      const { matchedCount } = await heads.updateOne(
+      const { matchedCount } = await watermarks.updateOne(
         { _id: key, [name]: { $exists: true }, [`counted.${syncId}`]: { $exists: false } },
         { $unset: { [name]: '' }, ...(added === 0 ? {} : { $inc: { total: added } }) },
       );
@@ -108,38 +108,38 @@ export function openHeads(store: Store, collection: string, now: () => number): 
     },
     async take(key, syncId, before) {
       const counted = `counted.${syncId}`;
-      await heads.updateOne(
+      await watermarks.updateOne(
         { _id: key, [`open.${syncId}`]: { $exists: true }, [counted]: { $exists: false } },
         { $set: { [counted]: before } },
       );
     },
     async forget(key, syncId, openedAt) {
       const name = `open.${syncId}`;
-      await heads.updateOne({ _id: key, [name]: openedAt }, { $unset: { [name]: '' } });
+      await watermarks.updateOne({ _id: key, [name]: openedAt }, { $unset: { [name]: '' } });
     },
     async read(key) {
-      return (await heads.findOne({ _id: key })) ?? { _id: key, total: 0, stamp: 0, open: {} };
+      return (await watermarks.findOne({ _id: key })) ?? { _id: key, total: 0, stamp: 0, open: {} };
     },
-    withOpen: () => heads.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
+    withOpen: () => watermarks.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
   };
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Nobody comes back after a day; whoever does all the same is counted with what was counted before. */
-const outdated = ({ counted = {} }: Head, settled: string, now: number): string[] =>
+/** No process comes back to a push after a day; one that does all the same counts on from what was counted before. */
+const outdated = ({ counted = {} }: Watermark, settled: string, now: number): string[] =>
   Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)) && syncId !== settled);
 
 /** Inserted, not upserted: two upserts at once may both believe that they made it. */
-async function makeHead(heads: Collection<Head>, key: string): Promise<void> {
-  await isFirst(heads.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
+async function makeWatermark(watermarks: Collection<Watermark>, key: string): Promise<void> {
+  await isFirst(watermarks.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
 }
 
 /**
  * The time up to which whatever is synchronised has been written: nothing will appear any more with a
  * `lastSyncedAt` of this or earlier.
  */
-export function settledUntil(head: Pick<Head, 'stamp' | 'open'>): Date {
-  const open = Object.values(head.open);
-  return new Date(open.length === 0 ? head.stamp : Math.min(...open) - 1);
+export function settledUntil(watermark: Pick<Watermark, 'stamp' | 'open'>): Date {
+  const open = Object.values(watermark.open);
+  return new Date(open.length === 0 ? watermark.stamp : Math.min(...open) - 1);
 }

@@ -1,13 +1,13 @@
 // Ids about which something is true, for ever or for some time, as many as fit; the one that was not asked for longest goes
 // first.
-export interface RememberedIds {
+export interface IdCache {
   has(id: string): boolean;
   /** True since then; a time of `performance.now()`. */
   add(id: string, sinceMs?: number): void;
   forget(id: string): void;
 }
 
-export function rememberIds(countMax: number, forMs = Infinity): RememberedIds {
+export function openIdCache(countMax: number, forMs = Infinity): IdCache {
   const untilById = new Map<string, number>();
   return {
     has(id) {

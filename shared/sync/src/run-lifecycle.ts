@@ -1,10 +1,10 @@
-// How a push stands in the journal and in the heads of its listings: begun before its first write, completed
+// How a push stands in the journal and in the watermarks of its listings: begun before its first write, completed
 // after its last.
 import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from './announcement.ts';
 import type { Engine } from './engine.ts';
 import type { Completion, Counted } from './journal-entry.ts';
-import { concludeRun, entryOf, headKeys, type Run, type Written } from './run.ts';
+import { concludeRun, entryOf, watermarkKeys, type Run, type Written } from './run.ts';
 
 /** The times at which what follows is synchronised. */
 export interface Stamps {
@@ -13,10 +13,10 @@ export interface Stamps {
 }
 
 export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
-  const keys = headKeys(run);
+  const keys = watermarkKeys(run);
   const [records, drafts, entered] = await Promise.all([
-    engine.heads.open(keys.records, run.syncId),
-    keys.drafts === undefined ? undefined : engine.heads.open(keys.drafts, run.syncId),
+    engine.watermarks.open(keys.records, run.syncId),
+    keys.drafts === undefined ? undefined : engine.watermarks.open(keys.drafts, run.syncId),
     engine.journal.insert(entryOf(engine, run)),
   ]);
   // A sweeper has closed it already, and a listing would miss what it wrote.
@@ -32,7 +32,7 @@ export async function completeRun(engine: Engine, run: Run, written: Written): P
   const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
   const [kept, counted] = await Promise.all([
     engine.journal.complete(run.syncId, engine.owner, completion),
-    closeHeads(engine, run, completion),
+    closeWatermarks(engine, run, completion),
   ]);
   if (!kept) await giveBack(engine, run, written, counted);
   return announcement;
@@ -46,16 +46,16 @@ export async function recordIdleRun(engine: Engine, run: Run, written: Written):
 }
 
 /** Resolves with how many of them were counted thereby. */
-async function closeHeads(engine: Engine, run: Run, { created, drafted }: Completion): Promise<Counted> {
-  const keys = headKeys(run);
+async function closeWatermarks(engine: Engine, run: Run, { created, drafted }: Completion): Promise<Counted> {
+  const keys = watermarkKeys(run);
   const [records, drafts] = await Promise.all([
-    engine.heads.close(keys.records, run.syncId, created),
-    keys.drafts === undefined ? false : engine.heads.close(keys.drafts, run.syncId, drafted),
+    engine.watermarks.close(keys.records, run.syncId, created),
+    keys.drafts === undefined ? false : engine.watermarks.close(keys.drafts, run.syncId, drafted),
   ]);
   return { created: records ? created : 0, drafted: drafts ? drafted : 0 };
 }
 
-/** Somebody took us for dead and settled what had been written until then: let it be settled again. */
+/** Another replica took this process for dead and settled what had been written until then: it has to be settled again. */
 async function giveBack(engine: Engine, run: Run, { settled }: Written, counted: Counted): Promise<never> {
   const changed = settled.filter((one) => one.changed.length > 0);
   const evidence = Object.fromEntries(

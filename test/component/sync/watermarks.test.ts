@@ -1,0 +1,124 @@
+// The watermark of a listing, spoken to as pushes and their recovery do.
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { watermarkKey, openWatermarks, type Watermarks } from '../../../shared/sync/src/watermarks.ts';
+import { newSyncId } from '../../../shared/sync/src/ids.ts';
+import { openWorld, type World } from '../../support/sync.ts';
+
+let world: World;
+let watermarks: Watermarks;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+  watermarks = openWatermarks(world.store, 'heads', Date.now);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const hourMs = 60 * 60 * 1_000;
+const hoursAgo = (hours: number): string => newSyncId(new Date(Date.now() - hours * hourMs));
+
+describe('a push that is still there', () => {
+  it('counts its own records when it closes', async () => {
+    const key = watermarkKey('closes', 'suppliers');
+    const syncId = hoursAgo(0);
+    await watermarks.open(key, syncId);
+    expect(await watermarks.close(key, syncId, 3)).toBe(true);
+    expect(await watermarks.close(key, syncId, 3)).toBe(false);
+    expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
+  });
+
+  it('leaves them to recovery, which has counted some of them and counts them again', async () => {
+    const key = watermarkKey('leaves', 'suppliers');
+    const syncId = hoursAgo(0);
+    await watermarks.open(key, syncId);
+    await watermarks.settle(key, syncId, 1, 0);
+    await watermarks.open(key, syncId);
+    expect(await watermarks.close(key, syncId, 3)).toBe(false);
+    await watermarks.settle(key, syncId, 3, 0);
+    expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
+  });
+});
+
+describe('a push that recovery has taken', () => {
+  it('counts nothing itself any more, and is counted with what there is', async () => {
+    const key = watermarkKey('taken', 'suppliers');
+    const [syncId, other] = [hoursAgo(0), hoursAgo(0)];
+    await watermarks.open(key, syncId);
+    await watermarks.open(key, other);
+    await watermarks.take(key, syncId, 1);
+    await watermarks.take(key, syncId, 2);
+    expect(await watermarks.close(key, syncId, 3)).toBe(false);
+    expect(await watermarks.close(key, other, 5)).toBe(true);
+    expect(await watermarks.settle(key, syncId, 3, 0)).toBe(true);
+    expect(await watermarks.read(key)).toMatchObject({ total: 5 + 3 - 1, open: {} });
+  });
+
+  it('stays as it is where it was closed before', async () => {
+    const key = watermarkKey('closed', 'suppliers');
+    const syncId = hoursAgo(0);
+    await watermarks.open(key, syncId);
+    await watermarks.close(key, syncId, 3);
+    await watermarks.take(key, syncId, 0);
+    expect(await watermarks.settle(key, syncId, 3, 0)).toBe(true);
+    expect((await watermarks.read(key)).counted).toBeUndefined();
+  });
+});
+
+describe('what was seen open', () => {
+  it.each([
+    ['is forgotten', 0],
+    ['stays when it was opened again since', 1],
+  ])('%s', async (what, sinceMs) => {
+    const key = watermarkKey('seen', what);
+    const syncId = hoursAgo(0);
+    await watermarks.open(key, syncId);
+    const { open } = await watermarks.read(key);
+    await watermarks.forget(key, syncId, (open[syncId] ?? 0) - sinceMs);
+    expect((await watermarks.read(key)).open).toEqual(sinceMs === 0 ? {} : open);
+  });
+});
+
+describe('a push that is settled twice', () => {
+  it.each([
+    ['today', 1],
+    ['more than a day after it began', 25],
+  ])('%s is counted with what there is the second time', async (_when, hours) => {
+    const key = watermarkKey(`hours-${hours}`, 'suppliers');
+    const syncId = hoursAgo(hours);
+    for (const records of [2, 5]) {
+      await watermarks.open(key, syncId);
+      await watermarks.settle(key, syncId, records, 0);
+      expect(await watermarks.read(key)).toMatchObject({
+        total: records,
+        open: {},
+        counted: { [syncId]: records },
+      });
+    }
+  });
+});
+
+it('says of a push that was closed whether all of its records were counted', async () => {
+  const key = watermarkKey('says', 'suppliers');
+  const [settled, closed] = [hoursAgo(0), hoursAgo(0)];
+  await watermarks.open(key, settled);
+  await watermarks.open(key, closed);
+  expect(await watermarks.settle(key, settled, 2, 0)).toBe(true);
+  expect(await watermarks.settle(key, settled, 2, 0)).toBe(true);
+  expect(await watermarks.settle(key, settled, 3, 0)).toBe(false);
+  // It has counted for itself, and knew all of them.
+  await watermarks.close(key, closed, 1);
+  expect(await watermarks.settle(key, closed, 1, 0)).toBe(true);
+  expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
+});
+
+it('forgets what was counted of a push after a day, and not before', async () => {
+  const key = watermarkKey('forgets', 'suppliers');
+  const [old, young, newest] = [hoursAgo(25), hoursAgo(23), hoursAgo(0)];
+  for (const syncId of [old, young, newest]) {
+    await watermarks.open(key, syncId);
+    await watermarks.settle(key, syncId, 1, 0);
+  }
+  expect(await watermarks.read(key)).toMatchObject({ total: 3, counted: { [young]: 1, [newest]: 1 } });
+  expect(Object.keys((await watermarks.read(key)).counted ?? {}).toSorted()).toEqual(
+    [young, newest].toSorted(),
+  );
+});
