@@ -1,6 +1,6 @@
 // One page of a listing, for every kind of thing that is listed in creation order.
 import type { BusHandler } from '@integration-sync/runtime/bus';
-import { limits, requestHeaders, type FailureEntry, type Listing } from '@integration-sync/contracts';
+import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
 import type { Collection, Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
 import type { Filters } from './cursor.ts';
 import type { Engine } from './engine.ts';
@@ -14,6 +14,7 @@ import {
   readPageAsked,
   type CursorSeal,
   type PageAsked,
+  type ReadFilters,
   type SincePlan,
 } from './paging.ts';
 
@@ -25,21 +26,23 @@ export interface ListedDocument {
   lastSyncedAt: Date;
 }
 
-export interface ListingRule<Document extends ListedDocument> {
-  /** The collection, and the last part of the path. */
-  name: string;
-  /** The fields of the document that the entity is made of. */
+/** How a document is shown: the fields that are read of it, and the entity that they make. */
+interface Showing<Document> {
   fields: readonly string[];
   entityOf(document: Document): unknown;
-  /** For a listing that takes more than `since`. */
-  narrowed?: {
-    read(integration: string, parameters: URLSearchParams, errors: FailureEntry[]): Filters;
+}
+
+export interface ListingRule<Document extends ListedDocument> extends Showing<Document> {
+  /** The collection, and the last part of the path. */
+  name: string;
+  /** For a listing that takes more than `since`, and can show records whole. */
+  narrowed?: Showing<Document> & {
+    read(integration: string, ...query: Parameters<ReadFilters>): Filters;
     of(filters: Filters): Narrowing;
-    /** The same two where records are shown whole. */
-    fields: readonly string[];
-    entityOf(document: Document): unknown;
   };
 }
+
+type Projection = Readonly<Record<string, 1>>;
 
 export interface ListingOptions {
   store: Store;
@@ -57,28 +60,33 @@ export function openListing<Document extends ListedDocument>(
   rule: ListingRule<Document>,
 ): BusHandler {
   const documents = store.collection<ListedDocument>(rule.name);
+  const { narrowed } = rule;
+  const byName = { showing: rule, projection: projectionOf(rule) };
+  const whole = narrowed === undefined ? byName : { showing: narrowed, projection: projectionOf(narrowed) };
   return async (request) => {
     const { integration } = request;
     const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
     const query = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
-    const asked = readPageAsked(query, seal, (parameters, errors) =>
-      rule.narrowed === undefined ? {} : rule.narrowed.read(integration, parameters, errors),
+    const asked = readPageAsked(
+      query,
+      seal,
+      narrowed === undefined ? undefined : (...given) => narrowed.read(integration, ...given),
     );
-    const narrowing = rule.narrowed?.of(asked.filters) ?? notNarrowed;
-    const shown = narrowing.details && rule.narrowed !== undefined ? rule.narrowed : rule;
+    const narrowing = narrowed?.of(asked.filters) ?? notNarrowed;
+    const { showing, projection } = narrowing.details ? whole : byName;
     // Read before the page: what this says of the past holds for everything that is read after it.
     const watermark = await engine.watermarks.read(listing);
     const walk = beginWalk(asked, watermark, narrowing, engine.now());
     const { cursor, total } = await findPage<Document>(documents, integration, walk, {
       watermark,
       narrowing,
-      fields: shown.fields,
+      projection,
     });
     const { entities, last } = await takePage(
       cursor,
       { limit: asked.limit, bytesMax: bytesMaxOf(engine) },
-      (document) => shown.entityOf(document),
+      (document) => showing.entityOf(document),
     );
     const answer: Omit<Listing<unknown>, 'entities'> = {
       // A push that is under way, or was cut off, has records that are not counted yet.
@@ -96,6 +104,9 @@ export function openListing<Document extends ListedDocument>(
     };
   };
 }
+
+const projectionOf = ({ fields }: Pick<Showing<never>, 'fields'>): Projection =>
+  Object.fromEntries(['order', ...fields].map((field) => [field, 1]));
 
 /** What a walk keeps from its first page to its last. */
 function beginWalk(
@@ -117,10 +128,10 @@ function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
   return until === undefined || until > settled ? settled : until;
 }
 
-interface Finding {
+interface PageQuery {
   watermark: Watermark;
   narrowing: Narrowing;
-  fields: readonly string[];
+  projection: Projection;
 }
 
 interface FoundPage<Document> {
@@ -133,7 +144,7 @@ async function findPage<Document extends ListedDocument>(
   documents: Collection<ListedDocument>,
   integration: string,
   asked: PageAsked,
-  { watermark, narrowing, fields }: Finding,
+  { watermark, narrowing, projection }: PageQuery,
 ): Promise<FoundPage<Document>> {
   const skip = skipOf(asked);
   const wanted = asked.limit + 1;
@@ -149,7 +160,7 @@ async function findPage<Document extends ListedDocument>(
     .find<Document>(
       { ...(matching ?? { integration }), ...orderWithin(asked) },
       {
-        projection: Object.fromEntries(['order', ...fields].map((field) => [field, 1])),
+        projection,
         batchSize,
         singleBatch: batchSize === wanted,
       },

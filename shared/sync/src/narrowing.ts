@@ -1,7 +1,14 @@
 // What a listing of records is narrowed by besides `since`, and whether it shows them whole: `externalId`, `until`, `details`.
 // A cursor keeps them as its filters. It keeps internal ids in place of external ones, which a hundred of may be longer
 // than a URL. Pure.
-import { limits, quote, readInstant, readOneOf, type FailureEntry } from '@integration-sync/contracts';
+import {
+  limits,
+  quote,
+  readInstant,
+  readOneOf,
+  type FailureEntry,
+  type ListingQuery,
+} from '@integration-sync/contracts';
 import type { Filters } from './cursor.ts';
 import type { KindEngine } from './engine.ts';
 import { internalIdOf, packIds, unpackIds } from './ids.ts';
@@ -25,11 +32,12 @@ export function readNarrowing(
   integration: string,
   parameters: URLSearchParams,
   errors: FailureEntry[],
+  asked: ListingQuery,
 ): Filters {
   const ids = readIds(of, integration, parameters, errors);
-  const until = readUntil(parameters, errors);
+  const until = readUntil(parameters, errors, asked);
   const details = readOneOf(parameters, 'details', ['true', 'false'], errors);
-  if (until !== undefined || details === 'true') refuseNumberedPage(parameters, errors);
+  if (until !== undefined || details === 'true') refuseNumberedPage(asked, errors);
   return {
     ...(ids === undefined ? {} : { externalId: Buffer.from(packIds(ids)).toString('base64url') }),
     ...(until === undefined ? {} : { until: until.toISOString() }),
@@ -72,10 +80,12 @@ function readIds(
   return [...ids].toSorted();
 }
 
-function readUntil(parameters: URLSearchParams, errors: FailureEntry[]): Date | undefined {
+function readUntil(
+  parameters: URLSearchParams,
+  errors: FailureEntry[],
+  { since }: ListingQuery,
+): Date | undefined {
   const until = readInstant(parameters, 'until', errors);
-  // What is wrong with `since` in itself is said where it is read.
-  const since = readInstant(parameters, 'since', []);
   if (until !== undefined && since !== undefined && until < since) {
     errors.push({ pointer: 'until', detail: 'until: expected a time that is not before since' });
   }
@@ -83,10 +93,8 @@ function readUntil(parameters: URLSearchParams, errors: FailureEntry[]): Date | 
 }
 
 /** Pages that end early, or whose records leave it meanwhile, have no place that a number could name. */
-function refuseNumberedPage(parameters: URLSearchParams, errors: FailureEntry[]): void {
-  const page = parameters.get('page') ?? '1';
-  // What is wrong with `page` in itself is said where it is read.
-  if (!/^\d+$/.test(page) || Number(page) <= 1 || parameters.has('cursor')) return;
+function refuseNumberedPage({ page, cursor }: ListingQuery, errors: FailureEntry[]): void {
+  if (page === limits.pageDefault || cursor !== undefined) return;
   const detail = 'page: expected none beside details or until; follow the Link header from the first page';
   errors.push({ pointer: 'page', detail });
 }

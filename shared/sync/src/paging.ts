@@ -26,8 +26,12 @@ export interface CursorSeal {
   listing: string;
 }
 
-/** Reads what a listing can be narrowed by beside `since`, and adds what is wrong to `errors`. */
-export type ReadFilters = (parameters: URLSearchParams, errors: FailureEntry[]) => Filters;
+/** Reads what a listing can be narrowed by beside what it has `asked` for, and adds what is wrong to `errors`. */
+export type ReadFilters = (
+  parameters: URLSearchParams,
+  errors: FailureEntry[],
+  asked: ListingQuery,
+) => Filters;
 
 const withoutFilters: ReadFilters = () => ({});
 
@@ -39,7 +43,7 @@ export function readPageAsked(
 ): PageAsked {
   const errors: FailureEntry[] = [];
   const asked = readListingQuery(parameters, errors);
-  const filters = readFilters(parameters, errors);
+  const filters = readFilters(parameters, errors, asked);
   const cursor = readCursor(parameters, seal, { ...asked, filters }, errors);
   refuseIfAny(errors);
   if (cursor !== undefined) return cursor;

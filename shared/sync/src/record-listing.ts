@@ -45,7 +45,7 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
     fields: ['externalId', `fields.${nameField}`, `fields.${statusField}`, 'lastSyncedAt'],
     entityOf,
     narrowed: {
-      read: (integration, parameters, errors) => readNarrowing(of, integration, parameters, errors),
+      read: (integration, ...query) => readNarrowing(of, integration, ...query),
       of: (filters) => narrowingOf(of, filters),
       fields: ['integration', 'externalId', 'fields', 'push', 'lastSyncedAt'],
       entityOf: (document) => ({ ...entityOf(document), details: detailsOf(document) }),
