@@ -2,6 +2,7 @@
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
+import type { LRUCache } from 'lru-cache';
 import type { Action } from './action.ts';
 import type { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
@@ -12,7 +13,6 @@ import type { Journal } from './journal.ts';
 import type { Kind } from './kind.ts';
 import type { SyncMetrics } from './metrics.ts';
 import type { Records } from './records.ts';
-import type { IdCache } from './id-cache.ts';
 import type { Stage } from './stage.ts';
 import type { Validator } from './validate.ts';
 
@@ -26,12 +26,12 @@ export interface Engine {
   watermarks: Watermarks;
   announcer: Announcer;
   /** Listings whose last push here was of records that were there already. */
-  pushedAgain: IdCache;
+  pushedAgain: LRUCache<string, true>;
   /** What every push of this process passes. */
   gate: Gate;
   metrics: SyncMetrics;
   /** Pushes that are known to be past their writing. */
-  settledPushes: IdCache;
+  settledPushes: LRUCache<string, true>;
   /** Resolves once the streams of events are there and as they should be. */
   ensureEvents(): Promise<void>;
   reach(stage: Stage): Promise<void>;

@@ -1,9 +1,9 @@
 // Whether records are there, and what they hold, for those who point at them.
 import type { Store } from '@integration-sync/runtime/store';
+import { LRUCache } from 'lru-cache';
 import { internalIdOf } from './ids.ts';
 import type { Fields, Kind } from './kind.ts';
 import { wholeAnswer, type RecordDocument } from './records.ts';
-import { openIdCache } from './id-cache.ts';
 
 export interface Lookup {
   /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
@@ -19,11 +19,11 @@ export const erasableForMs = 500;
 
 const name = (integration: string, externalId: string): string => `${integration}/${externalId}`;
 
-/** `forMs` says how long what was seen may be taken for granted: for ever, where no record is ever erased. */
-export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs?: number): Lookup {
+/** `forMs` says how long a record that was seen counts as there: 0, for ever, where none is ever erased. */
+export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0): Lookup {
   // Only what a majority has: anything else might be undone when a server is lost.
   const records = store.collection<RecordDocument>(kind.plural);
-  const seen = openIdCache(rememberedMax, forMs);
+  const seen = new LRUCache<string, true>({ max: rememberedMax, ttl: forMs, ttlResolution: 0 });
 
   const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
     const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
@@ -43,13 +43,15 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
 
   return {
     async existing(integration, externalIds) {
-      const existing = new Set(externalIds.filter((externalId) => seen.has(name(integration, externalId))));
+      const existing = new Set(
+        externalIds.filter((externalId) => seen.get(name(integration, externalId)) === true),
+      );
       const unseen = externalIds.filter((externalId) => !existing.has(externalId));
-      const sinceMs = performance.now();
+      const start = performance.now();
       const found = unseen.length === 0 ? [] : await find(integration, unseen, false);
       for (const { externalId } of found) {
         existing.add(externalId);
-        seen.add(name(integration, externalId), sinceMs);
+        seen.set(name(integration, externalId), true, { start });
       }
       return existing;
     },

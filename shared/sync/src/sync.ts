@@ -13,6 +13,7 @@ import { openGate, type Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
+import { LRUCache } from 'lru-cache';
 import type { StatusChange } from './action.ts';
 import { openAnnouncer } from './announcer.ts';
 import { changeStatus } from './change-status.ts';
@@ -30,7 +31,6 @@ import { push } from './push.ts';
 import { openSyncMetrics } from './metrics.ts';
 import { recordListing } from './record-listing.ts';
 import { openRecords } from './records.ts';
-import { openIdCache } from './id-cache.ts';
 import type { Stage } from './stage.ts';
 import { actionReaders } from './status.ts';
 import { startSweeper } from './sweeper.ts';
@@ -175,8 +175,8 @@ async function openEngine(
     announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach })),
     gate,
     metrics,
-    settledPushes: openIdCache(rememberedMax),
-    pushedAgain: openIdCache(rememberedMax),
+    settledPushes: new LRUCache({ max: rememberedMax }),
+    pushedAgain: new LRUCache({ max: rememberedMax }),
     ensureEvents,
     reach,
   };

@@ -48,10 +48,10 @@ async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string,
   const ids = run.records.map(({ internalId }) => internalId);
   const listing = watermarkKeys(run).records;
   const some = ids.filter((_id, index) => index % Math.ceil(ids.length / sampleMax) === 0);
-  const wholly = engine.pushedAgain.has(listing) || some.length === ids.length;
+  const wholly = engine.pushedAgain.get(listing) === true || some.length === ids.length;
   const sample = await run.of.records.read(wholly ? ids : some);
-  if (sample.size === 0) engine.pushedAgain.forget(listing);
-  else engine.pushedAgain.add(listing);
+  if (sample.size === 0) engine.pushedAgain.delete(listing);
+  else engine.pushedAgain.set(listing, true);
   return wholly || sample.size === 0 ? sample : run.of.records.read(ids);
 }
 
@@ -142,14 +142,14 @@ async function changeRecords(
 ): Promise<Known[]> {
   const changedByPush = new Map<string, Map<string, readonly string[]>>();
   for (const { record, stored } of known) {
-    if (stored.changed === undefined || engine.settledPushes.has(stored.push)) continue;
+    if (stored.changed === undefined || engine.settledPushes.get(stored.push) === true) continue;
     const changedById = changedByPush.get(stored.push) ?? new Map<string, readonly string[]>();
     changedByPush.set(stored.push, changedById.set(record.internalId, stored.changed));
   }
   const unsettled = await engine.journal.unsettledAmong([...changedByPush.keys()]);
   for (const [push, changedById] of changedByPush) {
     if (unsettled.has(push)) await engine.journal.keepEvidence(push, changedById);
-    else engine.settledPushes.add(push);
+    else engine.settledPushes.set(push, true);
   }
   await run.permission.confirm();
   const others = await run.of.records.change(known, writing);

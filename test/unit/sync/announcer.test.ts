@@ -2,7 +2,6 @@ import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { Announcement } from '../../../shared/sync/src/announcement.ts';
 import { openAnnouncer } from '../../../shared/sync/src/announcer.ts';
-import { openIdCache } from '../../../shared/sync/src/id-cache.ts';
 
 const of = (syncId: string): Announcement => ({
   syncId,
@@ -89,13 +88,4 @@ it('takes up what comes at the very moment at which it had finished', async () =
   }
   await announcer[Symbol.asyncDispose]();
   expect(published).toHaveLength(50);
-});
-
-it('remembers as many ids as it may, and forgets the one that was not asked for longest', () => {
-  const ids = openIdCache(2);
-  ids.add('a');
-  ids.add('b');
-  expect(ids.has('a')).toBe(true);
-  ids.add('c');
-  expect([ids.has('a'), ids.has('b'), ids.has('c')]).toEqual([true, false, true]);
 });

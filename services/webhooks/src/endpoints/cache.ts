@@ -1,6 +1,7 @@
 // What a replica remembers of the endpoints, ready to send with: so that a delivery that succeeds asks MongoDB
 // nothing. It may be behind, and never matters: each delivery names the version and epoch of its endpoint that it
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
+import { LRUCache } from 'lru-cache';
 import { signingKeyOf, type SigningKey } from '../secrets/signature.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { servingSecrets, type Endpoint } from './endpoint.ts';
@@ -54,7 +55,7 @@ interface Load {
 }
 
 export function openEndpointCache(endpoints: Pick<Endpoints, 'findAll'>, vault: Vault): EndpointCache {
-  const entries = new Map<string, Entry>();
+  const entries = new LRUCache<string, Entry>({ max: endpointsMax });
   const loads = new Map<string, Load>();
 
   const prepare = (endpoint: Endpoint): KnownEndpoint => {
@@ -83,7 +84,6 @@ export function openEndpointCache(endpoints: Pick<Endpoints, 'findAll'>, vault: 
         const found = await find(id);
         const known = found === null ? null : prepare(found);
         if (!started.outdated) {
-          if (entries.size >= endpointsMax) entries.clear();
           entries.set(id, { known, until: performance.now() + keptMs });
         }
         return known;

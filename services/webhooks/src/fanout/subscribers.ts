@@ -3,6 +3,7 @@
 // it is answered. Where the revision is the one that the endpoints were read under, they are as they were; so a
 // change that was answered holds for every event that occurs afterwards, in every replica, and a thousand
 // endpoints cost a batch no more than one does.
+import { LRUCache } from 'lru-cache';
 import type { VersionedSubscriber } from '../endpoints/endpoint.ts';
 import type { Revision, Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
@@ -14,7 +15,6 @@ export interface Subscribers {
 interface Entry {
   revision: string;
   subscribers: readonly VersionedSubscriber[];
-  until: number;
 }
 
 /** A change that was made and never answered, because its replica died, is noticed after this. */
@@ -25,20 +25,16 @@ export function openSubscribers(
   revisions: Pick<Revisions, 'of'>,
   endpoints: Pick<Endpoints, 'subscribersOf'>,
 ): Subscribers {
-  const entries = new Map<string, Entry>();
-  let weight = 0;
+  const entries = new LRUCache<string, Entry>({
+    maxSize: weightMax,
+    sizeCalculation: weightOf,
+    ttl: keptMs,
+    ttlResolution: 0,
+  });
 
   const recall = (integration: string, revision: string): Entry | undefined => {
     const entry = entries.get(integration);
-    return entry?.revision === revision && entry.until > performance.now() ? entry : undefined;
-  };
-
-  const remember = (integration: string, entry: Entry): void => {
-    weight += weightOf(entry) - weightOf(entries.get(integration));
-    entries.set(integration, entry);
-    if (weight <= weightMax) return;
-    entries.clear();
-    weight = 0;
+    return entry?.revision === revision ? entry : undefined;
   };
 
   return {
@@ -56,7 +52,7 @@ export function openSubscribers(
       const read = await endpoints.subscribersOf(unknown.map(({ _id }) => _id));
       for (const { _id, revision } of unknown) {
         const subscribers = read.get(_id) ?? [];
-        remember(_id, { revision, subscribers, until: performance.now() + keptMs });
+        entries.set(_id, { revision, subscribers });
         known.set(_id, subscribers);
       }
       return known;
@@ -65,8 +61,8 @@ export function openSubscribers(
 }
 
 /** An integration that has no endpoint any more takes room, too; and so does what was under way when one changed. */
-const weightOf = (entry: Entry | undefined): number =>
-  entry === undefined ? 0 : entry.subscribers.reduce((sum, one) => sum + 1 + underWayOf(one), 1);
+const weightOf = ({ subscribers }: Entry): number =>
+  subscribers.reduce((sum, one) => sum + 1 + underWayOf(one), 1);
 
 const underWayOf = ({ eventsUnderWay = [], earlierEvents }: VersionedSubscriber): number =>
   earlierEvents.reduce((sum, { underWay = [] }) => sum + underWay.length, eventsUnderWay.length);

@@ -1,5 +1,6 @@
 // The egress guard: before anything is sent, every address that a url leads to is judged, and what comes out are
 // the only addresses that a connection may be made to. Nothing resolves the name a second time.
+import { LRUCache } from 'lru-cache';
 import { judgeAddress, type AllowList } from './address.ts';
 import type { Resolve } from './resolver.ts';
 import { readTarget, refuseAddresses, type Target } from './target.ts';
@@ -20,16 +21,15 @@ export type EgressGuard = (url: string) => Promise<CheckedTarget>;
 const urlsMax = 10_000;
 
 export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; resolve: Resolve }): EgressGuard {
-  const targets = new Map<string, Target>();
+  const targets = new LRUCache<string, Target>({ max: urlsMax });
   /** Of addresses in urls: neither they nor the rules ever change. */
-  const literals = new Map<string, CheckedTarget>();
+  const literals = new LRUCache<string, CheckedTarget>({ max: urlsMax });
 
   const read = (url: string): Target => {
     const known = targets.get(url);
     if (known !== undefined) return known;
     const target = readTarget(url);
     if ('refused' in target) throw new TargetRefused(target.refused);
-    if (targets.size >= urlsMax) targets.clear();
     targets.set(url, target);
     return target;
   };
@@ -50,7 +50,6 @@ export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; reso
     const target = read(url);
     if (!target.isLiteral) return check(target, await addressesOf(target.host, resolve));
     const checked = check(target, [target.host]);
-    if (literals.size >= urlsMax) literals.clear();
     literals.set(url, checked);
     return checked;
   };

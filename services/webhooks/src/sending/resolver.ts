@@ -3,6 +3,7 @@
 // other delivery wait. Its hosts file is honoured all the same.
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
+import { LRUCache } from 'lru-cache';
 
 /** All addresses of a name. Rejects if it has none or no name server answers in time. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
@@ -15,17 +16,19 @@ const namesMax = 10_000;
 const hostsPath = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts';
 
 export function openResolver(resolve: Resolve = resolveName): Resolve {
-  const recent = new Map<string, { until: number; addresses: Promise<readonly string[]> }>();
+  const recent = new LRUCache<string, Promise<readonly string[]>>({
+    max: namesMax,
+    ttl: keptMs,
+    ttlResolution: 0,
+  });
   return (name) => {
-    const now = performance.now();
     const found = recent.get(name);
-    if (found !== undefined && found.until > now) return found.addresses;
-    if (recent.size >= namesMax) recent.clear();
+    if (found !== undefined) return found;
     const addresses = resolve(name);
-    recent.set(name, { until: now + keptMs, addresses });
+    recent.set(name, addresses);
     // An answer that took long has only just been given.
     addresses.then(
-      () => recent.set(name, { until: performance.now() + keptMs, addresses }),
+      () => recent.set(name, addresses),
       () => recent.delete(name),
     );
     return addresses;
