@@ -31,8 +31,14 @@ export interface RecordDetails {
 }
 
 /** `item` is what a push takes of the kind, `linked` what its details call the record that it refers to. */
-export const detailedEntityOf = (item: TObject, linked: TProperties, title: string) => {
-  const { externalId: _externalId, ...fields } = item.properties;
+export const detailedEntityOf = (
+  item: TObject,
+  linked: TProperties,
+  { title, erasable }: { title: string; erasable: boolean },
+) => {
+  const { externalId: _externalId, ...held } = item.properties;
+  // Of an erased record there are none.
+  const fields = erasable ? Type.Partial(Type.Object(held)).properties : held;
   const name = title.replace(/^Listed/, '');
   const details = Type.Object(
     {
@@ -102,11 +108,12 @@ export function readListingQuery(query: QueryParameters, errors: FailureEntry[])
 
 export function refuseIfAny(errors: FailureEntry[]): void {
   if (errors.length === 0) return;
-  throw new Failure('invalid_request', errors.map((entry) => entry.detail).reduce(inOneLine), { errors });
+  throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors });
 }
 
 /** Some are sentences with a full stop, others are not. */
-const inOneLine = (said: string, next: string): string => `${said}${said.endsWith('.') ? '' : ';'} ${next}`;
+const inOneLine = ({ detail }: FailureEntry, index: number, { length }: FailureEntry[]): string =>
+  detail.endsWith('.') || index === length - 1 ? detail : `${detail};`;
 
 export function readOneOf<Value extends string>(
   query: QueryParameters,

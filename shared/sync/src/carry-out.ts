@@ -9,7 +9,7 @@ import type { Engine, KindEngine } from './engine.ts';
 import { completeRun, recordIdleRun } from './run-lifecycle.ts';
 import { openPermission } from './permission.ts';
 import type { Prepared } from './prepare.ts';
-import { newRun, nothingWritten, type Written } from './run.ts';
+import { newRun, nothingWritten, type Run, type Written } from './run.ts';
 import { writeRecords } from './write.ts';
 
 export interface Task extends Prepared {
@@ -34,10 +34,20 @@ export async function carryOut(
   const { integration } = request;
   const run = newRun(engine, of, { action, integration, records, rejected, drafting, permission });
   const written = records.length === 0 ? nothingWritten : await writeRecords(engine, run, known);
+  if (action === 'erase') await forgetErrors(engine, run);
   const announcement = await (records.length === 0 ? recordIdleRun : completeRun)(engine, run, written);
   await engine.reach('before-answer');
   engine.announcer.announce(announcement);
   const { counts } = announcement;
   engine.metrics.pushed(of.kind.plural, counts, action);
   return { ...written, syncId: run.syncId, counts };
+}
+
+/** Before the caller has its answer: one that has none erases again. */
+async function forgetErrors({ journal }: Engine, { of, integration, records }: Run): Promise<void> {
+  if (records.length === 0) return;
+  await journal.forgetErrors(
+    { integration, entityType: of.kind.entityType },
+    records.map(({ externalId }) => externalId),
+  );
 }

@@ -20,11 +20,6 @@ export async function changeStatus(
 ): Promise<BusReply> {
   const externalIds = readIdsBody(request.body);
   const prepared = await prepareNamed(of, request.integration, externalIds, action);
-  if (action === 'erase') {
-    // Whichever push was answered before has left its errors by now.
-    const erased = prepared.records.map(({ externalId }) => externalId);
-    await engine.journal.forgetErrors(request.integration, erased);
-  }
   const { syncId, settled, counts } = await carryOut(engine, of, request, {
     action,
     drafting: false,

@@ -17,9 +17,10 @@ export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
   const errors: FailureEntry[] = [];
   if (!Array.isArray(ids))
     errors.push({ pointer: `/${name}`, detail: `The body must hold an array "${name}".` });
-  for (const key of Object.keys(body)) {
-    // What a caller meant by it may be to spare some of them.
-    if (key !== name) errors.push({ pointer: `/${escape(key)}`, detail: `${form} and nothing else.` });
+  // What a caller means by another key may be to spare some of them.
+  const others = Object.keys(body).filter((key) => key !== name);
+  for (const key of others.slice(0, othersNamedMax)) {
+    errors.push({ pointer: pointerTo(key), detail: `${form} and nothing else.` });
   }
   refuseIfAny(errors);
   const given: readonly unknown[] = Array.isArray(ids) ? ids : [];
@@ -32,5 +33,10 @@ export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
   return given;
 }
 
+/** A body may have a million keys, and a key of a million characters. */
+const othersNamedMax = 10;
+const keyCharactersMax = 100;
+
 /** As RFC 6901 wants it. */
-const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+const pointerTo = (key: string): string =>
+  `/${key.slice(0, keyCharactersMax).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`;

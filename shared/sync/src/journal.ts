@@ -72,8 +72,8 @@ export interface Journal {
   unannounced(integration: string, countMax: number): Promise<string[]>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
   evidenceOf(syncId: string): Promise<Evidence>;
-  /** Removes what runs say of failed items with these ids, which may quote what such an item held. */
-  forgetErrors(integration: string, externalIds: readonly string[]): Promise<void>;
+  /** Removes what runs of the kind say of failed items with these ids, which may quote what such an item held. */
+  forgetErrors(of: Pick<Entry, 'integration' | 'entityType'>, externalIds: readonly string[]): Promise<void>;
 }
 
 /** How long an entry is left to its owner. */
@@ -85,6 +85,7 @@ export const watchMs = 150_000;
 export const journalIndexes: readonly NamedIndex[] = [
   { name: 'history', key: { integration: 1, _id: -1 } },
   { name: 'left-behind', key: { due: 1 }, sparse: true },
+  { name: 'failed-ids', key: { 'errors.externalId': 1 }, sparse: true },
   { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 },
 ];
 
@@ -117,10 +118,10 @@ export function openJournal(store: Store, collection: string): Journal {
   };
 
   const reopen = async (entry: Entry, at: Date): Promise<void> => {
-    const { _id, evidence = {}, ...known } = entry;
+    const { _id, evidence = {}, errors, ...known } = entry;
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
     const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
-    // All that is known, for there may be a tombstone in its place.
+    // All that is known, for there may be a tombstone in its place; but not errors, which may have been forgotten since.
     const { matchedCount } = await entries.updateOne(
       { _id },
       {
@@ -130,7 +131,8 @@ export function openJournal(store: Store, collection: string): Journal {
     );
     if (matchedCount === 1) return;
     // It had done nothing when it was settled, and so it was removed.
-    if (!(await isFirst(entries.insertOne({ _id, evidence, ...again })))) await reopen(entry, at);
+    const whole = { _id, evidence, ...again, ...(errors === undefined ? {} : { errors }) };
+    if (!(await isFirst(entries.insertOne(whole)))) await reopen(entry, at);
   };
 
   return {
@@ -253,12 +255,16 @@ export function openJournal(store: Store, collection: string): Journal {
       const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });
       return found?.evidence ?? {};
     },
-    async forgetErrors(integration, externalIds) {
-      const ofThese = { externalId: { $in: [...externalIds] } };
+    async forgetErrors({ integration, entityType }, externalIds) {
+      const ofThese = { $in: [...externalIds] };
       await entries.updateMany(
-        { integration, errors: { $elemMatch: ofThese } },
-        { $pull: { errors: ofThese } },
-        { hint: 'history' },
+        {
+          'errors.externalId': ofThese,
+          entityType,
+          $or: [{ integration }, { hiddenFrom: integration }],
+        },
+        { $pull: { errors: { externalId: ofThese } } },
+        { hint: 'failed-ids' },
       );
     },
   };

@@ -127,6 +127,8 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     const externalId = documents.get(internalId)?.externalId;
     const outcome = outcomes[place];
     if (externalId === undefined || outcome === undefined) return [];
+    // It has been erased since, and its events would name no record.
+    if (externalId === '' && entry.action !== 'erase') return [];
     const draft = drafts.get(internalId);
     return [{ place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
   });

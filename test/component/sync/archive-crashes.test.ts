@@ -119,3 +119,33 @@ it('killed at any stage, nothing is lost or announced twice', { timeout: 180_000
     ),
   );
 });
+
+it(
+  'what was pushed before and not announced yet is not announced after an erasing',
+  { timeout: 60_000 },
+  async () => {
+    const caller = world.caller();
+    await using mortal = await startMortal('catalog', 'before-answer', world.environment);
+    const lost = caller.push('suppliers', [
+      { externalId: 'a', name: 'N' },
+      { externalId: 'b', name: 'N' },
+    ]);
+    lost.catch(() => undefined);
+    await mortal.reached();
+    await mortal.kill();
+    {
+      await using _healthy = await world.startCatalog();
+      await caller.erase(['a']);
+    }
+    await using _recovering = await world.startCatalog({ now: anHourAhead });
+    const events = await eventually(
+      () => caller.events(),
+      (seen) => seen.filter(({ body }) => body.event === 'sync.completed').length === 2,
+      settledWithinMs,
+    );
+    const told = events.flatMap(({ body: { event, data } }) =>
+      'externalId' in data ? [`${event} ${data.externalId}`] : [],
+    );
+    expect(told.toSorted()).toEqual(['supplier.created b', 'supplier.erased ']);
+  },
+);

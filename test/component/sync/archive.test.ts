@@ -1,8 +1,10 @@
 // Records archived and erased: what a caller is answered, what listings show, what is announced, and what is left of the
 // values of an erased supplier.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ListingEntity } from '@integration-sync/contracts';
+import { routes, type Failure, type ListingEntity } from '@integration-sync/contracts';
+import type { Stage } from '@integration-sync/sync';
 import * as fc from 'fast-check';
+import { Errors } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { internalIdOf } from '../../../shared/sync/src/ids.ts';
 import { text as bytesToText } from '../../support/bus.ts';
@@ -11,11 +13,25 @@ import { openTestLog } from '../../support/log.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
+/** Where the next request stops, before it writes, until it is released. */
+let held: Record<'arrived' | 'released', PromiseWithResolvers<void>> | undefined;
 const { log, text: logged } = openTestLog();
+
+const onStage = async (stage: Stage): Promise<void> => {
+  if (stage !== 'before-entry' || held === undefined) return;
+  const { arrived, released } = held;
+  held = undefined;
+  arrived.resolve();
+  await released.promise;
+};
 
 beforeAll(async () => {
   world = await openWorld(inject('engines').mongodb);
-  await Promise.all([world.startCatalog({ log }), world.startCatalog({ log }), world.startBatches({ log })]);
+  await Promise.all([
+    world.startCatalog({ log, onStage }),
+    world.startCatalog({ log, onStage }),
+    world.startBatches({ log }),
+  ]);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -181,7 +197,7 @@ describe('an archived record', () => {
   });
 });
 
-const product = (externalId: string) => ({ externalId, name: 'P', supplierExternalId: 's' });
+const productOf = (externalId: string) => ({ externalId, name: 'P', supplierExternalId: 's' });
 const secret = (name: string) => `${name}-7d1e5a`;
 
 const searchAll = async () => ({
@@ -238,13 +254,13 @@ describe('an erased supplier', () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s')]);
     // Often enough that both replicas remember the supplier.
-    for (let nth = 0; nth < 20; nth += 1) await caller.push('products', [product('p')]);
-    const plans = Array.from({ length: 20 }, () => caller.plan('products', [product('q')]));
+    for (let nth = 0; nth < 20; nth += 1) await caller.push('products', [productOf('p')]);
+    const plans = Array.from({ length: 20 }, () => caller.plan('products', [productOf('q')]));
     expect((await Promise.all(plans)).every(({ success }) => success)).toBe(true);
     await caller.erase(['s']);
     await wait(1_000);
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, nth) => caller.push('products', [product(`p${nth}`)])),
+      Array.from({ length: 20 }, (_, nth) => caller.push('products', [productOf(`p${nth}`)])),
     );
     expect(answers.map(({ errors }) => errors)).toEqual(
       answers.map((_, nth) => [
@@ -252,7 +268,7 @@ describe('an erased supplier', () => {
       ]),
     );
     await caller.push('suppliers', [supplier('s')]);
-    expect(await caller.push('products', [product('q')])).toMatchObject({ success: true });
+    expect(await caller.push('products', [productOf('q')])).toMatchObject({ success: true });
   });
 
   it('is found by its values nowhere: no collection, no stream, no log', async () => {
@@ -328,6 +344,50 @@ const refusal = async (body: string) => {
   return failure;
 };
 
+describe('what runs say of failed items', () => {
+  it('is forgotten with an erased supplier, and of that one alone', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [supplier('1'), supplier('2')]);
+    const wrong = await caller.push('suppliers', [
+      supplier('1', { email: '@' }),
+      supplier('2', { email: '@' }),
+    ]);
+    const product = await caller.push('products', [{ externalId: '1', name: '' }]);
+    const erased = await caller.erase(['1', '1']);
+    expect(await caller.run(wrong.syncId)).toMatchObject({ errors: [{ externalId: '2' }], errorsOmitted: 1 });
+    expect(await caller.run(product.syncId)).toMatchObject({ errors: [{ externalId: '1' }] });
+    // Its own run does not name it either.
+    expect(await caller.run(erased.syncId)).toMatchObject({ failed: 1, errors: [], errorsOmitted: 1 });
+  });
+
+  it('is forgotten as well where it came while the supplier was being erased', async () => {
+    const caller = world.caller();
+    const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await caller.push('suppliers', [supplier('a')]);
+    held = { arrived, released };
+    const erasing = caller.erase(['a']);
+    await arrived.promise;
+    const { syncId } = await caller.push('suppliers', [supplier('a', { email: 'jane at example' })]);
+    expect((await caller.run(syncId)).errors).toHaveLength(1);
+    released.resolve();
+    await erasing;
+    expect((await caller.run(syncId)).errors).toEqual([]);
+  });
+});
+
+it('is shown as the description says', async () => {
+  const caller = world.caller();
+  await caller.push('suppliers', [supplier('a'), supplier('b'), supplier('c')]);
+  await caller.archive('suppliers', ['b']);
+  await caller.erase(['c']);
+  const { answer } = routes.find(({ operationId }) => operationId === 'listSuppliers') ?? {};
+  const { nextSince: _since, next: _next, ...page } = await caller.list('suppliers', 'details=true');
+  expect(page.entities).toHaveLength(3);
+  const { schema } = answer ?? {};
+  if (schema === undefined) throw new Error('the listing has a schema');
+  expect([...Errors(schema, page)]).toEqual([]);
+});
+
 describe('what is wrong', () => {
   it.each([
     ['[]', ''],
@@ -337,6 +397,18 @@ describe('what is wrong', () => {
     ['{"externalIds":["a"],"a/b~c":1}', '/a~1b~0c'],
   ])('in the body %s refuses all of it', async (body, pointer) => {
     expect(await refusal(body)).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
+  });
+
+  it('in a million ways is answered within a second, by the first few of them', async () => {
+    const keys = Array.from({ length: 400_000 }, (_, index) => `"k${index}":1`).join();
+    const began = performance.now();
+    const failure = await refusal(`{"externalIds":[],${keys},"${'x'.repeat(400_000)}":1}`);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(failure).toMatchObject({ code: 'invalid_request' });
+    expect((failure as Failure).errors).toHaveLength(10);
+    expect(await refusal(`{"externalIds":[],"${'x'.repeat(400_000)}":1}`)).toMatchObject({
+      errors: [{ pointer: `/${'x'.repeat(100)}` }],
+    });
   });
 
   it('of more than 500 ids is said, and nothing is done', async () => {

@@ -1,4 +1,4 @@
-// The journal where two meet in it: a push that is late with its entry, and whoever takes it for dead.
+// The journal where two replicas meet in it: a push that is late with its entry, and the replica that takes it for dead.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
@@ -118,5 +118,39 @@ describe('what a push has opened half a minute ago', () => {
     await journal.insert(announced);
     await closeForgotten({ now, journal, watermarks });
     expect(await watermarks.read(watermark._id)).toMatchObject({ open: {} });
+  });
+});
+
+const error = (externalId: string) => ({ index: 0, externalId, error: 'email: expected an address' });
+const errorsOf = async (_id: string) =>
+  (await world.store.collection<Entry>('journal').findOne({ _id }))?.errors?.map(
+    ({ externalId }) => externalId,
+  );
+const ofSuppliers = { integration: 'acme', entityType: 'supplier' } as const;
+
+describe('what the journal says of failed items', () => {
+  it('is forgotten of an entry that no history shows as well', async () => {
+    const syncId = newSyncId(at(0));
+    await journal.insert({ ...entry(syncId), errors: [error('a'), error('b')] });
+    await journal.hide({ _id: syncId, owner: 'writer', integration: 'acme' }, at(0));
+    await journal.forgetErrors(ofSuppliers, ['a', 'c']);
+    expect(await errorsOf(syncId)).toEqual(['b']);
+  });
+
+  it('is not brought back by a writer that was only slow', async () => {
+    const syncId = newSyncId(at(0));
+    const written = { ...entry(syncId), errors: [error('a'), error('b')] };
+    await journal.insert(written);
+    await journal.forgetErrors(ofSuppliers, ['a']);
+    await journal.reopen(written, at(0));
+    expect(await errorsOf(syncId)).toEqual(['b']);
+  });
+
+  it('is left to other integrations and other kinds', async () => {
+    const [syncId, other] = [newSyncId(at(0)), newSyncId(at(0))];
+    await journal.insert({ ...entry(syncId), errors: [error('a')], entityType: 'product' });
+    await journal.insert({ ...entry(other), errors: [error('a')], integration: 'other' });
+    await journal.forgetErrors(ofSuppliers, ['a']);
+    expect([await errorsOf(syncId), await errorsOf(other)]).toEqual([['a'], ['a']]);
   });
 });

@@ -144,7 +144,13 @@ function listRoute(kind: RecordKind): Route {
     query: [page, limit, since, until, externalIds, details, cursor],
     answer: {
       status: 200,
-      schema: listingOf(detailedEntityOf(kind.item, kind.linked, `Listed${kind.name}`), `${kind.tag}Listing`),
+      schema: listingOf(
+        detailedEntityOf(kind.item, kind.linked, {
+          title: `Listed${kind.name}`,
+          erasable: kind.plural === 'suppliers',
+        }),
+        `${kind.tag}Listing`,
+      ),
       example: listingExample({
         externalId: kind.example.item.externalId,
         internalId: kind.example.internalId,
