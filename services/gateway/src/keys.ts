@@ -57,67 +57,13 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
   const keySet = createRemoteJWKSet(new URL(url), {
     timeoutDuration: fetchTimeoutMs,
     [customFetch]: fetchBounded,
-    // Fetching again is decided here, where a failed fetch can be told from an unknown key.
+    // When to fetch again is decided below, where a failed fetch can be told from an unknown key.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
-  const pems = new WeakMap<CryptoKey, string>();
-  const tooShort = new WeakSet<CryptoKey>();
-  let triedAtMs = -Infinity;
-  let fetchedAtMs = -Infinity;
+  const { fetchKeys, refresh } = openFetching(keySet, log, clock);
+  const select = openSelection(keySet, log);
   let missedAtMs = -Infinity;
-  let fetching: Promise<void> | undefined;
-
-  const fetchOnce = async (): Promise<void> => {
-    const waitMs = triedAtMs + refetchEveryMs - clock();
-    if (waitMs > 0) await wait(waitMs);
-    triedAtMs = clock();
-    try {
-      await keySet.reload();
-      fetchedAtMs = clock();
-    } catch (cause) {
-      log.warn({ err: cause }, 'the keys of access tokens cannot be fetched');
-      throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
-        retryAfterSeconds: 5,
-        cause,
-      });
-    }
-  };
-  /** Whoever needs the keys at the same time waits for the same answer. */
-  const fetchKeys = (): Promise<void> =>
-    (fetching ??= fetchOnce().finally(() => {
-      fetching = undefined;
-    }));
-
-  const refresh = async (): Promise<void> => {
-    const ageMs = clock() - fetchedAtMs;
-    if (ageMs < freshMs) return;
-    const isRemembered = ageMs < rememberedMs;
-    if (isRemembered && clock() - triedAtMs < restMs) return;
-    try {
-      await fetchKeys();
-    } catch (error) {
-      if (!isRemembered) throw error;
-    }
-  };
-
-  const refuseIfShort = (key: CryptoKey, kid: string | undefined): void => {
-    const bits = rsaBitsOf(key);
-    if (bits === undefined || bits >= rsaBitsMin) return;
-    if (!tooShort.has(key)) {
-      log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
-    }
-    tooShort.add(key);
-    throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
-  };
-
-  const select = async (alg: string, kid: string | undefined): Promise<string> => {
-    const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
-    refuseIfShort(key, kid);
-    const pem = pems.get(key) ?? KeyObject.from(key).export({ type: 'spki', format: 'pem' });
-    pems.set(key, pem);
-    return pem;
-  };
 
   return async ({ alg, kid }) => {
     if (typeof alg !== 'string' || !asymmetricAlgorithms.some((allowed) => allowed === alg)) {
@@ -137,6 +83,81 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
       if (isUnknown(error)) missedAtMs = clock();
       throw unusable(error);
     }
+  };
+}
+
+type KeySet = ReturnType<typeof createRemoteJWKSet>;
+
+interface Fetching {
+  /** Fetches the set now, or half a second after the last time. Throws `Failure` where the issuer does not give it. */
+  fetchKeys: () => Promise<void>;
+  /** Fetches the set if it is old, and throws only if it is too old to serve on. */
+  refresh: () => Promise<void>;
+}
+
+function openFetching(keySet: KeySet, log: Log, clock: () => number): Fetching {
+  let triedAtMs = -Infinity;
+  let fetchedAtMs = -Infinity;
+  let fetching: Promise<void> | undefined;
+
+  const fetchOnce = async (): Promise<void> => {
+    const waitMs = triedAtMs + refetchEveryMs - clock();
+    if (waitMs > 0) await wait(waitMs);
+    triedAtMs = clock();
+    try {
+      await keySet.reload();
+      fetchedAtMs = clock();
+    } catch (cause) {
+      log.warn({ err: cause }, 'the keys of access tokens cannot be fetched');
+      throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
+        retryAfterSeconds: 5,
+        cause,
+      });
+    }
+  };
+  /** Requests that need the keys at the same time wait for the same answer. */
+  const fetchKeys = (): Promise<void> =>
+    (fetching ??= fetchOnce().finally(() => {
+      fetching = undefined;
+    }));
+
+  return {
+    fetchKeys,
+    async refresh() {
+      const ageMs = clock() - fetchedAtMs;
+      if (ageMs < freshMs) return;
+      const isRemembered = ageMs < rememberedMs;
+      if (isRemembered && clock() - triedAtMs < restMs) return;
+      try {
+        await fetchKeys();
+      } catch (error) {
+        if (!isRemembered) throw error;
+      }
+    },
+  };
+}
+
+/** Finds a key in the set as it is, as PEM. */
+function openSelection(keySet: KeySet, log: Log): (alg: string, kid: string | undefined) => Promise<string> {
+  const pems = new WeakMap<CryptoKey, string>();
+  const tooShort = new WeakSet<CryptoKey>();
+
+  const refuseIfShort = (key: CryptoKey, kid: string | undefined): void => {
+    const bits = rsaBitsOf(key);
+    if (bits === undefined || bits >= rsaBitsMin) return;
+    if (!tooShort.has(key)) {
+      log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
+    }
+    tooShort.add(key);
+    throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
+  };
+
+  return async (alg, kid) => {
+    const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
+    refuseIfShort(key, kid);
+    const pem = pems.get(key) ?? KeyObject.from(key).export({ type: 'spki', format: 'pem' });
+    pems.set(key, pem);
+    return pem;
   };
 }
 
