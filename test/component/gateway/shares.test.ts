@@ -49,13 +49,13 @@ afterEach(() => stack.disposeAsync());
 /** What waits goes on to, and what holds room is not cut off, until a test has looked. */
 const longMs = 20_000;
 
-const open = async (sizes: GatewayDeps['rooms'] = {}, lookEveryMs?: number): Promise<TestGateway> =>
+const open = async (sizes: GatewayDeps['bodyBudgets'] = {}, lookEveryMs?: number): Promise<TestGateway> =>
   stack.use(
     await openGateway(
       nats.url,
       {},
       {
-        rooms: { memoryBytesMax, roadBytesMax, ...sizes },
+        bodyBudgets: { memoryBytesMax, roadBytesMax, ...sizes },
         ...(lookEveryMs === undefined ? {} : { lookEveryMs }),
       },
     ),
@@ -97,7 +97,7 @@ const beginMany = (count: number, integration = 'attacker'): Promise<RawConnecti
   );
 
 /** All of it at one moment. */
-async function rooms() {
+async function readGauges() {
   const text = await (await fetch(gateway.metricsUrl)).text();
   const gauge = (name: string): number => Number(new RegExp(`^${name}\\{.*\\} (.*)$`, 'm').exec(text)?.[1]);
   return {
@@ -106,12 +106,14 @@ async function rooms() {
     waiting: gauge('gateway_bodies_waiting'),
   };
 }
-const untilEmpty = () => eventually(rooms, ({ memory, road, waiting }) => memory + road + waiting === 0);
+const untilEmpty = () => eventually(readGauges, ({ memory, road, waiting }) => memory + road + waiting === 0);
 
 describe('bodies that are not finished', () => {
   it('take two thirds of the memory at most; the others of their integration wait', async () => {
     const connections = await beginMany(12);
-    expect(await eventually(rooms, ({ waiting }) => waiting === 8)).toMatchObject({ memory: 4 * mebibyte });
+    expect(await eventually(readGauges, ({ waiting }) => waiting === 8)).toMatchObject({
+      memory: 4 * mebibyte,
+    });
     const statuses: number[] = [];
     for (const body of [large, ...Array.from({ length: 30 }, () => '{}'), streamOf(900_000)]) {
       statuses.push((await push('bystander', body)).status);
@@ -139,7 +141,7 @@ describe('bodies that are not finished', () => {
     );
     expect(Date.now() - startedAt).toBeGreaterThan(1_900);
     // The others have room, and wait for nothing.
-    expect(await rooms()).toMatchObject({ memory: 4 * mebibyte, waiting: 0 });
+    expect(await readGauges()).toMatchObject({ memory: 4 * mebibyte, waiting: 0 });
     expect(refused).toHaveLength(8);
     for (const { status, headers, body } of refused) {
       expect({ status, after: headers['retry-after'], code: JSON.parse(body).code }).toEqual({
@@ -154,10 +156,10 @@ describe('bodies that are not finished', () => {
 
   it('that wait go on when there is room again, and lose nothing', async () => {
     const held = await beginMany(4);
-    await eventually(rooms, ({ memory }) => memory === 4 * mebibyte);
+    await eventually(readGauges, ({ memory }) => memory === 4 * mebibyte);
     const waiting = push('attacker', large);
     const waitingChunks = push('attacker', streamOf(900_000));
-    await eventually(rooms, (seen) => seen.waiting === 2);
+    await eventually(readGauges, (seen) => seen.waiting === 2);
     for (const { socket } of held) socket.destroy();
     expect([(await waiting).status, (await waitingChunks).status]).toEqual([200, 200]);
     await untilEmpty();
@@ -165,9 +167,9 @@ describe('bodies that are not finished', () => {
 
   it('are not asked for before there is room for them', async () => {
     const held = await beginMany(4);
-    await eventually(rooms, ({ memory }) => memory === 4 * mebibyte);
+    await eventually(readGauges, ({ memory }) => memory === 4 * mebibyte);
     const asking = await begin('attacker', `content-length: ${mebibyte}\r\nexpect: 100-continue\r\n`);
-    await eventually(rooms, ({ waiting }) => waiting === 1);
+    await eventually(readGauges, ({ waiting }) => waiting === 1);
     await expect(asking.answer(100)).rejects.toThrow('no answer');
     held[0]?.socket.destroy();
     expect((await asking.answer()).status).toBe(100);
@@ -205,7 +207,7 @@ describe('bodies that are not finished', () => {
     const connections = await Promise.all(
       Array.from({ length: 12 }, () => begin('attacker', 'transfer-encoding: chunked\r\n', chunk)),
     );
-    await eventually(rooms, ({ waiting }) => waiting >= 2);
+    await eventually(readGauges, ({ waiting }) => waiting >= 2);
     for (const connection of connections) {
       connection.send(`${' '.repeat(bytes - sooner.length)}\r\n0\r\n\r\n`);
     }
@@ -223,7 +225,7 @@ describe('bodies on their way to a service', () => {
       return { body: '{}' };
     };
     const pushes = Array.from({ length: 4 }, () => push('attacker', large, 'large'));
-    expect(await eventually(rooms, ({ waiting }) => waiting === 2)).toEqual({
+    expect(await eventually(readGauges, ({ waiting }) => waiting === 2)).toEqual({
       memory: 4 * mebibyte,
       road: 2 * mebibyte,
       waiting: 2,
@@ -245,7 +247,7 @@ describe('bodies on their way to a service', () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = () => released.then(() => ({ body: '{}' }));
     const first = [push('attacker', large), push('attacker', large)];
-    await eventually(rooms, ({ road }) => road === 2 * mebibyte);
+    await eventually(readGauges, ({ road }) => road === 2 * mebibyte);
     await expectProblem(await push('attacker', large, 'late'), {
       status: 503,
       code: 'unavailable',
@@ -261,13 +263,13 @@ describe('bodies on their way to a service', () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = () => released.then(() => ({ body: '{}' }));
     const first = [push('attacker', large), push('attacker', large)];
-    await eventually(rooms, ({ road }) => road === 2 * mebibyte);
+    await eventually(readGauges, ({ road }) => road === 2 * mebibyte);
     const caller = await begin(
       'attacker',
       `x-request-id: hung-up\r\ncontent-length: ${mebibyte}\r\n`,
       ' '.repeat(mebibyte),
     );
-    await eventually(rooms, ({ waiting }) => waiting === 1);
+    await eventually(readGauges, ({ waiting }) => waiting === 1);
     caller.socket.destroy();
     await eventually(
       () => gateway.lines,
@@ -284,13 +286,13 @@ describe('bodies on their way to a service', () => {
       throw new Failure('timeout', 'Too late.');
     };
     expect((await push('attacker', large)).status).toBe(504);
-    expect(await rooms()).toMatchObject({ road: mebibyte });
+    expect(await readGauges()).toMatchObject({ road: mebibyte });
     await untilEmpty();
     handle = () => {
       throw new Failure('unavailable', 'Away.');
     };
     expect((await push('attacker', large)).status).toBe(503);
-    expect(await rooms()).toEqual({ memory: 0, road: 0, waiting: 0 });
+    expect(await readGauges()).toEqual({ memory: 0, road: 0, waiting: 0 });
   });
 });
 

@@ -1,5 +1,5 @@
-// The public keys of whoever issues the tokens, fetched from the address that was configured and from nowhere
-// else: what a token says about keys (`jku`, `jwk`, `x5u`) is never looked at, only its `kid` and `alg`.
+// The public keys of the issuer of tokens, fetched from the configured address and from no other: the gateway never
+// reads what a token says about keys (`jku`, `jwk`, `x5u`), only its `kid` and `alg`.
 //
 //   the set                      a known `kid`                      an unknown `kid`
 //   is under five minutes old    is good                            fetches it again, for keys are rotated
@@ -7,12 +7,12 @@
 //                                if that fails
 //   is over a day old, or none   fetches it, and is refused if that fails
 //
-// Nobody can make us flood the issuer: it is asked twice a second at most, and who comes in between waits. When a `kid`
-// turns out to be nobody's, the next unknown one is refused unasked for 5 s; when old keys could not be fetched again,
-// they serve unasked for as long.
+// No caller can make the gateway flood the issuer: the gateway asks it twice a second at most, and a request that comes
+// in between waits. When the issuer turns out to have no key for a `kid`, the gateway refuses the next unknown one for
+// 5 s without asking; when it could not fetch old keys again, they serve for as long without asking.
 //
-// Nor can an issuer fill the memory of this process: of its answer no more than a bound is read. A set that holds an RSA
-// key that is too short to be trusted serves on without that key.
+// Nor can an issuer fill the memory of this process: the gateway reads no more than a bounded part of its answer. A set
+// that holds an RSA key that is too short to be trusted serves on without that key.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -35,12 +35,12 @@ export const asymmetricAlgorithms = [
 
 const fetchTimeoutMs = 2_000;
 const freshMs = 5 * 60_000;
-const rememberedMs = 24 * 3_600_000;
+const usableMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
 const restMs = 5_000;
 /** Some hundred keys with their certificates. */
 const answerBytesMax = 1024 * 1024;
-/** As RFC 7518 §3.3 wants it. */
+/** RFC 7518 §3.3 requires it. */
 const rsaBitsMin = 2_048;
 
 /** Finds the key that a token's header names, as PEM. */
@@ -49,7 +49,7 @@ export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<str
 export interface KeySetOptions {
   url: string;
   log: Log;
-  /** Milliseconds since any moment. */
+  /** Milliseconds since any fixed moment. */
   clock?: () => number;
 }
 
@@ -57,7 +57,7 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
   const keySet = createRemoteJWKSet(new URL(url), {
     timeoutDuration: fetchTimeoutMs,
     [customFetch]: fetchBounded,
-    // When to fetch again is decided below, where a failed fetch can be told from an unknown key.
+    // `openFetching` decides when to fetch again: it can tell a failed fetch from an unknown key.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
@@ -126,12 +126,12 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number): Fetching {
     async refresh() {
       const ageMs = clock() - fetchedAtMs;
       if (ageMs < freshMs) return;
-      const isRemembered = ageMs < rememberedMs;
-      if (isRemembered && clock() - triedAtMs < restMs) return;
+      const isUsable = ageMs < usableMs;
+      if (isUsable && clock() - triedAtMs < restMs) return;
       try {
         await fetchKeys();
       } catch (error) {
-        if (!isRemembered) throw error;
+        if (!isUsable) throw error;
       }
     },
   };
@@ -180,7 +180,7 @@ const fetchBounded: FetchImplementation = async (url, options) => {
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop ends the connection.
+  // The error leaves the loop, which ends the connection.
   for await (const chunk of response.body) {
     bytes += chunk.length;
     if (bytes > answerBytesMax) throw new Error(`the issuer's answer is larger than ${answerBytesMax} bytes`);
