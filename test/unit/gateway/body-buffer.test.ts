@@ -7,26 +7,29 @@ function collect(texts: Iterable<string>): BodyBuffer {
   return buffer;
 }
 
-it.each([0, 1, 63, 64, 65, 70_000, 200_000])('%i pieces of a byte become one again', (count) => {
-  const text = Array.from({ length: count }, (_, at) => String.fromCodePoint(97 + (at % 26))).join('');
-  const buffer = collect(text);
-  expect(buffer.join().toString()).toBe(text);
-  expect(buffer.bytes).toBe(count);
-});
+it.each([0, 1, 63, 64, 65, 70_000, 200_000])(
+  'joins %i chunks of one byte to the body that they came from',
+  (count) => {
+    const text = Array.from({ length: count }, (_, at) => String.fromCodePoint(97 + (at % 26))).join('');
+    const buffer = collect(text);
+    expect(buffer.join().toString()).toBe(text);
+    expect(buffer.bytes).toBe(count);
+  },
+);
 
-it('small and large ones keep their order', () => {
+it('small and large chunks keep their order', () => {
   const texts = Array.from({ length: 5_000 }, (_, at) => String(at).repeat(at % 100 === 0 ? 1_000 : 1));
   expect(collect(texts).join().toString()).toBe(texts.join(''));
 });
 
-// What this proves: a body in five million pieces is not five million objects.
-it('many small ones take little more memory than their bytes', () => {
+// What this proves: a body in five million chunks is not five million objects.
+it('many small chunks take little more memory than their bytes', () => {
   const buffer = collect('x'.repeat(300_000));
   expect(buffer.chunkCount).toBeLessThan(100);
   expect(buffer.heldBytes).toBeLessThan(500_000);
 });
 
-it('what they take is counted in full, objects and unfilled pages too', () => {
+it('counts all memory that the chunks take, objects and unfilled pages too', () => {
   const buffer = new BodyBuffer();
   let growth = 0;
   for (let count = 0; count < 1_000; count += 1) growth += buffer.add(Buffer.alloc(1));
@@ -37,7 +40,7 @@ it('what they take is counted in full, objects and unfilled pages too', () => {
   expect(alternating.heldBytes).toBeGreaterThan(alternating.bytes + alternating.chunkCount * 400);
 });
 
-it('a few large ones are kept as they are', () => {
+it('keeps a few large chunks as they are', () => {
   const chunk = Buffer.alloc(65_536, 1);
   const buffer = new BodyBuffer();
   buffer.add(chunk);
@@ -46,7 +49,7 @@ it('a few large ones are kept as they are', () => {
 });
 
 it.each([0, 1, 63, 500, 70_000])(
-  'after %i pieces of a byte the rest is put together while it comes',
+  'copies the rest into one buffer while it comes, after %i chunks of one byte',
   (count) => {
     const text = 'x'.repeat(count) + Array.from({ length: 300 }, (_, at) => `${at},`.repeat(50)).join('');
     const buffer = collect(text.slice(0, count));

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const openBudget = (bytesMax = 90, waitingMax = 100): Budget => new Budget({ bytesMax, waitingMax });
 
-/** Claims of one integration that want so many bytes each. */
+/** Reservations of one integration that want so many bytes each. */
 function reserveAll(budget: Budget, integration: string, count: number, bytes: number): Reservation[] {
   return Array.from({ length: count }, () => {
     const reservation = budget.open(integration);
@@ -28,10 +28,10 @@ it('one integration alone gets two thirds, and two get two fifths each', () => {
   expect([heldBy(first), heldBy(second)]).toEqual([36, 36]);
 });
 
-it('room is kept for an integration that holds nothing, however many want all they can get', () => {
+it('an integration that holds nothing finds free bytes, however many others want all they can get', () => {
   const budget = openBudget(1_000, 2_000);
   const greedy = Array.from({ length: 20 }, (_, at) => reserveAll(budget, `greedy-${at}`, 1_000, 1));
-  // Those that began early hold most, and their reservations end.
+  // The integrations that began early hold most, and their reservations end.
   for (let round = 0; round < 1_000; round += 1) {
     const most = greedy.toSorted((one, other) => heldBy(other) - heldBy(one))[0] ?? [];
     most.find(({ heldBytes }) => heldBytes > 0)?.release();
@@ -42,7 +42,7 @@ it('room is kept for an integration that holds nothing, however many want all th
   expect(budget.heldBytes).toBeLessThanOrEqual(1_000);
 });
 
-it('those of one integration get room in the order in which they came, and integrations take turns', () => {
+it('reservations of one integration get bytes in the order in which they came, and integrations take turns', () => {
   const budget = openBudget(30);
   const order: string[] = [];
   const [everything] = reserveAll(budget, 'other', 1, 30);
@@ -58,12 +58,12 @@ it('those of one integration get room in the order in which they came, and integ
   expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4']);
 });
 
-it('a large reservation that is the only one of its integration is not overtaken for ever by small ones', () => {
+it('small reservations do not overtake a large one for ever that is the only one of its integration', () => {
   const budget = openBudget(90);
   const small = ['a', 'b', 'c', 'd', 'e'].flatMap((name) => reserveAll(budget, name, 40, 1));
   const large = budget.open('large');
   expect(large.grow(50)).toBe('waits');
-  // As many as are too many for it; what they give back goes to no other that waits.
+  // Until the large one fits, the bytes that small ones release go to no other that waits.
   const tooManyBytes = budget.heldBytes - 40;
   for (let released = 0; released < tooManyBytes; released += 1) {
     expect(large.heldBytes).toBe(0);
@@ -73,7 +73,7 @@ it('a large reservation that is the only one of its integration is not overtaken
   expect(budget.heldBytes).toBeLessThanOrEqual(90);
 });
 
-it('a reservation larger than everything is granted when it is the only one', () => {
+it('a reservation larger than the whole budget is granted when it is the only one', () => {
   const budget = openBudget(10);
   const small = budget.open('a');
   expect(small.grow(1)).toBe('granted');
@@ -83,7 +83,7 @@ it('a reservation larger than everything is granted when it is the only one', ()
   expect(large.heldBytes).toBe(50);
 });
 
-it('as many of an integration wait as may wait, and no more; the others are not concerned', () => {
+it('the budget refuses a reservation of an integration of which as many wait as may wait, and of no other one', () => {
   const budget = openBudget(90, 2);
   reserveAll(budget, 'a', 3, 20);
   expect([1, 2, 3].map(() => budget.open('a').grow(20))).toEqual(['waits', 'waits', 'refused']);
@@ -91,7 +91,7 @@ it('as many of an integration wait as may wait, and no more; the others are not 
   expect(budget.open('b').grow(20)).toBe('granted');
 });
 
-it('a reservation that is released while it waits gets nothing, and whoever stands behind it may go', () => {
+it('a reservation that is released while it waits gets nothing, and the one behind it keeps its place', () => {
   const budget = openBudget(90);
   reserveAll(budget, 'a', 3, 20);
   const large = budget.open('a');
@@ -108,7 +108,7 @@ it('a reservation that is released while it waits gets nothing, and whoever stan
   expect(large.grow(1)).toBe('refused');
 });
 
-it('says what the integration holds that holds least of those that wait', () => {
+it('names the bytes of the waiting integration that holds least', () => {
   const budget = openBudget(90);
   expect(budget.leastWaitingBytes).toBe(Infinity);
   reserveAll(budget, 'a', 4, 20);
@@ -117,9 +117,9 @@ it('says what the integration holds that holds least of those that wait', () => 
   expect(budget.leastWaitingBytes).toBe(12);
 });
 
-// Whatever is claimed, grown, shrunk and released: never more than there is, except for a reservation that is alone; nothing
-// waits while nothing is held; and at the end nothing is left.
-it('keeps its word whatever is done with it', () => {
+// After any order of opening, growing, shrinking and releasing: no more bytes are held than the budget has, except by a
+// reservation that is alone; no reservation waits while none holds anything; and at the end no share is left.
+it('keeps its bound after any order of steps', () => {
   const step = tuple(nat(3), nat(40), nat(3));
   assert(
     property(array(step, { maxLength: 200 }), (steps) => {
