@@ -57,7 +57,7 @@ const orders = [
     why: 'only a replica that stood still while it asked its caller asks again',
   },
   {
-    short: `${gateway}/room.ts patienceMs`,
+    short: `${gateway}/body-budgets.ts patienceMs`,
     long: `${contracts}/routes/route.ts listTimeoutMs`,
     times: 2,
     why: 'a request that waited at the gateway and at the service is still answered in time',

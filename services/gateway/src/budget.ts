@@ -1,39 +1,39 @@
 // A bounded number of bytes, shared fairly by integrations. Pure: no IO, no clock.
 //
-//   a claim that is                       gets more bytes when
+//   a reservation that is                 gets more bytes when
 //   the only one there is                 always
 //   the only one of its integration       they are free
 //   one of several of its integration     the integration then holds at most twice what stays free
 //
-// So one integration alone gets two thirds, two that want all they can get have two fifths each, and some part is free at
-// every moment for an integration that holds nothing. A claim that gets no more waits; when bytes become free, those
-// come first that are the only ones of their integration, and then the integrations take turns.
+// So one integration alone gets two thirds, two that want all they can get have two fifths each, and some part is free
+// at every moment for an integration that holds nothing. A reservation that gets no more waits. When bytes become free,
+// the reservations that are the only ones of their integration come first, and then the integrations take turns.
 
 /** How many times what stays free an integration may hold. */
 const timesFree = 2;
 
 export interface BudgetOptions {
   bytesMax: number;
-  /** How many claims of one integration wait at most. */
+  /** How many reservations of one integration wait at most. */
   waitingMax: number;
 }
 
-/** `refused`: as many wait as may wait. */
+/** `refused`: as many of the integration wait as may wait. */
 export type Grant = 'granted' | 'waits' | 'refused';
 
 interface Share {
   integration: string;
   heldBytes: number;
-  claimCount: number;
+  reservationCount: number;
   /** In the order in which they came. */
-  waiting: Set<Claim>;
+  waiting: Set<Reservation>;
 }
 
 export class Budget {
   readonly #bytesMax: number;
   readonly #waitingMax: number;
   readonly #shares = new Map<string, Share>();
-  /** The shares in which a claim waits, the one whose turn it is first. */
+  /** The shares in which a reservation waits, the one whose turn it is first. */
   readonly #turns = new Set<Share>();
   #heldBytes = 0;
 
@@ -46,124 +46,124 @@ export class Budget {
     return this.#heldBytes;
   }
 
-  /** How many claims wait. */
+  /** How many reservations wait. */
   get waitingCount(): number {
     let count = 0;
     for (const { waiting } of this.#turns) count += waiting.size;
     return count;
   }
 
-  /** How many integrations the budget knows at the moment. */
+  /** How many integrations have a reservation. */
   get shareCount(): number {
     return this.#shares.size;
   }
 
-  /** What is held by the integration that holds least of those that wait; Infinity when none waits. */
+  /** How much the waiting integration holds that holds least; Infinity when none waits. */
   get leastWaitingBytes(): number {
     let least = Infinity;
     for (const { heldBytes } of this.#turns) least = Math.min(least, heldBytes);
     return least;
   }
 
-  /** A claim that holds nothing yet. It is to be released. */
-  open(integration: string): Claim {
+  /** A reservation that holds nothing yet. Its owner releases it. */
+  open(integration: string): Reservation {
     let share = this.#shares.get(integration);
     if (share === undefined) {
-      share = { integration, heldBytes: 0, claimCount: 0, waiting: new Set() };
+      share = { integration, heldBytes: 0, reservationCount: 0, waiting: new Set() };
       this.#shares.set(integration, share);
     }
-    share.claimCount += 1;
-    return new Claim(this, share);
+    share.reservationCount += 1;
+    return new Reservation(this, share);
   }
 
-  /** For claims alone, as the next two are. */
-  grow(claim: Claim, bytes: number): Grant {
-    const { share } = claim;
-    if (this.#turns.size === 0 && this.#fits(claim, bytes, 0)) {
-      this.#hold(claim, bytes);
+  /** Called by reservations only, as the next two are. */
+  grow(reservation: Reservation, bytes: number): Grant {
+    const { share } = reservation;
+    if (this.#turns.size === 0 && this.#fits(reservation, bytes, 0)) {
+      this.#hold(reservation, bytes);
       return 'granted';
     }
     if (share.waiting.size >= this.#waitingMax) return 'refused';
-    claim.wantedBytes = bytes;
-    share.waiting.add(claim);
+    reservation.wantedBytes = bytes;
+    share.waiting.add(reservation);
     this.#turns.add(share);
-    this.#serve(claim);
-    return claim.wantedBytes === 0 ? 'granted' : 'waits';
+    this.#serve(reservation);
+    return reservation.wantedBytes === 0 ? 'granted' : 'waits';
   }
 
-  shrink(claim: Claim, bytes: number): void {
-    this.#hold(claim, -bytes);
+  shrink(reservation: Reservation, bytes: number): void {
+    this.#hold(reservation, -bytes);
     if (this.#turns.size > 0) this.#serve();
   }
 
-  leave(claim: Claim): void {
-    const { share } = claim;
-    if (claim.wantedBytes > 0) {
-      claim.wantedBytes = 0;
-      share.waiting.delete(claim);
+  leave(reservation: Reservation): void {
+    const { share } = reservation;
+    if (reservation.wantedBytes > 0) {
+      reservation.wantedBytes = 0;
+      share.waiting.delete(reservation);
       if (share.waiting.size === 0) this.#turns.delete(share);
     }
-    share.claimCount -= 1;
-    if (share.claimCount === 0) this.#shares.delete(share.integration);
-    this.shrink(claim, claim.heldBytes);
+    share.reservationCount -= 1;
+    if (share.reservationCount === 0) this.#shares.delete(share.integration);
+    this.shrink(reservation, reservation.heldBytes);
   }
 
-  #hold(claim: Claim, bytes: number): void {
-    claim.heldBytes += bytes;
-    claim.share.heldBytes += bytes;
+  #hold(reservation: Reservation, bytes: number): void {
+    reservation.heldBytes += bytes;
+    reservation.share.heldBytes += bytes;
     this.#heldBytes += bytes;
   }
 
-  #fits(claim: Claim, bytes: number, keptBytes: number): boolean {
-    if (this.#heldBytes === claim.heldBytes) return true;
+  #fits(reservation: Reservation, bytes: number, keptBytes: number): boolean {
+    if (this.#heldBytes === reservation.heldBytes) return true;
     const freeBytes = this.#bytesMax - this.#heldBytes - bytes;
-    if (isOnlyOne(claim)) return freeBytes >= 0;
-    return claim.share.heldBytes + bytes <= timesFree * (freeBytes - keptBytes);
+    if (isOnlyOne(reservation)) return freeBytes >= 0;
+    return reservation.share.heldBytes + bytes <= timesFree * (freeBytes - keptBytes);
   }
 
-  /** Gives what is free to those who wait, and tells them, except the one who is asking just now. */
-  #serve(asking?: Claim): void {
-    const granted: Claim[] = [];
-    const grant = (claim: Claim): void => {
-      const { share } = claim;
-      this.#hold(claim, claim.wantedBytes);
-      claim.wantedBytes = 0;
-      share.waiting.delete(claim);
+  /** Gives free bytes to waiting reservations, and calls `onGranted` of each but the one that is asking. */
+  #serve(asking?: Reservation): void {
+    const granted: Reservation[] = [];
+    const grant = (reservation: Reservation): void => {
+      const { share } = reservation;
+      this.#hold(reservation, reservation.wantedBytes);
+      reservation.wantedBytes = 0;
+      share.waiting.delete(reservation);
       this.#turns.delete(share);
-      // Behind the others, for its next turn.
+      // Its next turn comes after those of the other integrations.
       if (share.waiting.size > 0) this.#turns.add(share);
-      granted.push(claim);
+      granted.push(reservation);
     };
-    // Claims that are the only ones of their integration, and what is kept for them where they still have to wait.
+    // Reservations that are the only ones of their integration, and what is kept for those that still have to wait.
     let keptBytes = 0;
     for (const share of this.#turns) {
-      const claim = firstOf(share);
-      if (claim === undefined || !isOnlyOne(claim)) continue;
-      if (this.#fits(claim, claim.wantedBytes, 0)) grant(claim);
-      else keptBytes += claim.wantedBytes;
+      const reservation = firstOf(share);
+      if (reservation === undefined || !isOnlyOne(reservation)) continue;
+      if (this.#fits(reservation, reservation.wantedBytes, 0)) grant(reservation);
+      else keptBytes += reservation.wantedBytes;
     }
-    // A share that was given something is added again, and this loop comes to it once more.
+    // `grant` adds a share again in which a reservation still waits, so that this loop comes to it once more.
     for (const share of this.#turns) {
-      const claim = firstOf(share);
-      if (claim === undefined || isOnlyOne(claim)) continue;
-      if (this.#fits(claim, claim.wantedBytes, keptBytes)) grant(claim);
+      const reservation = firstOf(share);
+      if (reservation === undefined || isOnlyOne(reservation)) continue;
+      if (this.#fits(reservation, reservation.wantedBytes, keptBytes)) grant(reservation);
     }
-    for (const claim of granted) if (claim !== asking) claim.onRoom?.();
+    for (const reservation of granted) if (reservation !== asking) reservation.onGranted?.();
   }
 }
 
-const firstOf = ({ waiting }: Share): Claim | undefined => waiting.values().next().value;
+const firstOf = ({ waiting }: Share): Reservation | undefined => waiting.values().next().value;
 
-const isOnlyOne = ({ share, heldBytes }: Claim): boolean => share.heldBytes === heldBytes;
+const isOnlyOne = ({ share, heldBytes }: Reservation): boolean => share.heldBytes === heldBytes;
 
-/** The bytes of one body. */
-export class Claim {
+/** The bytes that one body holds of a budget. */
+export class Reservation {
   readonly share: Share;
   heldBytes = 0;
-  /** How many more it waits for. */
+  /** How many more bytes it waits for. */
   wantedBytes = 0;
-  /** Called once it has what it waited for. */
-  onRoom: (() => void) | undefined;
+  /** The budget calls it once the reservation has the bytes that it waited for. */
+  onGranted: (() => void) | undefined;
   readonly #budget: Budget;
   #isReleased = false;
 
@@ -172,7 +172,7 @@ export class Claim {
     this.share = share;
   }
 
-  /** Holds so many bytes from now on, or waits until it may. */
+  /** Holds so many bytes from now on, or waits until they are free. */
   grow(toBytes: number): Grant {
     if (toBytes <= this.heldBytes) return 'granted';
     return this.#isReleased ? 'refused' : this.#budget.grow(this, toBytes - this.heldBytes);

@@ -1,19 +1,19 @@
-// What a token must say to be let in, once its signature is known to be good. Pure: no keys, no clock.
+// What a token with a good signature must say to be accepted. Pure: no keys, no clock.
 //
 //   exp             a number, and not yet reached; no leeway, so that a token is never good for longer than it says
-//   iat, nbf        absent, or a number that is at most 60 s ahead of our clock
+//   iat, nbf        absent, or a number that is at most 60 s ahead of the clock
 //   exp − iat       at most 24 h; without iat, exp is at most 24 h from now
 //   integration_id  1 to 64 letters, digits, _ or -
 //   scope           absent, words separated by spaces, or an array of words
 import { integrationPattern } from '@integration-sync/contracts';
 
-/** Whom a request comes from. */
+/** The integration that a request comes from, and what it may do. */
 export interface Caller {
   integration: string;
   scopes: ReadonlySet<string>;
 }
 
-/** Why a token is not good. The words are for the log; the caller is not told which check failed. */
+/** Why a token is not good. The words are for the log; the caller does not learn which check failed. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
@@ -37,7 +37,7 @@ function readScopes(scope: unknown): string[] {
   throw new TokenRefused('scope is neither text nor an array of texts');
 }
 
-/** Holds for every request, also where the signature of the same token was checked before. */
+/** Runs for every request, also where the signature of the same token is cached as good. */
 export function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: number): void {
   const now = nowMs / 1_000;
   const exp = readTime(claims, 'exp');

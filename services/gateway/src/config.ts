@@ -1,4 +1,4 @@
-// What the gateway can be told from outside.
+// The settings of the gateway.
 import { limits } from '@integration-sync/contracts';
 import { baseSettings, isHttpAddress } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
@@ -27,7 +27,7 @@ export const GatewayConfig = Type.Object(
       Type.String({
         description: 'Shared secret of tokens signed with HS256. Either this or AUTH_JWKS_URL.',
         minLength: 32,
-        // Whoever has the public key could sign tokens with it.
+        // A public key is no secret: any caller that has it could sign tokens with it.
         pattern: '^(?!\\s*-----BEGIN)',
         expected: 'at least 32 bytes, and no key in PEM (public keys are taken from AUTH_JWKS_URL)',
         secret: true,
@@ -78,7 +78,7 @@ export const GatewayConfig = Type.Object(
     METRICS_PORT: baseSettings.METRICS_PORT,
   },
   {
-    // Both families at once would let a public key be taken for a shared secret, or leave it open which rules.
+    // With both, a caller could sign a token with the public key as the shared secret.
     oneOf: [{ required: ['AUTH_JWT_SECRET'] }, { required: ['AUTH_JWKS_URL'] }],
     expected: 'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL',
   },

@@ -1,13 +1,13 @@
-// What is known about one request while it is being answered, and the one line that is logged about it at the
-// end. No token, no body and no secret ever stands here, and of the URL only the route.
+// What the gateway knows about one request while it answers it, and the one line that it logs at the end. No token, no
+// body and no secret ever stands here, and of the URL only the route.
 import type { IncomingMessage } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyReservation } from './body-budgets.ts';
 import type { Caller } from './claims.ts';
-import type { Room } from './room.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,25 +20,25 @@ export type Stage = 'token' | 'body' | 'road' | 'upstream';
 export interface Exchange {
   requestId: string;
   startedAt: number;
-  /** When the answer was handed over; never, for a caller that had hung up. */
+  /** When the gateway handed the answer to Node; undefined where the caller had hung up. */
   answeredAt: number | undefined;
   caller: Caller | undefined;
-  /** Why it was not answered with success. */
+  /** Why the answer is no success. */
   code: ErrorCode | undefined;
-  /** Which check a token failed: for us, not for the caller. */
+  /** Which check the token failed: for the log, not for the caller. */
   refusal: string | undefined;
-  /** What a caller was told of a fault that is not theirs. */
+  /** What the answer says about a fault that is not the caller's. */
   detail: string | undefined;
-  /** How it was broken off on its connection, before it could be answered. */
-  brokenOff: { status: number; reason: string } | undefined;
-  /** What its body takes, as long as no request to a service does. */
-  room: Room | undefined;
-  /** The subject that was asked. */
+  /** The error on its connection that ended it before the gateway could answer. */
+  clientError: { status: number; reason: string } | undefined;
+  /** The bytes of its body, until `forward` takes them over. */
+  reservation: BodyReservation | undefined;
+  /** The subject on which the gateway asks the service. */
   upstream: string | undefined;
   bytesIn: number;
   bytesOut: number;
   stages: Partial<Record<Stage, number>>;
-  /** Counts and other facts that the service sent along. */
+  /** Counts and other facts that the service sent for the log line. */
   facts: Record<string, string | number | boolean>;
 }
 
@@ -50,8 +50,8 @@ export const openExchange = (requestId: string): Exchange => ({
   code: undefined,
   refusal: undefined,
   detail: undefined,
-  brokenOff: undefined,
-  room: undefined,
+  clientError: undefined,
+  reservation: undefined,
   upstream: undefined,
   bytesIn: 0,
   bytesOut: 0,
@@ -59,13 +59,13 @@ export const openExchange = (requestId: string): Exchange => ({
   facts: {},
 });
 
-/** The caller's own id is kept if it is short and plain enough to be repeated anywhere; else replaced whole. */
+/** The gateway keeps the caller's own id if it is short and plain enough to be repeated anywhere, else it makes one. */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** Runs one stage of the work and notes how long it took. */
+/** Runs one stage of the work and notes its duration. */
 export async function timed<T>(exchange: Exchange, stage: Stage, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {
@@ -75,18 +75,18 @@ export async function timed<T>(exchange: Exchange, stage: Stage, work: () => Pro
   }
 }
 
-/** The canonical line: one per request, whatever became of it. */
+/** Logs the canonical line: one per request, however it ended. */
 export function closeExchange(
   request: FastifyRequest,
   reply: FastifyReply,
   { log, metrics }: { log: Log; metrics: Metrics },
 ): void {
   const { exchange } = request;
-  exchange.room?.release();
+  exchange.reservation?.release();
   const route = request.routeOptions.config?.path ?? request.routeOptions.url;
-  const aborted = exchange.answeredAt === undefined && exchange.brokenOff === undefined;
+  const aborted = exchange.answeredAt === undefined && exchange.clientError === undefined;
   const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;
-  const status = aborted ? 0 : (exchange.brokenOff?.status ?? reply.statusCode);
+  const status = aborted ? 0 : (exchange.clientError?.status ?? reply.statusCode);
   // Probes come every few seconds and say little, as long as all is well.
   const quiet = quietRoutes.has(route ?? '') && status < 500;
   log[quiet ? 'debug' : status >= 500 ? 'warn' : 'info'](
@@ -100,7 +100,7 @@ export function closeExchange(
       code: exchange.code,
       refusal: exchange.refusal,
       detail: exchange.detail,
-      reason: exchange.brokenOff?.reason,
+      reason: exchange.clientError?.reason,
       aborted: aborted || undefined,
       bytesIn: exchange.bytesIn,
       bytesOut: exchange.bytesOut,
@@ -110,7 +110,7 @@ export function closeExchange(
     },
     'request',
   );
-  // Of what does not exist nothing is counted by name: anybody can invent it.
+  // A path that does not exist is not counted by name: callers could invent any number of them.
   const exists = route !== undefined && exchange.code !== 'method_not_allowed';
   metrics.observeRequest({
     subject: exists ? `${request.method} ${route}` : 'unknown',

@@ -1,5 +1,5 @@
-// `/docs`: Swagger UI, out of our own node_modules. The policy sent with it lets the browser load nothing from
-// anywhere else, and run nothing that is written into the page.
+// `/docs`: Swagger UI, from this package's own node_modules. The gateway sends a policy with it that lets the browser
+// load nothing from elsewhere, and run nothing that is written into the page.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
@@ -27,7 +27,7 @@ const assets = {
 
 const assetPath = (name: string): string => `/docs/${name}`;
 
-/** Where the explorer is found, beside its page. */
+/** The paths of all its files but the page itself. */
 export const assetPaths = Object.keys(assets).map(assetPath);
 
 export function addExplorer(app: FastifyInstance): void {

@@ -1,16 +1,16 @@
-// Passing a request on to the service that owns it, and its answer back: bytes and headers, nothing else.
+// Passing a request on to the service that owns the route, and its answer back: bytes and headers, nothing else.
 import { randomUUID } from 'node:crypto';
 import { Failure, replyHeaders, requestHeaders, type Route } from '@integration-sync/contracts';
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { publicAddress } from './addresses.ts';
 import type { Budget } from './budget.ts';
 import { timed, type Exchange } from './exchange.ts';
+import { publicAddress } from './public-address.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface ForwardOptions {
   upstream: Upstream;
-  /** The room for bodies on the way to the service. */
+  /** The budget of bodies on the way to the service. */
   road: Budget;
   /** What callers see before the paths of the interface. */
   publicBasePath: string;
@@ -34,12 +34,12 @@ export async function forward(
     }
   }
   reply.code(Number(answer.headers.get(replyHeaders.status) ?? route.answer.status));
-  // An answer without a body has no type either.
+  // An answer without a body has no content type either.
   if (answer.body.length > 0) reply.header('content-type', 'application/json; charset=utf-8');
   return reply.send(Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length));
 }
 
-/** The room of the body is held until the service has answered. */
+/** Holds the bytes of the body until the service has answered. */
 async function ask(
   route: Route,
   request: FastifyRequest,
@@ -48,14 +48,14 @@ async function ask(
 ): Promise<Reply> {
   const { exchange } = request;
   const body = request.body instanceof Buffer ? request.body : undefined;
-  const { room } = exchange;
-  exchange.room = undefined;
+  const { reservation } = exchange;
+  exchange.reservation = undefined;
   const hangUp = new AbortController();
   reply.raw.once('close', () => hangUp.abort(callerHungUp));
   let isSent = false;
   try {
-    if (room !== undefined && body !== undefined) {
-      const waiting = room.takeRoad(road, body.length);
+    if (reservation !== undefined && body !== undefined) {
+      const waiting = reservation.takeRoad(road, body.length);
       if (waiting !== undefined) await timed(exchange, 'road', () => waiting);
       hangUp.signal.throwIfAborted();
     }
@@ -69,16 +69,16 @@ async function ask(
         signal: hangUp.signal,
       }),
     );
-    room?.release();
+    reservation?.release();
     return answer;
   } catch (error) {
-    if (isSent && error instanceof Failure && error.code === 'timeout') room?.releaseLater();
-    else room?.release();
+    if (isSent && error instanceof Failure && error.code === 'timeout') reservation?.releaseLater();
+    else reservation?.release();
     throw error;
   }
 }
 
-/** What it asked for and has not begun is not to be done any more. */
+/** A service that has not begun the caller's push does not begin it any more. */
 const callerHungUp = new Failure('timeout', 'The caller hung up before it was answered.');
 
 function headersFor(request: FastifyRequest): Record<string, string | undefined> {
@@ -98,7 +98,7 @@ export function rawQuery({ raw: { url = '' } }: FastifyRequest): string {
   return mark === -1 ? '' : url.slice(mark + 1);
 }
 
-/** Its form was checked when the path was matched. */
+/** Fastify has checked its form against the pattern of the path. */
 function readId(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null || !('id' in params)) return undefined;
   return typeof params.id === 'string' ? params.id : undefined;
@@ -113,7 +113,7 @@ function traceparentOf({ headers }: FastifyRequest): string {
   return `00-${randomHex()}-${randomHex().slice(16)}-00`;
 }
 
-/** UUIDs are drawn from a supply of random bytes; asking for bytes goes to the kernel each time. */
+/** Node draws UUIDs from a supply of random bytes; for random bytes it asks the kernel each time. */
 const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 function readFact(value: string): Exchange['facts'][string] {

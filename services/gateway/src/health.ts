@@ -2,7 +2,7 @@
 import { Failure, healthSubject, type FailureEntry, type ServiceName } from '@integration-sync/contracts';
 import type { Upstream } from './upstream.ts';
 
-const asked: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
+const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
 
 export interface Readiness {
@@ -10,7 +10,7 @@ export interface Readiness {
   services: Record<string, 'ok'>;
 }
 
-/** Throws `Failure` unavailable with one entry for everything that is away. */
+/** Throws `Failure` unavailable with one entry for each service or engine that is away. */
 export type CheckReadiness = () => Promise<Readiness>;
 
 export function openReadiness(upstream: Upstream, isStopping: () => boolean): CheckReadiness {
@@ -19,8 +19,8 @@ export function openReadiness(upstream: Upstream, isStopping: () => boolean): Ch
   return () => {
     if (isStopping()) throw notReady([{ pointer: 'gateway', detail: 'The gateway is stopping.' }]);
     if (!upstream.connected) throw notReady([{ pointer: 'nats', detail: 'The message bus is away.' }]);
-    // However many probe at once, the services are asked once. Nothing is remembered beyond that: who hears
-    // "ready" can push.
+    // Probes that come at the same time share one round of questions. The gateway remembers no answer beyond that: a
+    // caller that reads "ready" can push.
     underWay ??= askAll(upstream).finally(() => {
       underWay = undefined;
     });
@@ -29,10 +29,10 @@ export function openReadiness(upstream: Upstream, isStopping: () => boolean): Ch
 }
 
 async function askAll(upstream: Upstream): Promise<Readiness> {
-  const away = await Promise.all(asked.map((service) => findFault(service, upstream)));
+  const away = await Promise.all(servicesBehind.map((service) => findFault(service, upstream)));
   const faults = away.filter((fault) => fault !== undefined);
   if (faults.length > 0) throw notReady(faults);
-  return { status: 'ready', services: Object.fromEntries(asked.map((service) => [service, 'ok'])) };
+  return { status: 'ready', services: Object.fromEntries(servicesBehind.map((service) => [service, 'ok'])) };
 }
 
 async function findFault(service: ServiceName, upstream: Upstream): Promise<FailureEntry | undefined> {
@@ -40,7 +40,7 @@ async function findFault(service: ServiceName, upstream: Upstream): Promise<Fail
     await upstream.request(healthSubject(service), { timeoutMs: answerWithinMs });
     return undefined;
   } catch (error) {
-    // A service that is there itself names what it misses; nothing else of an error is shown.
+    // A service that answers names the engine that it misses; the answer shows nothing else of an error.
     const detail = error instanceof Failure ? faultOf(error) : 'It cannot be asked.';
     return { pointer: service, detail };
   }

@@ -1,17 +1,17 @@
-// Answering before the whole request has come. Closing a connection on which a client is still sending resets
-// it, and the client may never see why it was refused. So the answer goes out whole, and what still comes is
-// read and dropped for a bounded while; then the connection is closed.
+// Answering before the whole request has come. If the gateway closed a connection on which a client is still sending,
+// TCP would reset it, and the client might never see why it was refused. So the gateway sends the whole answer, reads
+// and drops what still comes for a bounded while, and then closes the connection.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hasBody } from './body.ts';
+import { hasBody } from './body-headers.ts';
 
-/** As much as this comes along with the headers anyway: Node drops it and the connection can be kept. */
+/** So much comes along with the headers anyway: Node drops it, and the gateway can keep the connection. */
 const droppedBytesMax = 64 * 1024;
 const drainedBytesMax = 16 * 1024 * 1024;
 const drainMs = 3_000;
 
-/** The payload to send: itself, or followed by a wait for the rest of the request. */
+/** The payload, or a stream of it that ends only after the rest of the request has come. */
 export function lingering<T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Readable {
   if (!isStillSending(request.raw)) return payload;
   reply.header('connection', 'close');
@@ -31,7 +31,7 @@ async function* answerThenDrain(
   payload: string | Buffer,
   raw: IncomingMessage,
 ): AsyncGenerator<string | Buffer> {
-  // The content length tells the client that this is all; ending the stream would close the connection.
+  // By the content length the client knows that this is all; the end of the stream would close the connection.
   yield payload;
   await drain(raw);
 }

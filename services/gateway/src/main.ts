@@ -1,9 +1,9 @@
-// The gateway as a process.
+// The process of the gateway.
 import { readConfig } from '@integration-sync/runtime/config';
 import { runProcess } from '@integration-sync/runtime/lifecycle';
 import { GatewayConfig } from './config.ts';
-import { tuneHeap } from './heap.ts';
+import { tuneGarbageCollection } from './garbage-collection.ts';
 import { startGateway } from './service.ts';
 
-tuneHeap();
+tuneGarbageCollection();
 await runProcess('gateway', () => startGateway(readConfig(GatewayConfig, process.env)));

@@ -1,11 +1,11 @@
-// The gateway's own pages: health, the description of the interface, and the explorer of it.
+// The pages that the gateway answers itself: health, the description of the interface, and the explorer of it.
 import type { FastifyInstance } from 'fastify';
 import { addExplorer, assetPaths } from './explorer.ts';
 import type { CheckReadiness } from './health.ts';
 import { describeInterface } from './openapi/document.ts';
-import { pages } from './openapi/pages.ts';
+import { gatewayPages } from './openapi/gateway-pages.ts';
 
-export const pageRoutes = [...pages, ...assetPaths.map((path) => ({ method: 'GET' as const, path }))];
+export const pageRoutes = [...gatewayPages, ...assetPaths.map((path) => ({ method: 'GET' as const, path }))];
 
 export interface PagesOptions {
   checkReadiness: CheckReadiness;

@@ -1,13 +1,12 @@
-// Every refusal that leaves the gateway: RFC 9457 problems, made from failures by the one table of codes.
-// Whatever is no `Failure` is either one of Fastify's own errors, named below, or our fault and none of the
-// caller's business.
+// Every refusal of the gateway: an RFC 9457 problem, made from a failure by the one table of codes. An error that is no
+// `Failure` is either one of Fastify's own, named below, or a fault of the gateway, of which the caller learns nothing.
 import { codes, Failure, problemOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export const problemType = 'application/problem+json';
 
-/** A body that comes too slowly. HTTP has a status of its own for it, and the list of codes is closed. */
+/** A body that comes too slowly. It has a status of its own in HTTP, but no code: the list of codes is closed. */
 export class TooSlow extends Failure {
   readonly status = 408;
 
@@ -19,10 +18,10 @@ export class TooSlow extends Failure {
   }
 }
 
-/** How long to wait before another try, where nobody said. */
+/** When the caller may try again, where the failure does not say. */
 const retryAfterSeconds = 1;
 
-/** Puts status and headers on the reply; the body is for the caller to send. */
+/** Puts status and headers on the reply, and returns the body, which is not sent yet. */
 export function writeFailure(request: FastifyRequest, reply: FastifyReply, failure: Failure): Buffer {
   const status = failure instanceof TooSlow ? failure.status : codes[failure.code].status;
   request.exchange.code = failure.code;
@@ -30,7 +29,7 @@ export function writeFailure(request: FastifyRequest, reply: FastifyReply, failu
   if (failure.code === 'unavailable' || failure.code === 'rate_limited') {
     reply.header('retry-after', failure.retryAfterSeconds ?? retryAfterSeconds);
   }
-  // Bytes, because Fastify would add a charset to text, which this type does not have.
+  // Bytes, because Fastify would add a charset to text, and this content type has none.
   reply.code(status).header('content-type', problemType);
   return Buffer.from(JSON.stringify({ ...problemOf(failure, request.exchange.requestId), status }));
 }
@@ -44,7 +43,7 @@ export function failureOf(error: unknown, request: FastifyRequest, log: Log): Fa
       'The path cannot be decoded: it must be percent-encoded UTF-8, each % followed by two hex digits.',
     );
   }
-  // No path parameter that names something is that long.
+  // No id is that long.
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound();
   log.error({ err: error, requestId: request.exchange.requestId }, 'request failed unexpectedly');
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');

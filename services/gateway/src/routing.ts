@@ -2,12 +2,12 @@
 import { METHODS } from 'node:http';
 import { Failure, routes, type Route } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { admit } from './admission.ts';
-import { checkDeclaration } from './body.ts';
+import { authorize } from './authorization.ts';
+import type { BodyBudgets } from './body-budgets.ts';
+import { checkBodyHeaders } from './body-headers.ts';
 import { timed } from './exchange.ts';
 import { forward, rawQuery, type ForwardOptions } from './forward.ts';
 import { methodNotAllowed } from './problems.ts';
-import type { Rooms } from './room.ts';
 import type { VerifyToken } from './tokens.ts';
 import type { CollectBody } from './uploads.ts';
 
@@ -21,30 +21,32 @@ declare module 'fastify' {
 export interface RoutingOptions extends Omit<ForwardOptions, 'road'> {
   verify: VerifyToken;
   collect: CollectBody;
-  rooms: Rooms;
+  bodyBudgets: BodyBudgets;
   bodyBytesMax: number;
 }
 
 /** The order of checks: (route, method,) token, scope, URL, content type, size; the rest is the service's. */
 export function addRoutes(
   app: FastifyInstance,
-  { verify, collect, rooms, bodyBytesMax, upstream, publicBasePath }: RoutingOptions,
+  { verify, collect, bodyBudgets, bodyBytesMax, upstream, publicBasePath }: RoutingOptions,
 ): void {
   const bytesMax = (): number => Math.min(bodyBytesMax, upstream.bodyBytesMax);
 
   for (const route of routes) {
     const takesBody = route.body !== undefined;
-    const forwarding = { upstream, publicBasePath, road: rooms.roadFor(route.subject) };
+    const forwarding = { upstream, publicBasePath, road: bodyBudgets.roadFor(route.subject) };
     app.route({
       method: route.method,
       url: pathOf(route),
       config: { path: route.path },
       async onRequest(request, reply) {
         const { exchange } = request;
-        exchange.caller = await timed(exchange, 'token', () => admit(request, reply, verify, route.scope));
+        exchange.caller = await timed(exchange, 'token', () =>
+          authorize(request, reply, verify, route.scope),
+        );
         checkQuery(request);
-        if (takesBody) checkDeclaration(request, reply, bytesMax());
-        // Nobody looks at a body here, so its type is not looked at either.
+        if (takesBody) checkBodyHeaders(request, reply, bytesMax());
+        // The route takes no body, so that Fastify must not refuse the request for its content type.
         else delete request.raw.headers['content-type'];
       },
       async preValidation(request, reply) {
@@ -57,8 +59,8 @@ export function addRoutes(
 }
 
 /**
- * `{id}` as Fastify writes it. No id ever given out looks otherwise; whatever else stands there is an address
- * that does not exist, and never gets near a header of the bus.
+ * `{id}` as Fastify writes it. Every id that a service gave out matches; a path with another id is answered 404, so that
+ * no such text gets into a header of the bus.
  */
 const pathOf = ({ path }: Pick<Route, 'path'>): string =>
   path.replaceAll(/\{(\w+)\}/g, String.raw`:$1(^[\w-]+$)`);
@@ -73,7 +75,7 @@ function checkQuery(request: FastifyRequest): void {
   }
 }
 
-/** Every path says which methods it has, before anybody is asked for a token. */
+/** Answers 405 with the methods of the path, before the gateway asks for a token. */
 export function refuseOtherMethods(
   app: FastifyInstance,
   pages: readonly Pick<Route, 'method' | 'path'>[],

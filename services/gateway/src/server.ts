@@ -1,5 +1,5 @@
-// The HTTP server: its limits, what holds for every request, and how it ends. Which routes there are is said
-// elsewhere; this file would serve any.
+// The HTTP server: its limits, what holds for every request, and how it ends. It knows no route and would serve any;
+// routing.ts and pages.ts add them.
 import { lookup } from 'node:dns/promises';
 import { METHODS } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -8,19 +8,19 @@ import { ConfigError } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { openBrokenRequests } from './broken.ts';
+import { openClientErrors } from './client-errors.ts';
 import { closeExchange, openExchange, requestIdOf } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { failureOf, notFound, writeFailure } from './problems.ts';
-import { timesSent } from './sent.ts';
+import { countHeader } from './raw-headers.ts';
 
 /** URL and headers together. */
 const headerBytesMax = 16 * 1024;
 const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
-/** A connection on which not a byte moves for so long is cut: above all one whose answer nobody reads. */
+/** The gateway cuts a connection on which not a byte moves for so long, such as one whose client reads no answer. */
 const stillTimeoutMs = 120_000;
-/** Connections that have not ended by themselves this long after the listener closed are cut. */
+/** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
 const closeWithinMs = 9_000;
 
 export interface ServerOptions {
@@ -35,11 +35,11 @@ export interface ServerOptions {
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { requestTimeoutMs, log, metrics, isStopping } = options;
-  const broken = openBrokenRequests(log);
+  const clientErrors = openClientErrors(log);
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     request.exchange = openExchange(requestIdOf(request.raw));
-    broken.follow(request, reply);
+    clientErrors.follow(request, reply);
     reply.raw.once('close', () => closeExchange(request, reply, { log, metrics }));
     reply.headers({
       'x-request-id': request.exchange.requestId,
@@ -54,7 +54,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return lingering(request, reply, payload);
   };
 
-  // A URL that cannot be decoded never reaches a route, and so none of the hooks.
+  // Fastify runs no hook for a URL that it cannot decode.
   const refuseUrl = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     begin(request, reply);
     reply.send(finish(request, reply, writeFailure(request, reply, failureOf(error, request, log))));
@@ -63,10 +63,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     http: {
       maxHeaderSize: headerBytesMax,
-      // Node heeds the time for the whole request only where the one for its headers is shorter.
+      // Node heeds the timeout of the whole request only where the one of its headers is shorter.
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs / 2),
       connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs / 4),
-      // Node would answer a missing Host itself, without a problem in the body.
+      // Node would answer a missing Host itself, without a problem in the body; `checkHost` does it here.
       requireHostHeader: false,
     },
     requestTimeout: requestTimeoutMs,
@@ -74,7 +74,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     connectionTimeout: options.stillTimeoutMs ?? stillTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    clientErrorHandler: (error, socket) => broken.answer(error, socket),
+    clientErrorHandler: (error, socket) => clientErrors.answer(error, socket),
     frameworkErrors: (error, request, reply) => refuseUrl(error, request, reply),
     routerOptions: { querystringParser: () => ({}) },
   });
@@ -96,8 +96,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setNotFoundHandler(() => {
     throw notFound();
   });
-  // Node would drop the connection in silence.
-  app.server.on('connect', (request) => broken.refuseTunnel(request.socket));
+  // Without a listener Node drops the connection in silence.
+  app.server.on('connect', (request) => clientErrors.refuseTunnel(request.socket));
   listenToExpectations(app);
   return app;
 }
@@ -106,22 +106,22 @@ function checkHost({ raw }: FastifyRequest): void {
   if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
     throw new Failure('invalid_request', 'An HTTP/1.1 request needs a Host header.');
   }
-  if (timesSent(raw, 'host') > 1) throw new Failure('invalid_request', 'A request has one Host header.');
+  if (countHeader(raw, 'host') > 1) throw new Failure('invalid_request', 'A request has one Host header.');
 }
 
 /**
- * `Expect: 100-continue` is answered when the body is wanted, so that a client whose token is bad need not send
- * it; other expectations are ignored.
+ * The gateway answers `Expect: 100-continue` when it wants the body, so that a client with a bad token need not send it
+ * (uploads.ts). It ignores other expectations.
  */
 function listenToExpectations(app: FastifyInstance): void {
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
   app.server.on('checkExpectation', (request, response) => app.routing(request, response));
 }
 
-/** Answers once the port is open. */
+/** Resolves with the address once the port is open. */
 export async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
   try {
-    // For "localhost" Fastify would open a second server, one that has none of our hooks and limits.
+    // For "localhost" Fastify would open a second server, without the hooks and limits of this one.
     const { address } = await lookup(host, { order: 'ipv4first' });
     return await app.listen({ host: address, port });
   } catch (cause) {
@@ -136,7 +136,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Closes the listener, waits for what is in flight, and cuts what will not end. */
+/** Closes the listener, waits for requests in flight, and cuts connections that do not end. */
 export async function close(app: FastifyInstance): Promise<void> {
   const cut = setTimeout(() => app.server.closeAllConnections(), closeWithinMs);
   await app.close();

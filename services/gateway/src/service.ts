@@ -2,11 +2,11 @@
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
+import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body-budgets.ts';
 import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
 import { addPages, pageRoutes } from './pages.ts';
-import { limitRates } from './rates.ts';
-import { observeRooms, openRooms, type RoomSizes } from './room.ts';
+import { limitRates } from './rate-limit.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';
 import { close, createServer, listen } from './server.ts';
 import { openTokens } from './tokens.ts';
@@ -23,8 +23,8 @@ export interface GatewayDeps {
   /** Epoch milliseconds; tokens expire by it. */
   now?: () => number;
   log?: Log;
-  rooms?: RoomSizes;
-  /** How often connections are looked at that send slowly. */
+  bodyBudgets?: BodyBudgetSizes;
+  /** How often the gateway looks for uploads that come too slowly. */
   lookEveryMs?: number;
 }
 
@@ -53,15 +53,15 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   });
 
   const verify = await openTokens(app, config, { now, log });
-  const rooms = openRooms(config.BODY_BYTES_MAX, deps.rooms);
-  observeRooms(metrics.registry, rooms);
-  const { collect } = starting.use(openUploads(rooms, deps.lookEveryMs));
+  const bodyBudgets = openBodyBudgets(config.BODY_BYTES_MAX, deps.bodyBudgets);
+  observeBodyBudgets(metrics.registry, bodyBudgets);
+  const { collect } = starting.use(openUploads(bodyBudgets, deps.lookEveryMs));
   await app.register(async (api) => {
     await limitRates(api, config);
     addRoutes(api, {
       verify,
       collect,
-      rooms,
+      bodyBudgets,
       upstream,
       bodyBytesMax: config.BODY_BYTES_MAX,
       publicBasePath: config.PUBLIC_BASE_PATH,

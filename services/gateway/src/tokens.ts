@@ -1,18 +1,18 @@
-// Access tokens: who may come in. The signature is checked by @fastify/jwt with the algorithms pinned to one
-// family, what the token says by claims.ts. A verdict is remembered for a minute at most and never beyond `exp`.
+// Access tokens. @fastify/jwt checks the signature, with the algorithms pinned to one family, and claims.ts checks what
+// the token says. A verdict is cached for a minute at most and never beyond `exp`.
 import jwt from '@fastify/jwt';
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
 import { checkTimes, readCaller, TokenRefused, type Caller } from './claims.ts';
 import type { GatewayConfig } from './config.ts';
-import { asymmetricAlgorithms, openKeySet } from './keys.ts';
+import { asymmetricAlgorithms, openKeySet } from './key-set.ts';
 
-/** Throws `TokenRefused` for a bad token, and `Failure` when it cannot be told. */
+/** Throws `TokenRefused` for a bad token, and `Failure` where the gateway cannot tell because the keys are away. */
 export type VerifyToken = (token: string) => Promise<Caller>;
 
-const rememberedMs = 60_000;
-const rememberedCount = 1_000;
+const cachedMs = 60_000;
+const cachedCount = 1_000;
 
 export async function openTokens(
   app: FastifyInstance,
@@ -21,8 +21,8 @@ export async function openTokens(
 ): Promise<VerifyToken> {
   await app.register(jwt, {
     ...keysOf(config, log),
-    // Tokens that were let in are kept; refused ones are not, or a key set that was away would stay away.
-    verify: { ...rulesOf(config), cache: rememberedCount, cacheTTL: rememberedMs, errorCacheTTL: -1 },
+    // Good tokens are cached. Refused ones are not, or a token would stay refused after the key set is back.
+    verify: { ...rulesOf(config), cache: cachedCount, cacheTTL: cachedMs, errorCacheTTL: -1 },
   });
   const callers = new WeakMap<object, Caller>();
 
@@ -47,7 +47,7 @@ function keysOf(config: GatewayConfig, log: Log) {
   };
 }
 
-/** `nbf` is left to claims.ts, which knows its leeway; a claim that is only checked if present is required. */
+/** claims.ts checks `nbf`, with its leeway. A claim that the library checks only if present is required here. */
 function rulesOf({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE }: GatewayConfig) {
   return {
     algorithms: AUTH_JWKS_URL === undefined ? ['HS256' as const] : [...asymmetricAlgorithms],
@@ -67,10 +67,10 @@ type Claims = Readonly<Record<string, unknown>>;
 
 async function verifySignature(app: FastifyInstance, token: string): Promise<Claims> {
   try {
-    // With keys that are fetched it is a promise, with a shared secret it is not.
+    // It is a promise with fetched keys, and none with a shared secret.
     return await app.jwt.verify<Claims | Promise<Claims>>(token);
   } catch (error) {
-    // What finding the key threw comes wrapped.
+    // The library wraps what `FindKey` throws.
     const cause = error instanceof Error && 'originalError' in error ? error.originalError : error;
     if (cause instanceof Failure || cause instanceof TokenRefused) throw cause;
     throw new TokenRefused(cause instanceof Error ? cause.message : String(cause), { cause });

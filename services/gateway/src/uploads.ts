@@ -1,22 +1,24 @@
-// Collecting bodies. What has come of a body holds room in memory (room.ts). A body of which more than a little has come
-// holds room for all of it, so that it can be finished and two half ones do not wait for each other; where its length is
-// not known, in few large steps. Where there is no room, its connection is not read any further.
+// Taking in bodies. A body reserves the memory that it takes (body-budgets.ts). Once more than a little of it has come,
+// it reserves memory for all of it, so that it can be finished and two half bodies do not wait for each other; where
+// its length is not known, it does so in few large steps. Where no memory is free, the gateway stops reading its
+// connection.
 //
-// A connection that sends next to nothing holds its room for as long as the whole request may take. That hurts no other
-// integration, and its own one only when there is not room enough: then the connection is cut off.
+// A connection that sends next to nothing may hold its memory for as long as the whole request may take. That hurts no
+// other integration, and its own one only when memory is short: then the gateway cuts the connection off.
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { tooLarge } from './body.ts';
-import { Pieces } from './pieces.ts';
+import { BodyReservation, type BodyBudgets } from './body-budgets.ts';
+import { BodyBuffer } from './body-buffer.ts';
+import { tooLarge } from './body-headers.ts';
 import { TooSlow } from './problems.ts';
-import { Room, type Rooms } from './room.ts';
 
-/** Up to here a body holds what has come of it: of a known length, and of an unknown one, where most are no larger. */
+/** Up to here a body of a known length reserves only what has come of it. */
 const countedBytesMax = 64 * 1024;
+/** The same for a body of an unknown length; most are no larger. */
 const firstStepBytes = 256 * 1024;
 const stepFactor = 4;
-/** While others wait for room, a connection sends at least so much in so many rounds of looking at it. */
+/** While other bodies wait for memory, a body must bring at least so much in so many rounds of `look`. */
 const leastBytes = 80 * 1024;
 const leastRounds = 5;
 
@@ -26,25 +28,28 @@ export interface Uploads extends Disposable {
   collect: CollectBody;
 }
 
-export function openUploads(rooms: Pick<Rooms, 'memory' | 'patienceMs'>, lookEveryMs = 1_000): Uploads {
+export function openUploads(
+  budgets: Pick<BodyBudgets, 'memory' | 'patienceMs'>,
+  lookEveryMs = 1_000,
+): Uploads {
   const receiving = new Set<Upload>();
-  // Rounds are counted instead of time: when this process stands still, no connection is to blame.
+  // Rounds are counted instead of time: when this process stands still, no client is to blame.
   const watch = setInterval(() => {
-    const { leastWaitingBytes } = rooms.memory;
+    const { leastWaitingBytes } = budgets.memory;
     for (const upload of receiving) upload.look(leastWaitingBytes);
   }, lookEveryMs);
   watch.unref();
 
   return {
     async collect({ raw, exchange }, reply, bytesMax) {
-      const room = new Room(rooms, exchange.caller?.integration ?? '');
-      const upload = new Upload(raw, room, bytesMax);
-      exchange.room = room;
+      const reservation = new BodyReservation(budgets, exchange.caller?.integration ?? '');
+      const upload = new Upload(raw, reservation, bytesMax);
+      exchange.reservation = reservation;
       receiving.add(upload);
       try {
         return await upload.collect(reply);
       } catch (error) {
-        room.release();
+        reservation.release();
         throw error;
       } finally {
         receiving.delete(upload);
@@ -57,23 +62,23 @@ export function openUploads(rooms: Pick<Rooms, 'memory' | 'patienceMs'>, lookEve
 
 class Upload {
   readonly #raw: IncomingMessage;
-  readonly #room: Room;
+  readonly #reservation: BodyReservation;
   readonly #bytesMax: number;
-  readonly #pieces = new Pieces();
+  readonly #buffer = new BodyBuffer();
   readonly #ended = Promise.withResolvers<void>();
-  /** How much had come when it last was quick enough, and how many rounds ago that was. */
+  /** How much had come when the body last was quick enough, and how many rounds ago that was. */
   #quickBytes = 0;
   #slowRounds = 0;
-  #isTogether = false;
+  #isCopiedTogether = false;
 
-  constructor(raw: IncomingMessage, room: Room, bytesMax: number) {
+  constructor(raw: IncomingMessage, reservation: BodyReservation, bytesMax: number) {
     this.#raw = raw;
-    this.#room = room;
+    this.#reservation = reservation;
     this.#bytesMax = bytesMax;
   }
 
   get bytes(): number {
-    return this.#pieces.bytes;
+    return this.#buffer.bytes;
   }
 
   async collect(reply: FastifyReply): Promise<Buffer> {
@@ -84,55 +89,55 @@ class Upload {
       reject(new Failure('invalid_request', 'The body ended before it was complete.'));
     raw.once('end', resolve).once('close', onCut).once('error', onCut);
     try {
-      // A client that asked first has waited until now; it is let in once there is room for all that it may send.
+      // A client that asked first sends nothing yet; the gateway lets it begin once memory is free for all it may send.
       if (/^100-continue$/i.test(raw.headers.expect ?? '')) {
-        await Promise.race([this.#room.hold(this.#declaredBytes ?? this.#bytesMax), promise]);
+        await Promise.race([this.#reservation.hold(this.#declaredBytes ?? this.#bytesMax), promise]);
         reply.raw.writeContinue();
       }
       raw.on('data', onData);
       await promise;
-      const body = this.#pieces.join();
-      this.#room.shrink(body.length);
+      const body = this.#buffer.join();
+      this.#reservation.shrink(body.length);
       return body;
     } finally {
       raw.off('data', onData).off('end', resolve).off('close', onCut);
     }
   }
 
-  /** Called once in each round; those who wait hold as much as is said here, or more. */
+  /** Called once in each round. Each waiting integration holds `leastWaitingBytes` or more. */
   look(leastWaitingBytes: number): void {
-    if (this.#room.isWaiting || this.bytes - this.#quickBytes >= leastBytes) {
+    if (this.#reservation.isWaiting || this.bytes - this.#quickBytes >= leastBytes) {
       this.#quickBytes = this.bytes;
       this.#slowRounds = 0;
       return;
     }
     this.#slowRounds += 1;
-    if (this.#slowRounds > leastRounds && this.#room.sharedBytes >= leastWaitingBytes) {
+    if (this.#slowRounds > leastRounds && this.#reservation.sharedBytes >= leastWaitingBytes) {
       this.#ended.reject(new TooSlow(leastBytes / 1024, leastRounds));
     }
   }
 
   #take(chunk: Buffer): void {
-    const pieces = this.#pieces;
-    pieces.add(chunk);
-    if (pieces.bytes > this.#bytesMax) {
+    const buffer = this.#buffer;
+    buffer.add(chunk);
+    if (buffer.bytes > this.#bytesMax) {
       this.#ended.reject(tooLarge(this.#bytesMax));
       return;
     }
-    const waiting = this.#room.hold(this.#neededBytes());
+    const waiting = this.#reservation.hold(this.#neededBytes());
     if (waiting === undefined) {
-      this.#putTogether();
+      this.#copyTogether();
       return;
     }
     this.#raw.pause();
     waiting.then(() => {
-      this.#putTogether();
+      this.#copyTogether();
       this.#raw.resume();
     }, this.#ended.reject);
   }
 
   #neededBytes(): number {
-    const { heldBytes } = this.#pieces;
+    const { heldBytes } = this.#buffer;
     const declared = this.#declaredBytes;
     if (declared !== undefined)
       return heldBytes > countedBytesMax ? Math.max(heldBytes, declared) : heldBytes;
@@ -142,12 +147,12 @@ class Upload {
     return Math.max(heldBytes, Math.min(step, this.#bytesMax));
   }
 
-  /** Once there is room for all of it. */
-  #putTogether(): void {
+  /** Called once memory is free for all of it. */
+  #copyTogether(): void {
     const declared = this.#declaredBytes;
-    if (this.#isTogether || declared === undefined || this.#pieces.heldBytes <= countedBytesMax) return;
-    this.#isTogether = true;
-    this.#pieces.expect(declared);
+    if (this.#isCopiedTogether || declared === undefined || this.#buffer.heldBytes <= countedBytesMax) return;
+    this.#isCopiedTogether = true;
+    this.#buffer.expect(declared);
   }
 
   get #declaredBytes(): number | undefined {

@@ -1,5 +1,5 @@
-// The way to the services. The gateway gives NATS a moment to be there, and then serves without it: until it
-// comes, every request is told so at once.
+// The way to the services. At its start the gateway waits for NATS for a moment, and then serves without it: until NATS
+// is there, every request is answered 503 at once.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { openBus, type Bus, type Reply, type RequestOptions } from '@integration-sync/runtime/bus';
@@ -7,24 +7,24 @@ import type { Log } from '@integration-sync/runtime/log';
 
 export interface Upstream extends AsyncDisposable {
   readonly connected: boolean;
-  /** What fits into one message beside its headers. */
+  /** How many bytes fit into one message beside its headers. */
   readonly bodyBytesMax: number;
   request(subject: string, options: RequestOptions): Promise<Reply>;
 }
 
 /** More than the headers of an HTTP request can be. */
-const headerBytesMax = 64 * 1024;
+const messageHeaderBytesMax = 64 * 1024;
 
-/** It answers nothing over the bus, but `nats micro ls` should list its replicas beside the others. */
+/** The gateway answers nothing over the bus, but `nats micro ls` lists its replicas beside those of the services. */
 const identity = { service: 'gateway', version: '1.0.0', description: 'The public interface' };
 
 const firstConnectMs = 2_000;
 
 export async function openUpstream(options: { url: string; log: Log }): Promise<Upstream> {
   let bus: Bus | undefined;
-  let released = false;
+  let isReleased = false;
   const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {
-    if (released) return opened[Symbol.asyncDispose]();
+    if (isReleased) return opened[Symbol.asyncDispose]();
     bus = opened;
     await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
   });
@@ -38,7 +38,7 @@ export async function openUpstream(options: { url: string; log: Log }): Promise<
       return bus?.connected ?? false;
     },
     get bodyBytesMax() {
-      return bus === undefined ? Infinity : bus.maxPayloadBytes - headerBytesMax;
+      return bus === undefined ? Infinity : bus.maxPayloadBytes - messageHeaderBytesMax;
     },
     async request(subject, request) {
       if (bus === undefined) {
@@ -49,7 +49,7 @@ export async function openUpstream(options: { url: string; log: Log }): Promise<
       return bus.request(subject, request);
     },
     async [Symbol.asyncDispose]() {
-      released = true;
+      isReleased = true;
       await bus?.[Symbol.asyncDispose]();
     },
   };

@@ -1,4 +1,4 @@
-// A batch, as an external system pushes it, and the due-diligence statement drafted for one.
+// A batch, as a caller pushes it, and the due-diligence statement that batches drafts for one.
 import { Type, type Static } from 'typebox';
 import { optionalAmount, optionalDate, optionalText, requiredIdentifier, requiredText } from './fields.ts';
 

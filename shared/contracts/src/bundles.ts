@@ -1,18 +1,18 @@
-// A bundle: the events of one push as one message, on a stream of its own. Other services read each event as a message of
-// EVENTS; webhooks, which reads the events of all integrations, reads bundles instead, as one message costs nats-server
+// A bundle: the events of one push as one message, on a stream of its own. Other services read each event as a message
+// of EVENTS. Webhooks, which reads the events of all integrations, reads bundles instead: one message costs nats-server
 // and both of its clients a tenth of what 500 do.
 //
 //   1  2 4711                                           how many events, and the last one's place in EVENTS
 //   2  sync_…-created-0 {"event":"supplier.created",…}  an event's id and its body
 //   3  sync_…-completed {"event":"sync.completed",…}
 //
-// An event's publisher stores its bundle after it. One that dies in between publishes both again: EVENTS knows the ids,
-// so that the bundle tells the place that the event has had since the first time. A bundle's own id is made of what is
-// in it. What EVENTS had already and what it had not are two bundles, or an event that was in a bundle before would be in
-// another one now.
+// A publisher stores the events first, and then their bundle. Where it dies in between, another replica publishes both
+// again: EVENTS knows the ids, so that the bundle names the places that the events have had since the first time. The
+// id of a bundle is made of its events. Events that EVENTS had already and events that it had not go into two bundles,
+// or an event of an earlier bundle would stand in a second one.
 import { bundlesSubject } from './subjects.ts';
 
-/** What every event has as a header on EVENTS whose bundle follows it; none by a release that made no bundles has. */
+/** The header of an event on EVENTS that a bundle follows. A release that made no bundles wrote none. */
 export const bundledHeaders = { Bundled: '1' } as const;
 
 export interface BundledEvent {
@@ -33,15 +33,15 @@ export interface EventPlace {
 
 export interface Bundle {
   count: number;
-  /** In EVENTS, of the last of them. */
+  /** The last event's place in EVENTS. */
   place: number;
   events(): { id: string; body: Uint8Array }[];
 }
 
-/** Three bytes a character at most: far below what nats-server takes as one message. */
+/** A character has three bytes at most, so that a bundle is far below what nats-server takes as one message. */
 const charactersMax = 192 * 1024;
 
-/** What this needs of the bus. */
+/** The part of the bus that this file needs. */
 interface EventPublisher {
   publishBatch(
     messages: readonly EventMessage[],
@@ -54,7 +54,7 @@ export async function publishWithBundle(
   bus: EventPublisher,
   integration: string,
   events: readonly EventMessage[],
-  /** Comes between the two. */
+  /** Called after the events are stored, and before their bundle is. */
   onEventsStored: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   const places = await bus.publishBatch(events, bundledHeaders);
@@ -85,7 +85,7 @@ export function bundle(
   });
 }
 
-/** Each at least one line, and no more than fit into one message. */
+/** Each part has at least one line, and no more than fit into one message. */
 function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
   let part: Line[] = [];
   let characters = 0;
@@ -113,7 +113,7 @@ const headMax = 32;
 const space = 0x20;
 const lineBreak = 0x0a;
 
-/** Undefined where the bytes are no bundle. Its events are read only when they are asked for. */
+/** Undefined where the bytes are no bundle. `events` reads the events anew at each call. */
 export function unbundle(bytes: Uint8Array): Bundle | undefined {
   const headEnd = bytes.indexOf(lineBreak);
   const [, count, place] =
@@ -136,5 +136,5 @@ export function unbundle(bytes: Uint8Array): Bundle | undefined {
   };
 }
 
-/** Of ids and numbers, which are ASCII. */
+/** For ids and numbers, which are ASCII. */
 const textOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes);

@@ -1,5 +1,5 @@
-// The closed list of things that can go wrong for a whole request, and the HTTP status of each.
-// Nothing outside this table ever reaches a caller as an error.
+// The closed list of errors of a whole request, and the HTTP status of each. The gateway answers a caller with no error
+// outside this table.
 
 export const codes = {
   invalid_json: { status: 400, title: 'The body is not valid JSON' },

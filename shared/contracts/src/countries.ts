@@ -4,7 +4,7 @@ import { iso31661 } from 'iso-3166';
 export const alpha2Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha2));
 export const alpha3Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha3));
 
-/** The alpha-2 code that a sender means by another text: by "UK", which no country is assigned, or by an alpha-3 code. */
+/** The alpha-2 code that a caller means by another text: by "UK", which is not assigned, or by an alpha-3 code. */
 export const meantCodes: ReadonlyMap<string, string> = new Map([
   ['UK', 'GB'],
   ...iso31661.map(({ alpha2, alpha3 }) => [alpha3, alpha2] as const),

@@ -1,4 +1,4 @@
-// What is announced: the kinds of events, and the body that webhooks deliver and internal services read.
+// Events: their kinds, and the body that webhooks delivers and internal services read.
 import { Type, type Static, type TSchema } from 'typebox';
 import { DdsEntry } from './batches.ts';
 import { entityTypes, updatedCount } from './pushes.ts';
@@ -36,7 +36,7 @@ const WebhookDisabled = Type.Object({
   consecutiveFailures: Type.Integer({ minimum: 0 }),
 });
 
-/** The schema of `data`, by kind. Its keys are the kinds that can be subscribed to. */
+/** The schema of `data`, by kind. Its keys are the kinds that a webhook can subscribe to. */
 export const eventData = {
   'supplier.created': Created,
   'supplier.updated': Updated,
@@ -62,7 +62,7 @@ export function isEventKind(text: string): text is EventKind {
   return Object.hasOwn(eventData, text);
 }
 
-/** A test delivery: sent on demand, to one endpoint, and no event. */
+/** The kind of a test delivery, which webhooks sends to one endpoint on demand. It is no event. */
 export const testKind = 'webhook.test';
 
 /** The bytes of one event, as they stand on the stream and in a delivery. */

@@ -1,5 +1,5 @@
-// The one error that crosses a wire: thrown by whoever finds that a request cannot be answered, carried as
-// data over NATS, and turned into an RFC 9457 problem at the gateway. Its words are for the caller to read.
+// The one error that crosses a wire. The service or gateway that cannot answer a request throws it, the bus carries it
+// as data, and the gateway makes an RFC 9457 problem of it. Its words are for the caller to read.
 import type { ErrorCode } from './codes.ts';
 
 export interface FailureEntry {

@@ -1,6 +1,6 @@
-// The fields that records are made of, as JSON Schema. Each says in `x-expected` what a right value is, in the
-// words that an integrator reads when theirs is wrong; `x-required` is the message for a missing one.
-// An optional field may be null, which clears it, and so may every optional text by being empty.
+// The fields that records are made of, as JSON Schema. Each says in `x-expected` what a right value is, in the words
+// that a caller reads when its own is wrong; `x-required` is the message for a missing value. Null clears an optional
+// field, and an empty text clears an optional text.
 import { Type } from 'typebox';
 import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
 import { parseInstant } from './time.ts';
@@ -8,9 +8,9 @@ import { parseInstant } from './time.ts';
 const controls = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
 const nul = '\\u0000\\ud800-\\udfff';
 
-/** Text without these, which may be empty. */
+/** Any text without these characters, the empty one too. */
 const without = (excluded: string): string => `^[^${excluded}]*$`;
-/** The same, with something in it that can be seen. No look-ahead: not every tool that reads schemas knows it. */
+/** The same, but not blank. It has no look-ahead, which not every tool that reads schemas knows. */
 const notBlankWithout = (excluded: string): string => `^[^${excluded}]*[^\\s${excluded}][^${excluded}]*$`;
 
 const identifier = {
@@ -83,14 +83,14 @@ export const optionalEmail = (description: string) =>
 
 export const optionalDate = (description: string) =>
   optionalString({
-    // A fraction of a second may have any number of digits, but not five million.
+    // A fraction of a second may have any number of digits, so that only this bounds the text.
     maxLength: 64,
     format: 'day-or-instant',
     description,
     'x-expected': 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset',
   });
 
-/** Records are read by the hundred, so none may be huge. */
+/** A listing reads a hundred records at a time, so that none may be huge. */
 const textsMax = 100;
 
 export const optionalTexts = (description: string) =>
@@ -119,11 +119,11 @@ export const optionalAmount = (description: string) =>
     }),
   );
 
-/** In any case, but in these letters: of others too it is said that their upper case is one of ours. */
+/** Upper or lower case, but these letters only: Unicode has others whose upper case is one of them. */
 const isAssigned = (text: string, codes: ReadonlySet<string>): boolean =>
   /^[A-Za-z]+$/.test(text) && codes.has(text.toUpperCase());
 
-/** The formats above that JSON Schema does not bring. An empty text is for clearing, and so always passes. */
+/** The formats above that JSON Schema does not define. An empty text passes always, as it clears the field. */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   country: (text) => text === '' || isAssigned(text, alpha2Codes),
   origin: (text) => text === '' || isAssigned(text, alpha2Codes) || isAssigned(text, alpha3Codes),
@@ -135,7 +135,7 @@ export const formats: Readonly<Record<string, (text: string) => boolean>> = {
 
 const meantCountry = (text: string): string | undefined => meantCodes.get(text.toUpperCase());
 
-/** What the sender of a wrong text is told to use instead, by the format that refuses it. */
+/** What the message about a wrong text proposes instead, by the format that refuses it. */
 export const hints: Readonly<Record<string, (text: string) => string | undefined>> = {
   country: meantCountry,
   origin: meantCountry,

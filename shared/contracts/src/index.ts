@@ -1,4 +1,4 @@
-// The door of this room: everything that is said between the services, and to the outside.
+// The door of this package: everything that services say to each other, to callers and to receivers.
 export * from './batches.ts';
 export * from './bundles.ts';
 export * from './codes.ts';

@@ -5,15 +5,15 @@ export const limits = {
   pageDefault: 1,
   pageSizeDefault: 50,
   pageSizeMax: 100,
-  /** Records that one listing may ask for by their ids. */
+  /** How many records one listing may ask for by their ids. */
   idsListedMax: 100,
-  /** Of a page that shows records whole. */
+  /** Of a page with `details=true`. */
   detailsBytesMax: 4 * 1024 * 1024,
   bodyBytesDefault: 5 * 1024 * 1024,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,
-  /** Items that failed, of which a run keeps why. */
+  /** How many failed items a run keeps the error of. */
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,

@@ -1,4 +1,4 @@
-// What a listing is asked with and answered with. Every listing of the service speaks this shape.
+// The query and the answer of a listing. All listings of the interface have this shape.
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Failure, type FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
@@ -19,9 +19,9 @@ export const ListingEntity = Type.Object(
 );
 export type ListingEntity = Static<typeof ListingEntity>;
 
-/** What a record holds beyond its name, for whoever asks with `details=true`. */
+/** What a record holds beyond its name, for a caller that asks with `details=true`. */
 export interface RecordDetails {
-  /** As in a push, without `externalId`; what the record does not have is absent. */
+  /** As in a push, without `externalId`; a field that the record does not have is absent. */
   fields: Readonly<Record<string, unknown>>;
   createdBy: string;
   changedBy: string;
@@ -30,7 +30,7 @@ export interface RecordDetails {
   productInternalId?: string | null;
 }
 
-/** `item` is what a push takes of the kind, `linked` what its details call the record that it refers to. */
+/** `item` is the schema of a pushed item, `linked` the properties in its details for the record that it refers to. */
 export const detailedEntityOf = (
   item: TObject,
   linked: TProperties,
@@ -77,16 +77,16 @@ export interface ListingQuery {
   page: number;
   limit: number;
   since: Date | undefined;
-  /** As it came; only the listing that issued it can tell whether it is one. */
+  /** As the caller sent it; only the listing that issued a cursor can open it. */
   cursor: string | undefined;
 }
 
-/** The part of URLSearchParams that is needed here; this room knows no platform. */
+/** The part of URLSearchParams that this file needs; contracts depends on no platform. */
 export interface QueryParameters {
   getAll(name: string): string[];
 }
 
-/** Throws invalid_request, with everything that is wrong, for a listing that takes no other parameters. */
+/** For a listing that takes no other parameters. Throws invalid_request with all that is wrong. */
 export function parseListingQuery(query: QueryParameters): ListingQuery {
   const errors: FailureEntry[] = [];
   const asked = readListingQuery(query, errors);
@@ -95,8 +95,8 @@ export function parseListingQuery(query: QueryParameters): ListingQuery {
 }
 
 /**
- * Reads `page`, `limit`, `since` and `cursor` by the rules of listings; other parameters are left alone. What is wrong
- * is added to `errors`, and its default stands in its place.
+ * Reads `page`, `limit`, `since` and `cursor` by the rules of listings, and leaves other parameters alone. For a wrong
+ * one it adds an entry to `errors` and returns the default.
  */
 export function readListingQuery(query: QueryParameters, errors: FailureEntry[]): ListingQuery {
   const page = readNumber(query, 'page', limits.pageDefault, errors);
@@ -111,7 +111,7 @@ export function refuseIfAny(errors: FailureEntry[]): void {
   throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors });
 }
 
-/** Some are sentences with a full stop, others are not. */
+/** Some details end with a full stop, others do not. */
 const inOneLine = ({ detail }: FailureEntry, index: number, { length }: FailureEntry[]): string =>
   detail.endsWith('.') || index === length - 1 ? detail : `${detail};`;
 
@@ -138,7 +138,7 @@ export function readOnce(query: QueryParameters, name: string, errors: FailureEn
   return values[0];
 }
 
-/** Whatever is larger means the same, and a database can still count so far. */
+/** Every larger number means the same, and MongoDB can still count so far. */
 const pastEveryEnd = 999_999_999_999_999;
 
 function readNumber(query: QueryParameters, name: string, fallback: number, errors: FailureEntry[]): number {
@@ -150,7 +150,7 @@ function readNumber(query: QueryParameters, name: string, fallback: number, erro
   return fallback;
 }
 
-/** A `+` that was not percent-encoded arrives as a space, and only an offset can have one. */
+/** A `+` that a caller did not percent-encode arrives as a space, and only an offset can have one. */
 export function readInstant(query: QueryParameters, name: string, errors: FailureEntry[]): Date | undefined {
   const text = readOnce(query, name, errors);
   if (text === undefined) return undefined;
@@ -163,7 +163,7 @@ export function readInstant(query: QueryParameters, name: string, errors: Failur
   return undefined;
 }
 
-/** What a caller sent, fit for a message: quoted, escaped, and cut after 40 characters. */
+/** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters. */
 export function quote(text: string): string {
   const points = Array.from(text.slice(0, 82));
   return JSON.stringify(points.length > 40 ? `${points.slice(0, 40).join('')}…` : points.join(''));

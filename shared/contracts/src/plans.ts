@@ -1,4 +1,4 @@
-// What a plan is answered with: what its push would be answered with, and what would become of each item.
+// The answer to a plan: what the answer to its push would be, and what would become of each item.
 import { Type, type Static } from 'typebox';
 import { BatchPushAnswer, PushAnswer } from './pushes.ts';
 

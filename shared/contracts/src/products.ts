@@ -1,4 +1,4 @@
-// A product, as an external system pushes it, and what batches asks catalog about products.
+// A product, as a caller pushes it, and what batches asks catalog about products.
 import { Type, type Static } from 'typebox';
 import {
   optionalHsCode,
@@ -29,15 +29,15 @@ export const Product = Type.Object(
 );
 export type Product = Static<typeof Product>;
 
-/** What batches sends: the distinct parents of one push. */
+/** What batches asks: the distinct products of one push. */
 export const ResolveProducts = Type.Object({
   externalIds: Type.Array(Type.String()),
-  /** Whether the answer carries what a due-diligence draft needs; mere existence is cheaper. */
+  /** Whether the answer carries the fields that a due-diligence draft needs; without them catalog answers faster. */
   withOrigin: Type.Boolean(),
 });
 export type ResolveProducts = Static<typeof ResolveProducts>;
 
-/** What catalog answers: those that exist, with the two fields that a draft takes from its product. */
+/** What catalog answers: the products that exist, with the two fields that a draft takes from its product. */
 export const ResolvedProducts = Type.Object({
   products: Type.Array(
     Type.Object({

@@ -1,4 +1,4 @@
-// What a push is answered with, and the history that it leaves.
+// The answer to a push, and the run that stays of it in the history.
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
 import { limits } from './limits.ts';
@@ -65,7 +65,7 @@ export const SyncRun = Type.Object(
 );
 export type SyncRun = Static<typeof SyncRun>;
 
-/** What was wrong with an item, as the push was answered, kept as long as the run. */
+/** What was wrong with an item, in the words of the push's answer; kept as long as the run. */
 export const RunError = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Where the item stood in the pushed array' }),
@@ -86,27 +86,27 @@ export const SyncRunInFull = Type.Object(
 );
 export type SyncRunInFull = Static<typeof SyncRunInFull>;
 
-/** What batches answers catalog when it is asked for one push. */
+/** What batches answers when catalog asks for one push. */
 export const RunFound = Type.Object({ run: Type.Union([SyncRunInFull, Type.Null()]) });
 export type RunFound = Static<typeof RunFound>;
 
-/** Which pushes are wanted: all, where it says nothing. */
+/** Which pushes catalog wants: all, where no field is set. */
 export const RunsFilter = Type.Object({
-  /** Only those that began after this time. */
+  /** Only pushes that began after this time. */
   since: Type.Optional(Type.String()),
   entityType: Type.Optional(Type.Unsafe<EntityType>({ type: 'string', enum: [...entityTypes] })),
-  /** Only those of which an item failed. */
+  /** Only pushes of which an item failed. */
   failed: Type.Optional(Type.Literal(true)),
 });
 export type RunsFilter = Static<typeof RunsFilter>;
 
-/** What catalog asks batches for when it lists the pushes of both: some of one integration's, newest first. */
+/** What catalog asks batches when it lists the pushes of both: a part of one integration's pushes, newest first. */
 export const RunsQuestion = Type.Object({
-  /** Only those whose sync id sorts before this one. */
+  /** Only pushes whose sync id sorts before this one. */
   before: Type.Union([Type.String(), Type.Null()]),
   skip: Type.Integer({ minimum: 0 }),
   limit: Type.Integer({ minimum: 0 }),
-  /** Whether the answer says how many there are in all, which costs something. */
+  /** Whether the answer says how many there are in all, which MongoDB has to count. */
   counted: Type.Boolean(),
   filter: Type.Optional(RunsFilter),
 });
@@ -114,11 +114,11 @@ export type RunsQuestion = Static<typeof RunsQuestion>;
 
 export const RunsFound = Type.Object({
   runs: Type.Array(SyncRun),
-  /** 0 unless it was asked for. */
+  /** 0 unless the question has `counted`. */
   total: Type.Integer({ minimum: 0 }),
 });
 export type RunsFound = Static<typeof RunsFound>;
 
-/** Pushes that were answered, and whose events may not stand on the stream yet. */
+/** Pushes that have their answer, and whose events the stream may not have yet. */
 export const UnannouncedRuns = Type.Object({ syncIds: Type.Array(Type.String()) });
 export type UnannouncedRuns = Static<typeof UnannouncedRuns>;

@@ -1,4 +1,4 @@
-// What a token may be allowed to do. Compared as whole words; none includes another.
+// What a token may allow. The gateway compares scopes as whole words; none includes another.
 
 export const scopes = {
   suppliersWrite: 'integration:suppliers:write',

@@ -18,7 +18,7 @@ export const subjects = {
   productsResolve: 'svc.catalog.products.resolve',
   catalogRunsList: 'svc.catalog.runs.list',
   catalogRunsGet: 'svc.catalog.runs.get',
-  /** Webhooks asks which pushes were answered whose events may not stand on the stream yet. */
+  /** Webhooks asks which pushes have their answer, and whose events the stream may not have yet. */
   catalogRunsUnannounced: 'svc.catalog.runs.unannounced',
   batchesPush: 'svc.batches.batches.push',
   batchesPlan: 'svc.batches.batches.plan',
@@ -26,7 +26,7 @@ export const subjects = {
   batchesList: 'svc.batches.batches.list',
   ddsList: 'svc.batches.dds.list',
   batchesRunsList: 'svc.batches.runs.list',
-  /** The same with a filter. A replica that knows of none does not listen here, so that it cannot answer without it. */
+  /** The same with a filter. A replica of an older release, which knows no filter, does not listen here. */
   batchesRunsFind: 'svc.batches.runs.find',
   batchesRunsGet: 'svc.batches.runs.get',
   batchesRunsUnannounced: 'svc.batches.runs.unannounced',
@@ -43,13 +43,13 @@ export const subjects = {
 
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 
-/** Readiness: every service with engines behind it answers here. */
+/** Every service with engines behind it answers here whether it is ready. */
 export const healthSubject = (service: ServiceName): string => `svc.${service}.health.check`;
 
 export const eventsStream = 'EVENTS';
 export const eventsFilter = 'events.>';
 
-/** The same events, those of a push together: what webhooks reads (bundles.ts). */
+/** The same events, those of a push together, for webhooks (bundles.ts). */
 export const bundlesStream = 'BUNDLES';
 export const bundlesFilter = 'bundles.*';
 export const bundlesSubject = (integration: string): string => `bundles.${integration}`;
@@ -57,5 +57,5 @@ export const bundlesSubject = (integration: string): string => `bundles.${integr
 /** `supplier.created` of acme is announced on `events.acme.supplier.created`. */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;
 
-/** A single token of a subject, whatever `integration` may hold: its pattern has no dot, space or wildcard. */
+/** An integration is a single token of a subject: it has no dot, space or wildcard. */
 export const integrationPattern = '^[A-Za-z0-9_-]{1,64}$';

@@ -1,4 +1,4 @@
-// A supplier, as an external system pushes it.
+// A supplier, as a caller pushes it.
 import { Type, type Static } from 'typebox';
 import {
   optionalCountry,

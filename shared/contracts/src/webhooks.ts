@@ -1,4 +1,4 @@
-// Webhook endpoints as integrators register, read and manage them.
+// Webhook endpoints, as callers register, read and manage them.
 import { Type, type Static } from 'typebox';
 import { eventKinds, type EventKind } from './events.ts';
 import { limits } from './limits.ts';

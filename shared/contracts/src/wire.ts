@@ -1,13 +1,13 @@
 // The names of the headers that requests and replies carry between the services.
 
-/** Of a request: who asks, under which request, for how long, and what stood in the URL. */
+/** Of a request: its integration, its id, how long the caller waits, and what stood in the URL. */
 export const requestHeaders = {
   integration: 'integration',
   requestId: 'request-id',
   traceparent: 'traceparent',
-  /** How long the reply is waited for. */
+  /** How long the caller waits for the reply. */
   timeoutMs: 'timeout-ms',
-  /** When it was sent, by the caller's own clock. Such a caller answers when it is asked whether it still waits. */
+  /** When the caller sent it, by its own clock. A caller with this header answers whether it still waits. */
   sentAtMs: 'sent-at-ms',
   /** The raw query string, without its question mark. */
   query: 'query',
@@ -15,10 +15,10 @@ export const requestHeaders = {
   id: 'id',
 } as const;
 
-/** Of a reply: how it went, what the caller's answer carries, and what belongs in the gateway's log line. */
+/** Of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
 export const replyHeaders = {
   status: 'status',
-  /** An error code. With it, the body is a serialised `Failure`. */
+  /** An error code. With it, the body is a `Failure` as JSON. */
   failure: 'failure',
   /** `http-link` becomes the HTTP header `Link`. */
   httpPrefix: 'http-',

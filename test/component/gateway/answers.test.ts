@@ -7,7 +7,7 @@ import { openGateway, openServices, type Asked, type TestGateway } from '../../s
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 
-// What a service is told of a request, and what becomes of its answer.
+// What the gateway asks a service, and what it makes of the answer.
 
 const outer = new AsyncDisposableStack();
 let natsUrl: string;
@@ -41,8 +41,8 @@ const failing = (failure: Error): Promise<void> =>
 const traceOf = async (given: string) =>
   ((await (await list('', { traceparent: given })).json()) as Asked).headers['traceparent'];
 
-describe('a caller that hangs up', () => {
-  it('is not waited for any more, while its neighbour is', async () => {
+describe('when a caller hangs up', () => {
+  it('the service learns that this caller waits no longer, and that its neighbour does', async () => {
     const asked = new Map<string, BusRequest>();
     const done = Promise.withResolvers<void>();
     await answering(async (request) => {
@@ -68,8 +68,8 @@ describe('a caller that hangs up', () => {
   });
 });
 
-describe('what a service is told', () => {
-  it('each route asks its own subject', async () => {
+describe('what the gateway asks a service', () => {
+  it('each route asks on its own subject', async () => {
     inner.use(await openServices(natsUrl));
     for (const route of routes) {
       const answer = await fetch(gateway.url + route.path.replace('{id}', 'wh_1'), {
@@ -89,7 +89,7 @@ describe('what a service is told', () => {
     }
   });
 
-  it('who asks, under which request, and until when', async () => {
+  it('the request names the integration, the request id and how long the gateway waits', async () => {
     inner.use(await openServices(natsUrl));
     const asked = (await (await list('', { 'x-request-id': 'mine' })).json()) as Asked;
     expect(asked.headers).toMatchObject({ integration: 'acme', 'request-id': 'mine' });
@@ -97,7 +97,7 @@ describe('what a service is told', () => {
     expect(asked.headers['timeout-ms']).toBe('10000');
   });
 
-  it('the integration of the token and not of a header', async () => {
+  it('the integration is that of the token and not of a header', async () => {
     inner.use(await openServices(natsUrl));
     const asked = (await (
       await list('', { integration: 'rival', 'x-integration-id': 'rival' })
@@ -111,20 +111,20 @@ describe('what a service is told', () => {
     '?a=1&a=2&=&&x',
     '?cursor=%00%0d%0ax',
     '?ä',
-  ])('the query %s as it came', async (query) => {
+  ])('the query %s goes to the service as it came', async (query) => {
     inner.use(await openServices(natsUrl));
     const asked = (await (await list(query)).json()) as Asked;
     expect(asked.headers['query']).toBe(new URL(`http://x/${query}`).search.slice(1));
   });
 
-  it('nothing where there is no query', async () => {
+  it('without a query the request has no such header', async () => {
     inner.use(await openServices(natsUrl));
     for (const query of ['', '?']) {
       expect(((await (await list(query)).json()) as Asked).headers).not.toHaveProperty('query');
     }
   });
 
-  it('the trace that the caller is in, or a new one', async () => {
+  it('the trace is the caller’s, or a new one', async () => {
     inner.use(await openServices(natsUrl));
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     expect(await traceOf(traceparent)).toBe(traceparent);
@@ -140,8 +140,8 @@ describe('what a service is told', () => {
   });
 });
 
-describe('what becomes of its answer', () => {
-  it('status, bytes and http-* headers are the caller’s, log-* fields the log’s', async () => {
+describe('what the gateway makes of an answer', () => {
+  it('status, bytes and http-* headers go to the caller, log-* fields into the log line', async () => {
     const bytes = '{ "entities" : [] , "ä": 1e2 }\n';
     await answering(async () => ({
       status: 201,
@@ -184,7 +184,7 @@ describe('what becomes of its answer', () => {
     });
   });
 
-  it('addresses begin with the prefix that an operator has set, and never with one that a caller names', async () => {
+  it('addresses begin with the prefix that the operator has set, and never with one that a caller names', async () => {
     const headers = {
       link: '</api/v1/integration/suppliers?cursor=x>; rel="next"',
       location: '/api/v1/integration/webhook-events/wh_1',
@@ -212,7 +212,7 @@ describe('what becomes of its answer', () => {
     ]);
   });
 
-  it('204 has neither a body nor its headers', async () => {
+  it('204 has neither a body nor the headers of one', async () => {
     await answering(async () => ({ status: 204 }));
     const answer = await list();
     expect(answer.status).toBe(204);
@@ -220,7 +220,7 @@ describe('what becomes of its answer', () => {
     expect(answer.headers.has('content-length')).toBe(false);
   });
 
-  it('HEAD carries the headers alone', async () => {
+  it('HEAD is answered with the headers alone', async () => {
     await answering(async () => ({ headers: { 'x-next-since': 'then' }, body: '{"some":"thing"}' }));
     const answer = await fetch(`${gateway.url}/api/v1/integration/suppliers`, {
       method: 'HEAD',
@@ -239,7 +239,7 @@ describe('what becomes of its answer', () => {
   });
 });
 
-describe('what becomes of its failures', () => {
+describe('what the gateway makes of a failure', () => {
   it.each([
     ['invalid_json', 400],
     ['invalid_request', 400],
@@ -249,7 +249,7 @@ describe('what becomes of its failures', () => {
     ['internal', 500],
     ['unavailable', 503],
     ['timeout', 504],
-  ] as const)('%s is %i, in the service’s words', async (code, status) => {
+  ] as const)('%s is answered %i, in the service’s words', async (code, status) => {
     await failing(
       new Failure(code, 'What the service says.', { errors: [{ pointer: '/a/0', detail: 'wrong' }] }),
     );
@@ -260,7 +260,7 @@ describe('what becomes of its failures', () => {
     });
   });
 
-  it('503 says when to try again, as the service wants it or else in a second', async () => {
+  it('503 says when to try again: when the service says, or else in a second', async () => {
     await failing(new Failure('unavailable', 'Away.', { retryAfterSeconds: 7 }));
     await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '7' } });
     await inner.disposeAsync();
@@ -269,13 +269,13 @@ describe('what becomes of its failures', () => {
     await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
   });
 
-  it('an error that nobody foresaw is 500 and tells nothing', async () => {
+  it('an error of an unknown kind is answered 500 without its words', async () => {
     await failing(new Error('ECONNREFUSED mongodb://user:secret@10.0.0.1'));
     const problem = await expectProblem(await list(), { status: 500, code: 'internal' });
     expect(JSON.stringify(problem)).not.toMatch(/mongodb|secret|ECONN/);
   });
 
-  it('nobody there is 503 at once', async () => {
+  it('a service without a replica is answered 503 at once', async () => {
     const startedAt = awake();
     await expectProblem(await list(), { status: 503, code: 'unavailable', headers: { 'retry-after': '1' } });
     expect(awake() - startedAt).toBeLessThan(1_000);
@@ -286,7 +286,7 @@ describe('what becomes of its failures', () => {
     });
   });
 
-  it('no answer in time is 504, when the time is over', { timeout: 30_000 }, async () => {
+  it('a service that is too slow is answered 504 when its time is over', { timeout: 30_000 }, async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
     await answering(() => promise);
     const startedAt = Date.now();

@@ -8,7 +8,7 @@ import { expectProblem } from '../../support/problems.ts';
 import { quickestMs } from '../../support/quickest.ts';
 import { exchangeRaw, openRaw } from '../../support/raw-http.ts';
 
-// Bodies as they come over the wire: whole, in pieces, too large, declared wrongly, slowly, and not at all.
+// Bodies as they come over the wire: whole, in chunks, too large, declared wrongly, slowly, and not at all.
 
 const stack = new AsyncDisposableStack();
 const bodyBytesMax = 5 * 1024 * 1024;
@@ -52,21 +52,21 @@ const streamOf = (bytes: number): ReadableStream =>
     },
   });
 
-describe('what reaches the service', () => {
+describe('the body that reaches the service', () => {
   it.each(['{}', '[]', 'not json', '{"a":"\u0000ä€😀"}', ' '.repeat(100_000)])(
-    'is byte for byte %j',
+    'is %j, byte for byte',
     async (body) => {
       const asked = (await (await push(body)).json()) as Asked;
       expect(askedBody(asked)).toBe(body);
     },
   );
 
-  it('is byte for byte also where it is not UTF-8', async () => {
+  it('is the same byte for byte where it is not UTF-8', async () => {
     const asked = (await (await push(new Uint8Array([0xff, 0xfe, 0x00, 0x80]))).json()) as Asked;
     expect(asked.body).toBe(Buffer.from([0xff, 0xfe, 0x00, 0x80]).toString('base64'));
   });
 
-  it('is put together from chunks', async () => {
+  it('is joined from chunks', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(head('transfer-encoding: chunked\r\n'));
     for (const text of ['{"sup', 'pliers', '":[]}']) {
@@ -78,7 +78,7 @@ describe('what reaches the service', () => {
     expect(askedBody(JSON.parse(answer.body))).toBe('{"suppliers":[]}');
   });
 
-  it('is put together from a hundred thousand of them, large ones in between', async () => {
+  it('is joined from a hundred thousand chunks, some of them large', async () => {
     const texts = Array.from({ length: 100_000 }, (_, at) =>
       at % 20_000 === 0 ? String(at).repeat(1_000) : String.fromCodePoint(97 + (at % 26)),
     );
@@ -89,7 +89,7 @@ describe('what reaches the service', () => {
   });
 });
 
-describe('bodies that are too large', () => {
+describe('with bodies that are too large the gateway', () => {
   it('takes exactly the limit and not a byte more', async () => {
     expect((await push(new Uint8Array(bodyBytesMax))).status).toBe(200);
     await expectProblem(await push(new Uint8Array(bodyBytesMax + 1)), {
@@ -98,26 +98,26 @@ describe('bodies that are too large', () => {
     });
   });
 
-  it('counts chunks too, and says so to a client that is still sending', async () => {
+  it('counts chunks too, and answers a client that is still sending', async () => {
     expect((await push(streamOf(bodyBytesMax))).status).toBe(200);
     await expectProblem(await push(streamOf(bodyBytesMax + 1)), { status: 413, code: 'body_too_large' });
     await expectProblem(await push(streamOf(12 * 1024 * 1024)), { status: 413, code: 'body_too_large' });
   });
 
-  it('refuses by the declared length, before anything was sent', async () => {
+  it('refuses by the declared length, before the client sends a byte', async () => {
     const answer = await exchangeRaw(gateway.port, head(`content-length: ${bodyBytesMax + 1}\r\n`));
     expect(answer.status).toBe(413);
     expect(answer.headers['connection']).toBe('close');
   });
 
-  it('leaves a bystander on another connection alone', async () => {
+  it('serves a bystander on another connection', async () => {
     const [large, small] = await Promise.all([push(streamOf(bodyBytesMax * 2)), push('{}')]);
     expect([large.status, small.status]).toEqual([413, 200]);
   });
 });
 
-describe('bodies of those who may not come in', () => {
-  it('says 401 to a client that sends everything before it reads', async () => {
+describe('with a bad token the gateway', () => {
+  it('answers 401 to a client that sends everything before it reads', async () => {
     using connection = await openRaw(gateway.port);
     const bytes = 12 * 1024 * 1024;
     connection.send(head(`content-length: ${bytes}\r\n`, 'Bearer x'));
@@ -145,7 +145,7 @@ describe('bodies of those who may not come in', () => {
     expect(awake() - startedAt).toBeLessThan(5_000);
   });
 
-  it('keeps the connection where little was sent', async () => {
+  it('keeps the connection where the client sent little', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(`${head('content-length: 2\r\n', 'Bearer x')}{}`);
     expect((await connection.answer()).status).toBe(401);
@@ -153,15 +153,15 @@ describe('bodies of those who may not come in', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
-  it('does not ask them to go on', async () => {
+  it('does not answer 100 Continue', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(head('content-length: 100\r\nexpect: 100-continue\r\n', 'Bearer x'));
     expect((await connection.answer()).status).toBe(401);
   });
 });
 
-describe('expectations', () => {
-  it('are met once the token is good', async () => {
+describe('the header Expect', () => {
+  it('is answered 100 Continue once the token is good', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(head('content-length: 2\r\nexpect: 100-continue\r\n'));
     expect((await connection.answer()).status).toBe(100);
@@ -169,7 +169,7 @@ describe('expectations', () => {
     expect((await connection.answer()).status).toBe(200);
   });
 
-  it('are not raised for a body that will be refused', async () => {
+  it('is not answered 100 Continue for a body that is too large', async () => {
     const answer = await exchangeRaw(
       gateway.port,
       head(`content-length: ${bodyBytesMax + 1}\r\nexpect: 100-continue\r\n`),
@@ -177,14 +177,14 @@ describe('expectations', () => {
     expect(answer.status).toBe(413);
   });
 
-  it('are ignored where nobody knows them', async () => {
+  it('is ignored where its value is unknown', async () => {
     const answer = await exchangeRaw(gateway.port, `${head('content-length: 2\r\nexpect: a miracle\r\n')}{}`);
     expect(answer.status).toBe(200);
   });
 });
 
-describe('lengths that lie', () => {
-  it('a body shorter than declared is cut off', async () => {
+describe('wrong lengths', () => {
+  it('a body shorter than declared is answered 408 and its connection closed', async () => {
     using connection = await openRaw(impatient.port);
     connection.send(`${head('content-length: 100\r\n')}{}`);
     const answer = await connection.answer();
@@ -217,13 +217,13 @@ describe('lengths that lie', () => {
     'content-length: 2\r\ncontent-length: 3\r\n',
     'content-length: 2\r\ntransfer-encoding: chunked\r\n',
     'transfer-encoding: gzip\r\n',
-  ])('%j is no HTTP', async (lengths) => {
+  ])('%j is not HTTP', async (lengths) => {
     const answer = await exchangeRaw(gateway.port, `${head(lengths)}{}`);
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body).code).toBe('invalid_request');
   });
 
-  it('chunks of something else are 415', async () => {
+  it('another transfer coding under chunked is 415', async () => {
     const answer = await exchangeRaw(
       gateway.port,
       `${head('transfer-encoding: gzip, chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`,
@@ -234,12 +234,12 @@ describe('lengths that lie', () => {
     });
   });
 
-  it('"Chunked" is chunked', async () => {
+  it('the coding is chunked in any spelling', async () => {
     const bytes = `${head('transfer-encoding: Chunked\r\n')}2\r\n{}\r\n0\r\n\r\n`;
     expect((await exchangeRaw(gateway.port, bytes)).status).toBe(200);
   });
 
-  it('chunks that are none end the request', async () => {
+  it('malformed chunks are answered 400, and the connection closed', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(head('transfer-encoding: chunked\r\n'));
     connection.send('zz\r\n');
@@ -251,7 +251,7 @@ describe('lengths that lie', () => {
     await connection.closed;
   });
 
-  it('a client that hangs up half-way is forgotten', async () => {
+  it('a client that hangs up half-way leaves one line in the log', async () => {
     using connection = await openRaw(gateway.port);
     connection.send(`${head('content-length: 100\r\nx-request-id: hung-up\r\n')}{}`);
     await wait(100);
@@ -263,7 +263,7 @@ describe('lengths that lie', () => {
 });
 
 describe('slow clients', () => {
-  it('500 of them cost the others nothing', { timeout: 60_000 }, async () => {
+  it('500 slow clients do not delay the others', { timeout: 60_000 }, async () => {
     using slow = new DisposableStack();
     const connections = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port)));
     for (const connection of connections) {
@@ -288,7 +288,7 @@ describe('slow clients', () => {
     expect(connections.every(({ socket }) => !socket.destroyed)).toBe(true);
   });
 
-  it('who never finishes the headers is cut off too', async () => {
+  it('a client that never finishes the headers is answered 408 and cut off', async () => {
     using connection = await openRaw(impatient.port);
     connection.send(`POST ${path} HTTP/1.1\r\nhost: x\r\n`);
     const answer = await connection.answer();

@@ -23,7 +23,7 @@ const webhook = '/api/v1/integration/webhook-events/wh_1';
 const json = { 'content-type': 'application/json' };
 const tooLarge = 'x'.repeat(2_049);
 
-describe('one broken rule after the other', () => {
+describe('the order of checks', () => {
   it('404 comes before everything', async () => {
     const answer = await fetch(`${gateway.url}/api/v1/integration/suppliers/1`, {
       method: 'POST',
@@ -46,7 +46,7 @@ describe('one broken rule after the other', () => {
     });
   });
 
-  it('401 comes before the scope, and says nothing of the body', async () => {
+  it('401 comes before the scope and says nothing about the body', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
@@ -59,7 +59,7 @@ describe('one broken rule after the other', () => {
     });
   });
 
-  it('a bad token is told from none', async () => {
+  it('401 for a bad token has another challenge than 401 for none', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, { headers: { authorization: 'Bearer x.y.z' } });
     await expectProblem(answer, {
       status: 401,
@@ -96,7 +96,7 @@ describe('one broken rule after the other', () => {
     });
   });
 
-  it('413 comes before JSON, and says the limit', async () => {
+  it('413 comes before JSON and names the limit', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { ...bearer(), ...json },
@@ -106,7 +106,7 @@ describe('one broken rule after the other', () => {
     await expectProblem(answer, { status: 413, code: 'body_too_large' });
   });
 
-  it('with nothing broken, the service is asked', async () => {
+  it('a request that breaks no rule reaches the service', async () => {
     const answer = await fetch(`${gateway.url}${suppliers}`, {
       method: 'POST',
       headers: { ...bearer(), ...json },
@@ -160,7 +160,7 @@ describe('paths', () => {
   });
 
   it.each(['wh%00', 'wh%0d%0aintegration:%20other', 'a%2Fb', '..%2f', 'ä', 'x'.repeat(300), '%20'])(
-    'the webhook id %s names nothing',
+    'the webhook id %s is 404',
     async (id) => {
       const request = (authorization: string) =>
         exchangeRaw(
@@ -261,7 +261,7 @@ describe('methods', () => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it('CONNECT is refused, not dropped', async () => {
+  it('CONNECT is answered 404 instead of dropped', async () => {
     const answer = await exchangeRaw(
       gateway.port,
       'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n',
@@ -327,7 +327,7 @@ describe('content types', () => {
   it.each([
     ['DELETE', webhook],
     ['POST', `${webhook}/test`],
-  ])('%s %s takes no body, so nothing of one is looked at', async (method, path) => {
+  ])('%s %s takes no body, and the gateway ignores one', async (method, path) => {
     const headers = { ...bearer(), 'content-type': 'no/thing; like=it' };
     const init = { method, headers, body: tooLarge };
     const answer = await fetch(gateway.url + path, init);
@@ -350,7 +350,7 @@ describe('request ids', () => {
     expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
   });
 
-  it('every answer has one of its own', async () => {
+  it('every answer has a request id of its own', async () => {
     const answers = await Promise.all([1, 2, 3].map(() => fetch(`${gateway.url}/healthz`)));
     expect(new Set(answers.map((answer) => answer.headers.get('x-request-id'))).size).toBe(3);
   });

@@ -52,13 +52,13 @@ describe('/openapi.json', () => {
     expect(JSON.parse(await readFile(join(root, 'docs/openapi.json'), 'utf8'))).toEqual(description);
   });
 
-  it('is OpenAPI 3.1, for anybody to read', async () => {
+  it('is OpenAPI 3.1, and needs no token', async () => {
     const answer = await fetch(`${gateway.url}/openapi.json`);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(description.openapi).toBe('3.1.0');
   });
 
-  it('has every route, with its scope, and no route that is not there', async () => {
+  it('has every route with its scope, and no other', async () => {
     for (const { method, path, operationId, scope } of routes) {
       const operation = description.paths[path]?.[method.toLowerCase()];
       expect(operation).toMatchObject({ operationId, security: [{ accessToken: [scope] }] });
@@ -77,9 +77,9 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('has every code, and each where it belongs', () => {
+  it('has every code, each at the operations that answer it', () => {
     const text = JSON.stringify(description);
-    // A method that an address does not take belongs to no operation.
+    // No operation answers 405: that is for methods that a path does not have.
     for (const code of Object.keys(codes).filter((name) => name !== 'method_not_allowed')) {
       expect(text).toContain(`urn:integration-sync:problem:${code}`);
     }
@@ -120,12 +120,12 @@ describe('/openapi.json', () => {
     expect(statuses('checkReadiness')).toEqual(['200', '400', '408', '431', '500', '503']);
   });
 
-  it('has every kind of event, as it is delivered', () => {
+  it('has every kind of event as webhooks delivers it', () => {
     expect(Object.keys(description.webhooks)).toEqual(eventKinds);
     for (const { post } of Object.values(description.webhooks)) expect(post).toHaveProperty('requestBody');
   });
 
-  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+  it('has every component that it refers to, and no other', () => {
     const text = JSON.stringify(description);
     const used = new Set(text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g).map(([, name = '']) => name));
     const there = Object.entries(description.components)
@@ -149,7 +149,7 @@ describe('/openapi.json', () => {
   });
 });
 
-describe('a client that a generator makes of it', () => {
+describe('a client that a generator makes of the document', () => {
   // Inside the project, so that it finds the packages it imports, and out of sight.
   const folder = join(root, '.local', `generated-client-${process.pid}`);
   beforeAll(async () => {
@@ -169,7 +169,7 @@ describe('a client that a generator makes of it', () => {
     expect(compiled.stdout).toBe('');
   });
 
-  it('works', async () => {
+  it('gets the answers that the document describes', async () => {
     const { integrate } = (await import(join(folder, 'integrator.ts'))) as Integrator;
     expect(await integrate(gateway.url, bearer()['authorization'])).toEqual([
       'CREATED',
@@ -221,7 +221,7 @@ export async function misuse(): Promise<void> {
   await client.POST('/api/v1/integration/suppliers', { body: { suppliers: [{ externalId: 'SUP-001' }] } });
   // @ts-expect-error A page is a number.
   await client.GET('/api/v1/integration/suppliers', { params: { query: { page: 'one' } } });
-  // @ts-expect-error There is no such address.
+  // @ts-expect-error There is no such path.
   await client.GET('/api/v1/integration/nothing');
 }
 `;

@@ -8,7 +8,7 @@ import { openGateway, openServices, type TestGateway } from '../../support/gatew
 import { startNats } from '../../support/nats.ts';
 
 // The explorer: that its page can load nothing from elsewhere, and, where the machine has Chromium, that it
-// shows every operation in a real browser, which asks nobody else and complains of nothing.
+// shows every operation in a real browser, which asks no other server and reports no error.
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 describe('/docs', () => {
-  it('is a page that may load only from where it came, and run nothing that is written into it', async () => {
+  it('is a page whose policy allows it to load from its own origin only, and to run nothing written into it', async () => {
     const answer = await fetch(`${gateway.url}/docs`);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('content-security-policy')).toBe(
@@ -30,7 +30,7 @@ describe('/docs', () => {
     expect(await answer.text()).not.toMatch(/https?:\/\//);
   });
 
-  it('finds all of its parts beside it', async () => {
+  it('has all files that its page names', async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text();
     const parts = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
     expect(parts).toHaveLength(4);

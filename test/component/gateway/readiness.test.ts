@@ -7,7 +7,7 @@ import { openGateway, openServices, type TestGateway } from '../../support/gatew
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 
-// Whether the gateway says rightly what is there and what is away. Each test has a NATS of its own.
+// Whether the gateway says rightly which services and engines are there. Each test has a NATS of its own.
 
 let stack: AsyncDisposableStack;
 let nats: Awaited<ReturnType<typeof startNats>>;
@@ -27,7 +27,7 @@ const missMongo = () => {
   throw new Failure('unavailable', 'MongoDB is away.');
 };
 
-describe('with everything there', () => {
+describe('with all services there the gateway', () => {
   it('is ready, and names its services', async () => {
     stack.use(await openServices(nats.url));
     const answer = await ready();
@@ -38,7 +38,7 @@ describe('with everything there', () => {
     });
   });
 
-  it('asks the services once for all that probe at the same time, and anew for the next', async () => {
+  it('asks the services once for all probes at the same time, and anew for the next', async () => {
     const probes = 50;
     let asked = 0;
     let arrived = 0;
@@ -62,8 +62,8 @@ describe('with everything there', () => {
   });
 });
 
-describe('with something away', () => {
-  it('names every service that does not answer, and lives all the same', async () => {
+describe('with a service or engine away the gateway', () => {
+  it('names every service that does not answer, and is healthy all the same', async () => {
     const problem = await expectAway(await ready());
     expect(problem['errors']).toEqual(
       ['catalog', 'batches', 'webhooks'].map((pointer) => ({
@@ -78,7 +78,7 @@ describe('with something away', () => {
     });
   });
 
-  it('passes on which engine a service misses', async () => {
+  it('names the engine that a service misses', async () => {
     stack.use(await openServices(nats.url, { [healthSubject('batches')]: missMongo }));
     const problem = await expectAway(await ready());
     expect(problem['errors']).toEqual([{ pointer: 'batches', detail: 'MongoDB is away.' }]);
@@ -95,8 +95,8 @@ describe('with something away', () => {
   });
 });
 
-describe('with NATS away', () => {
-  it('says so at once, answers requests with 503, and is back when NATS is', async () => {
+describe('with NATS away the gateway', () => {
+  it('says so at once, answers requests with 503, and is ready again when NATS is back', async () => {
     stack.use(await openServices(nats.url));
     expect((await ready()).status).toBe(200);
     nats.hold();
@@ -111,7 +111,7 @@ describe('with NATS away', () => {
     await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(200);
   });
 
-  it('starts all the same, and is ready when NATS comes', async () => {
+  it('starts all the same, and is ready once NATS is there', async () => {
     nats.hold();
     await nats.kill();
     const early = stack.use(await openGateway(nats.url));

@@ -10,7 +10,7 @@ import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { openRaw, type RawAnswer, type RawConnection } from '../../support/raw-http.ts';
 
-// Room for bodies is shared by integrations: in the memory of the gateway, and on the way to a service. One of them, the
+// Integrations share the budgets of bodies: the memory of the gateway, and the road to a service. One of them, the
 // attacker, wants all of it; the other, the bystander, must not notice. Sizes are small, so that little has to be sent.
 
 const mebibyte = 1024 * 1024;
@@ -27,7 +27,9 @@ afterAll(() => outer.disposeAsync());
 
 let stack: AsyncDisposableStack;
 let gateway: TestGateway;
-/** Which pushes the service has been asked, and what it does with them: nothing else but answering, unless told to. */
+/**
+ * The pushes that the service was asked, and what it does with them: it answers at once, unless a test says otherwise.
+ */
 let asked: string[];
 let handle: BusHandler;
 beforeEach(async () => {
@@ -46,16 +48,16 @@ beforeEach(async () => {
 });
 afterEach(() => stack.disposeAsync());
 
-/** What waits goes on to, and what holds room is not cut off, until a test has looked. */
+/** So long bodies wait, and slow ones are not cut off: until a test has looked. */
 const longMs = 20_000;
 
-const open = async (sizes: GatewayDeps['rooms'] = {}, lookEveryMs?: number): Promise<TestGateway> =>
+const open = async (sizes: GatewayDeps['bodyBudgets'] = {}, lookEveryMs?: number): Promise<TestGateway> =>
   stack.use(
     await openGateway(
       nats.url,
       {},
       {
-        rooms: { memoryBytesMax, roadBytesMax, ...sizes },
+        bodyBudgets: { memoryBytesMax, roadBytesMax, ...sizes },
         ...(lookEveryMs === undefined ? {} : { lookEveryMs }),
       },
     ),
@@ -96,8 +98,8 @@ const beginMany = (count: number, integration = 'attacker'): Promise<RawConnecti
     ),
   );
 
-/** All of it at one moment. */
-async function rooms() {
+/** The gauges at one moment. */
+async function readGauges() {
   const text = await (await fetch(gateway.metricsUrl)).text();
   const gauge = (name: string): number => Number(new RegExp(`^${name}\\{.*\\} (.*)$`, 'm').exec(text)?.[1]);
   return {
@@ -106,12 +108,14 @@ async function rooms() {
     waiting: gauge('gateway_bodies_waiting'),
   };
 }
-const untilEmpty = () => eventually(rooms, ({ memory, road, waiting }) => memory + road + waiting === 0);
+const untilEmpty = () => eventually(readGauges, ({ memory, road, waiting }) => memory + road + waiting === 0);
 
-describe('bodies that are not finished', () => {
-  it('take two thirds of the memory at most; the others of their integration wait', async () => {
+describe('unfinished bodies', () => {
+  it('of one integration take two thirds of the memory at most; its other bodies wait', async () => {
     const connections = await beginMany(12);
-    expect(await eventually(rooms, ({ waiting }) => waiting === 8)).toMatchObject({ memory: 4 * mebibyte });
+    expect(await eventually(readGauges, ({ waiting }) => waiting === 8)).toMatchObject({
+      memory: 4 * mebibyte,
+    });
     const statuses: number[] = [];
     for (const body of [large, ...Array.from({ length: 30 }, () => '{}'), streamOf(900_000)]) {
       statuses.push((await push('bystander', body)).status);
@@ -121,7 +125,7 @@ describe('bodies that are not finished', () => {
     await untilEmpty();
   });
 
-  it('are 503 where they had to wait for 2 s', async () => {
+  it('are answered 503 where they had to wait for 2 s', async () => {
     gateway = await open();
     const startedAt = Date.now();
     const connections = await beginMany(12);
@@ -138,8 +142,8 @@ describe('bodies that are not finished', () => {
       longMs,
     );
     expect(Date.now() - startedAt).toBeGreaterThan(1_900);
-    // The others have room, and wait for nothing.
-    expect(await rooms()).toMatchObject({ memory: 4 * mebibyte, waiting: 0 });
+    // The bodies of the bystander find memory and do not wait.
+    expect(await readGauges()).toMatchObject({ memory: 4 * mebibyte, waiting: 0 });
     expect(refused).toHaveLength(8);
     for (const { status, headers, body } of refused) {
       expect({ status, after: headers['retry-after'], code: JSON.parse(body).code }).toEqual({
@@ -152,22 +156,22 @@ describe('bodies that are not finished', () => {
     await untilEmpty();
   });
 
-  it('that wait go on when there is room again, and lose nothing', async () => {
+  it('that wait go on when memory is free again, and lose nothing', async () => {
     const held = await beginMany(4);
-    await eventually(rooms, ({ memory }) => memory === 4 * mebibyte);
+    await eventually(readGauges, ({ memory }) => memory === 4 * mebibyte);
     const waiting = push('attacker', large);
     const waitingChunks = push('attacker', streamOf(900_000));
-    await eventually(rooms, (seen) => seen.waiting === 2);
+    await eventually(readGauges, (seen) => seen.waiting === 2);
     for (const { socket } of held) socket.destroy();
     expect([(await waiting).status, (await waitingChunks).status]).toEqual([200, 200]);
     await untilEmpty();
   });
 
-  it('are not asked for before there is room for them', async () => {
+  it('are not answered 100 Continue before memory is free for them', async () => {
     const held = await beginMany(4);
-    await eventually(rooms, ({ memory }) => memory === 4 * mebibyte);
+    await eventually(readGauges, ({ memory }) => memory === 4 * mebibyte);
     const asking = await begin('attacker', `content-length: ${mebibyte}\r\nexpect: 100-continue\r\n`);
-    await eventually(rooms, ({ waiting }) => waiting === 1);
+    await eventually(readGauges, ({ waiting }) => waiting === 1);
     await expect(asking.answer(100)).rejects.toThrow('no answer');
     held[0]?.socket.destroy();
     expect((await asking.answer()).status).toBe(100);
@@ -175,12 +179,12 @@ describe('bodies that are not finished', () => {
     expect((await asking.answer()).status).toBe(200);
   });
 
-  it('and come too slowly are 408 while others wait, and left alone as long as none does', async () => {
+  it('that come too slowly are answered 408 while other bodies wait, and may go on while none does', async () => {
     const lookEveryMs = 40;
     gateway = await open({ patienceMs: longMs }, lookEveryMs);
     const slow = await beginMany(4);
     const bystander = await begin('bystander', `content-length: ${mebibyte}\r\n`, ' '.repeat(300_000));
-    // Longer than a connection may be slow while others wait.
+    // Longer than a connection may be slow while other bodies wait.
     await new Promise((resolve) => setTimeout(resolve, 12 * lookEveryMs));
     expect([...slow, bystander].map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
     await expect(slow[0]?.answer(50)).rejects.toThrow('no answer');
@@ -193,7 +197,7 @@ describe('bodies that are not finished', () => {
         detail: 'The body came too slowly while other uploads waited: less than 80 KiB in 5 s.',
       });
     }
-    // It holds less than those who waited.
+    // It holds less than the integrations that waited.
     bystander.send(' '.repeat(mebibyte - 300_000));
     expect((await bystander.answer()).status).toBe(200);
   });
@@ -205,7 +209,7 @@ describe('bodies that are not finished', () => {
     const connections = await Promise.all(
       Array.from({ length: 12 }, () => begin('attacker', 'transfer-encoding: chunked\r\n', chunk)),
     );
-    await eventually(rooms, ({ waiting }) => waiting >= 2);
+    await eventually(readGauges, ({ waiting }) => waiting >= 2);
     for (const connection of connections) {
       connection.send(`${' '.repeat(bytes - sooner.length)}\r\n0\r\n\r\n`);
     }
@@ -216,14 +220,14 @@ describe('bodies that are not finished', () => {
 });
 
 describe('bodies on their way to a service', () => {
-  it('are bounded for each integration until the service has answered; a burst waits', async () => {
+  it('count for their integration until the service has answered; a burst waits', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = async ({ integration }) => {
       if (integration === 'attacker') await released;
       return { body: '{}' };
     };
     const pushes = Array.from({ length: 4 }, () => push('attacker', large, 'large'));
-    expect(await eventually(rooms, ({ waiting }) => waiting === 2)).toEqual({
+    expect(await eventually(readGauges, ({ waiting }) => waiting === 2)).toEqual({
       memory: 4 * mebibyte,
       road: 2 * mebibyte,
       waiting: 2,
@@ -240,12 +244,12 @@ describe('bodies on their way to a service', () => {
     await untilEmpty();
   });
 
-  it('are 503 where they would have to wait for longer than 2 s, and are never sent', async () => {
+  it('are answered 503 where they would have to wait for longer than 2 s, and are never sent', async () => {
     gateway = await open();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = () => released.then(() => ({ body: '{}' }));
     const first = [push('attacker', large), push('attacker', large)];
-    await eventually(rooms, ({ road }) => road === 2 * mebibyte);
+    await eventually(readGauges, ({ road }) => road === 2 * mebibyte);
     await expectProblem(await push('attacker', large, 'late'), {
       status: 503,
       code: 'unavailable',
@@ -257,17 +261,17 @@ describe('bodies on their way to a service', () => {
     expect(asked).not.toContain('late');
   });
 
-  it('are never sent when their caller has hung up while they waited', async () => {
+  it('are never sent where their caller has hung up while they waited', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     handle = () => released.then(() => ({ body: '{}' }));
     const first = [push('attacker', large), push('attacker', large)];
-    await eventually(rooms, ({ road }) => road === 2 * mebibyte);
+    await eventually(readGauges, ({ road }) => road === 2 * mebibyte);
     const caller = await begin(
       'attacker',
       `x-request-id: hung-up\r\ncontent-length: ${mebibyte}\r\n`,
       ' '.repeat(mebibyte),
     );
-    await eventually(rooms, ({ waiting }) => waiting === 1);
+    await eventually(readGauges, ({ waiting }) => waiting === 1);
     caller.socket.destroy();
     await eventually(
       () => gateway.lines,
@@ -279,18 +283,18 @@ describe('bodies on their way to a service', () => {
     expect(asked).not.toContain('hung-up');
   });
 
-  it('count for a while when they were given up: the service may not have read them yet', async () => {
+  it('count for 2 s more after the gateway gave them up: the service may not have read them yet', async () => {
     handle = () => {
       throw new Failure('timeout', 'Too late.');
     };
     expect((await push('attacker', large)).status).toBe(504);
-    expect(await rooms()).toMatchObject({ road: mebibyte });
+    expect(await readGauges()).toMatchObject({ road: mebibyte });
     await untilEmpty();
     handle = () => {
       throw new Failure('unavailable', 'Away.');
     };
     expect((await push('attacker', large)).status).toBe(503);
-    expect(await rooms()).toEqual({ memory: 0, road: 0, waiting: 0 });
+    expect(await readGauges()).toEqual({ memory: 0, road: 0, waiting: 0 });
   });
 });
 

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { openRaw } from '../../support/raw-http.ts';
 
-// Connections on which nothing moves any more: the server alone, with a patience that a test can wait for.
+// Connections on which no byte moves any more: the server alone, with a timeout that a test can wait for.
 
 const large = Buffer.alloc(64 * 1024 * 1024, 32);
 let stack: AsyncDisposableStack;
@@ -40,7 +40,7 @@ async function listen(stillTimeoutMs: number): Promise<void> {
   port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
 }
 
-it('an answer that nobody reads does not hold its connection for ever', async () => {
+it('the server cuts the connection of a client that does not read its answer', async () => {
   await listen(400);
   using connection = await openRaw(port);
   connection.socket.pause();
@@ -49,10 +49,10 @@ it('an answer that nobody reads does not hold its connection for ever', async ()
   expect(await eventually(countConnections, (count) => count === 0)).toBe(0);
 });
 
-it('a push that is slow, but goes on, is taken', async () => {
+it('the server takes a push that is slow but goes on', async () => {
   await listen(3_000);
   using connection = await openRaw(port);
-  // All of them take longer than the connection may be still.
+  // All of them together take longer than the connection may be still.
   const drops = 8;
   connection.send(`POST /read HTTP/1.1\r\nhost: x\r\ncontent-length: ${drops}\r\n\r\n`);
   let sent = 0;

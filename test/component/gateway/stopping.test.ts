@@ -51,7 +51,7 @@ const push = (): Promise<Response> =>
     body: '{}',
   });
 
-it('answers what is in flight, says that the connection ends, and takes nobody new', async () => {
+it('a stopping gateway answers requests in flight, closes their connections, and accepts no new ones', async () => {
   const pushed = push();
   await asked;
   const stopped = gateway[Symbol.asyncDispose]();
@@ -77,11 +77,11 @@ it('answers what is in flight, says that the connection ends, and takes nobody n
   await stopped;
 });
 
-it('is not ready while it stops, and tells a kept connection so', async () => {
+it('a stopping gateway is not ready, and says so on a kept connection', async () => {
   using connection = await openRaw(gateway.port);
   connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
   expect((await connection.answer()).status).toBe(200);
-  // A request that is being sent keeps the connection from being closed as idle.
+  // A connection on which a request is still coming is not closed as idle.
   connection.send('GET /readyz HTTP/1.1\r\nhost: x\r\n');
   const pushed = push();
   await asked;
@@ -98,7 +98,7 @@ it('is not ready while it stops, and tells a kept connection so', async () => {
   await stopped;
 });
 
-it('waits for idle connections no longer than it takes to close them', async () => {
+it('a stopping gateway closes idle connections at once', async () => {
   for (let count = 0; count < 5; count += 1) await (await fetch(`${gateway.url}/healthz`)).text();
   using silent = await openRaw(gateway.port);
   const startedAt = awake();
@@ -107,18 +107,22 @@ it('waits for idle connections no longer than it takes to close them', async () 
   await silent.closed;
 });
 
-it('cuts off who never finishes, in time for its own end', { timeout: 20_000 }, async () => {
-  using stalled = await openRaw(gateway.port);
-  stalled.send(
-    `POST /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
-  );
-  await expect.poll(() => stalled.socket.bytesWritten).toBeGreaterThan(0);
-  const startedAt = Date.now();
-  await gateway[Symbol.asyncDispose]();
-  expect(Date.now() - startedAt).toBeLessThan(12_000);
-});
+it(
+  'a stopping gateway cuts off a client that never finishes, in time for its own end',
+  { timeout: 20_000 },
+  async () => {
+    using stalled = await openRaw(gateway.port);
+    stalled.send(
+      `POST /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token()}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    );
+    await expect.poll(() => stalled.socket.bytesWritten).toBeGreaterThan(0);
+    const startedAt = Date.now();
+    await gateway[Symbol.asyncDispose]();
+    expect(Date.now() - startedAt).toBeLessThan(12_000);
+  },
+);
 
-it('a port that is taken is a wrong setting, and leaves nothing running', async () => {
+it('a gateway whose port is taken fails with a wrong setting, and leaves nothing running', async () => {
   await expect(openGateway(natsUrl, { GATEWAY_PORT: String(gateway.port) })).rejects.toThrow(
     new ConfigError([
       `GATEWAY_PORT, GATEWAY_HOST: cannot listen on 127.0.0.1:${gateway.port} (the port is taken; choose another, or 0 for any free one)`,
@@ -127,7 +131,7 @@ it('a port that is taken is a wrong setting, and leaves nothing running', async 
   await gateway[Symbol.asyncDispose]();
 });
 
-it('measures what it does, on another port', async () => {
+it('the gateway serves its metrics on another port', async () => {
   await fetch(`${gateway.url}/healthz`);
   await fetch(`${gateway.url}/nothing`);
   const text = await (await fetch(gateway.metricsUrl)).text();
@@ -138,8 +142,8 @@ it('measures what it does, on another port', async () => {
 });
 
 // Setup: a machine on which "localhost" is two addresses.
-// What this proves: one server, the one that has the limits and hooks, and nothing beside it.
-it('serves one address alone, also where its name has two', async () => {
+// What this proves: there is one server, which has the limits and hooks, and none beside it.
+it('the gateway listens on one address, also where its name has two', async () => {
   const loopbacks = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
   const { lookup } = dns;
   vi.spyOn(dns, 'lookup').mockImplementation(((name: string, options: LookupAllOptions, done: LookupAll) =>

@@ -1,35 +1,37 @@
-import { Budget, type Claim } from '@integration-sync/gateway/budget';
+import { Budget, type Reservation } from '@integration-sync/gateway/budget';
 import { array, assert, nat, property, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
 
 const openBudget = (bytesMax = 90, waitingMax = 100): Budget => new Budget({ bytesMax, waitingMax });
 
-/** Claims of one integration that want so many bytes each. */
-function claimAll(budget: Budget, integration: string, count: number, bytes: number): Claim[] {
+/** Reservations of one integration that want so many bytes each. */
+function reserveAll(budget: Budget, integration: string, count: number, bytes: number): Reservation[] {
   return Array.from({ length: count }, () => {
-    const claim = budget.open(integration);
-    claim.grow(bytes);
-    return claim;
+    const reservation = budget.open(integration);
+    reservation.grow(bytes);
+    return reservation;
   });
 }
 
-const heldBy = (claims: readonly Claim[]): number => claims.reduce((sum, claim) => sum + claim.heldBytes, 0);
+const heldBy = (reservations: readonly Reservation[]): number =>
+  reservations.reduce((sum, reservation) => sum + reservation.heldBytes, 0);
 
 it('one integration alone gets two thirds, and two get two fifths each', () => {
   const budget = openBudget();
-  const first = claimAll(budget, 'first', 100, 1);
+  const first = reserveAll(budget, 'first', 100, 1);
   expect(heldBy(first)).toBe(60);
-  const second = claimAll(budget, 'second', 100, 1);
+  const second = reserveAll(budget, 'second', 100, 1);
   expect(heldBy(second)).toBe(20);
   // What the first one gives back goes to the one that has less.
-  for (const claim of first.filter(({ heldBytes }) => heldBytes > 0).slice(0, 24)) claim.release();
+  for (const reservation of first.filter(({ heldBytes }) => heldBytes > 0).slice(0, 24))
+    reservation.release();
   expect([heldBy(first), heldBy(second)]).toEqual([36, 36]);
 });
 
-it('room is kept for an integration that holds nothing, however many want all they can get', () => {
+it('an integration that holds nothing finds free bytes, however many others want all they can get', () => {
   const budget = openBudget(1_000, 2_000);
-  const greedy = Array.from({ length: 20 }, (_, at) => claimAll(budget, `greedy-${at}`, 1_000, 1));
-  // Those that began early hold most, and their claims end.
+  const greedy = Array.from({ length: 20 }, (_, at) => reserveAll(budget, `greedy-${at}`, 1_000, 1));
+  // The integrations that began early hold most, and their reservations end.
   for (let round = 0; round < 1_000; round += 1) {
     const most = greedy.toSorted((one, other) => heldBy(other) - heldBy(one))[0] ?? [];
     most.find(({ heldBytes }) => heldBytes > 0)?.release();
@@ -40,28 +42,28 @@ it('room is kept for an integration that holds nothing, however many want all th
   expect(budget.heldBytes).toBeLessThanOrEqual(1_000);
 });
 
-it('those of one integration get room in the order in which they came, and integrations take turns', () => {
+it('reservations of one integration get bytes in the order in which they came, and integrations take turns', () => {
   const budget = openBudget(30);
   const order: string[] = [];
-  const [everything] = claimAll(budget, 'other', 1, 30);
+  const [everything] = reserveAll(budget, 'other', 1, 30);
   const waiting = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3'].map((name) => {
-    const claim = budget.open(name.slice(0, 1));
-    claim.onRoom = () => order.push(name);
-    expect(claim.grow(5)).toBe('waits');
-    return claim;
+    const reservation = budget.open(name.slice(0, 1));
+    reservation.onGranted = () => order.push(name);
+    expect(reservation.grow(5)).toBe('waits');
+    return reservation;
   });
   everything?.release();
   expect(order).toEqual(['a1', 'b1', 'a2', 'b2']);
-  for (const claim of waiting) claim.release();
+  for (const reservation of waiting) reservation.release();
   expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'b3', 'a4']);
 });
 
-it('a large claim that is the only one of its integration is not overtaken for ever by small ones', () => {
+it('small reservations do not overtake a large one for ever that is the only one of its integration', () => {
   const budget = openBudget(90);
-  const small = ['a', 'b', 'c', 'd', 'e'].flatMap((name) => claimAll(budget, name, 40, 1));
+  const small = ['a', 'b', 'c', 'd', 'e'].flatMap((name) => reserveAll(budget, name, 40, 1));
   const large = budget.open('large');
   expect(large.grow(50)).toBe('waits');
-  // As many as are too many for it; what they give back goes to no other that waits.
+  // Until the large one fits, the bytes that small ones release go to no other that waits.
   const tooManyBytes = budget.heldBytes - 40;
   for (let released = 0; released < tooManyBytes; released += 1) {
     expect(large.heldBytes).toBe(0);
@@ -71,7 +73,7 @@ it('a large claim that is the only one of its integration is not overtaken for e
   expect(budget.heldBytes).toBeLessThanOrEqual(90);
 });
 
-it('a claim larger than everything is granted when it is the only one', () => {
+it('a reservation larger than the whole budget is granted when it is the only one', () => {
   const budget = openBudget(10);
   const small = budget.open('a');
   expect(small.grow(1)).toBe('granted');
@@ -81,17 +83,17 @@ it('a claim larger than everything is granted when it is the only one', () => {
   expect(large.heldBytes).toBe(50);
 });
 
-it('as many of an integration wait as may wait, and no more; the others are not concerned', () => {
+it('the budget refuses a reservation of an integration of which as many wait as may wait, and of no other one', () => {
   const budget = openBudget(90, 2);
-  claimAll(budget, 'a', 3, 20);
+  reserveAll(budget, 'a', 3, 20);
   expect([1, 2, 3].map(() => budget.open('a').grow(20))).toEqual(['waits', 'waits', 'refused']);
   expect(budget.waitingCount).toBe(2);
   expect(budget.open('b').grow(20)).toBe('granted');
 });
 
-it('a claim that is released while it waits gets nothing, and whoever stands behind it may go', () => {
+it('a reservation that is released while it waits gets nothing, and the one behind it keeps its place', () => {
   const budget = openBudget(90);
-  claimAll(budget, 'a', 3, 20);
+  reserveAll(budget, 'a', 3, 20);
   const large = budget.open('a');
   expect(large.grow(20)).toBe('waits');
   const small = budget.open('a');
@@ -106,40 +108,40 @@ it('a claim that is released while it waits gets nothing, and whoever stands beh
   expect(large.grow(1)).toBe('refused');
 });
 
-it('says what the integration holds that holds least of those that wait', () => {
+it('names the bytes of the waiting integration that holds least', () => {
   const budget = openBudget(90);
   expect(budget.leastWaitingBytes).toBe(Infinity);
-  claimAll(budget, 'a', 4, 20);
+  reserveAll(budget, 'a', 4, 20);
   expect(budget.leastWaitingBytes).toBe(60);
-  claimAll(budget, 'b', 2, 12);
+  reserveAll(budget, 'b', 2, 12);
   expect(budget.leastWaitingBytes).toBe(12);
 });
 
-// Whatever is claimed, grown, shrunk and released: never more than there is, except for a claim that is alone; nothing
-// waits while nothing is held; and at the end nothing is left.
-it('keeps its word whatever is done with it', () => {
+// After any order of opening, growing, shrinking and releasing: no more bytes are held than the budget has, except by a
+// reservation that is alone; no reservation waits while none holds anything; and at the end no share is left.
+it('keeps its bound after any order of steps', () => {
   const step = tuple(nat(3), nat(40), nat(3));
   assert(
     property(array(step, { maxLength: 200 }), (steps) => {
       const budget = openBudget(90);
-      const claims: Claim[] = [];
+      const reservations: Reservation[] = [];
       for (const [who, bytes, what] of steps) {
-        const claim = claims[bytes % Math.max(1, claims.length)];
-        if (what <= 1 || claim === undefined) {
+        const reservation = reservations[bytes % Math.max(1, reservations.length)];
+        if (what <= 1 || reservation === undefined) {
           const opened = budget.open(`integration-${who}`);
           opened.grow(bytes);
-          claims.push(opened);
+          reservations.push(opened);
         } else if (what === 2) {
-          claim.release();
-        } else if (claim.wantedBytes === 0) {
-          claim.shrink(bytes);
+          reservation.release();
+        } else if (reservation.wantedBytes === 0) {
+          reservation.shrink(bytes);
         }
-        const holding = claims.filter(({ heldBytes }) => heldBytes > 0);
+        const holding = reservations.filter(({ heldBytes }) => heldBytes > 0);
         expect(budget.heldBytes).toBe(heldBy(holding));
         expect(budget.heldBytes <= 90 || holding.length === 1).toBe(true);
         expect(budget.waitingCount === 0 || holding.length > 0).toBe(true);
       }
-      for (const claim of claims) claim.release();
+      for (const reservation of reservations) reservation.release();
       expect([budget.heldBytes, budget.waitingCount, budget.shareCount]).toEqual([0, 0, 0]);
     }),
   );

@@ -4,7 +4,7 @@ import { checkTimes, readCaller, TokenRefused } from '../../../services/gateway/
 const nowMs = Date.parse('2026-03-31T12:00:00Z');
 const now = nowMs / 1_000;
 
-describe('whom a token stands for', () => {
+describe('the integration and the scopes of a token', () => {
   it.each(['a', 'acme', 'A-b_9', '__proto__', 'constructor', 'x'.repeat(64)])(
     'takes the integration %s',
     (id) => {
@@ -29,7 +29,7 @@ describe('whom a token stands for', () => {
     ['', []],
     [[], []],
     [undefined, []],
-    // One word each, and none that is a scope.
+    // Each of these is one word, which is no scope.
     [
       'integration:suppliers:read,integration:products:read',
       ['integration:suppliers:read,integration:products:read'],
@@ -48,7 +48,7 @@ describe('whom a token stands for', () => {
   });
 });
 
-describe('when a token holds', () => {
+describe('the times of a token', () => {
   it.each([
     { exp: now + 1 },
     { exp: now + 3_600, iat: now },

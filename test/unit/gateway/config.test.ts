@@ -43,7 +43,7 @@ it.each([
   expect(() => readConfig(GatewayConfig, environment)).toThrow(words);
 });
 
-it.each(['', '/sync', '/a/b-c/~d_e.f'])('takes %j as what callers see before the paths', (path) => {
+it.each(['', '/sync', '/a/b-c/~d_e.f'])('takes %j as the public base path', (path) => {
   const config = readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret, PUBLIC_BASE_PATH: path });
   expect(config.PUBLIC_BASE_PATH).toBe(path);
 });

@@ -19,11 +19,13 @@ it('shows every setting, and of a secret only that it is set', () => {
 
 it.each([
   ['mongodb://127.0.0.1:27017', 'mongodb://127.0.0.1:27017'],
-  ['mongodb://me:hidden@db:27017/?authSource=hidden', 'mongodb://…@db:27017/?…'],
-  ['mongodb://me:hid@den@db:27017', 'mongodb://…@db:27017'],
-  ['mongodb://me:pw@db/?appName=sync@prod&password=hidden', 'mongodb://…@db/?…'],
+  ['mongodb://me:hidden@db:27017/?authSource=hidden', 'mongodb://***@db:27017/?…'],
+  ['mongodb://me:hid@den@db:27017', 'mongodb://***@db:27017'],
+  ['mongodb://me:pw@db/?appName=sync@prod&password=hidden', 'mongodb://***@db/?…'],
   ['mongodb://me:pa/ss@db', 'set, not shown'],
-  ['mongodb+srv://me@cluster.example/records', 'mongodb+srv://…@cluster.example/records'],
+  ['mongodb://me:pa?ss@db', 'set, not shown'],
+  ['mongodb://me:pw@db/p@ss', 'set, not shown'],
+  ['mongodb+srv://me@cluster.example/records', 'mongodb+srv://***@cluster.example/records'],
   ['mongodb://one:1,two:2/records', 'mongodb://one:1,two:2/records'],
   ['mongodb://db/?authMechanismProperties=AWS_SESSION_TOKEN:hidden', 'mongodb://db/?…'],
 ])('shows of the address %s where it leads', (given, shown) => {
@@ -33,5 +35,5 @@ it.each([
 
 it('shows several servers, and none of their passwords', () => {
   const config = readConfig(BatchesConfig, { NATS_URL: 'nats://a:hidden@one:4222,nats://a:hidden@two:4222' });
-  expect(maskSettings(BatchesConfig, config)['NATS_URL']).toBe('nats://…@one:4222,nats://…@two:4222');
+  expect(maskSettings(BatchesConfig, config)['NATS_URL']).toBe('nats://***@one:4222,nats://***@two:4222');
 });

@@ -103,7 +103,7 @@ const header = (name: string, description: string, example: string): JsonObject 
 
 const eventId = `${announcedSyncIdExample}-created-0`;
 
-/** As parameters of a delivery, for `components`. */
+/** The headers as parameters of a delivery, for `components`. */
 export const deliveryHeaders: Readonly<Record<string, JsonObject>> = {
   WebhookSignature: header(
     'X-Webhook-Signature',

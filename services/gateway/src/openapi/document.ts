@@ -1,21 +1,21 @@
-// The description of the whole interface, OpenAPI 3.1, made from the route table. It is what `/openapi.json`
-// serves and `npm run openapi` writes; nothing in it is written down a second time.
+// The description of the whole interface, OpenAPI 3.1, made from the route table. The gateway serves it as
+// `/openapi.json`, and `npm run openapi` writes it; nothing in it is written down a second time.
 import { limits, Problem, routes } from '@integration-sync/contracts';
 import { runExample, webhookExample } from '@integration-sync/contracts/examples';
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
+import { describePage, gatewayPages } from './gateway-pages.ts';
 import { describeHeaders } from './headers.ts';
 import { reference, type JsonObject, type Operation } from './model.ts';
 import { describeRoute } from './operations.ts';
-import { describePage, pages } from './pages.ts';
 import { describeRefusals } from './refusals.ts';
 import { collectSchemas } from './schemas.ts';
 
-/** `publicBasePath` is what callers see before the paths that stand here. */
+/** `publicBasePath` is what callers see before the paths of the document. */
 export function describeInterface(publicBasePath = ''): JsonObject {
   const schemas = collectSchemas();
   const rows: Row[] = [
     ...routes.map((route): Row => [route, describeRoute(route, schemas)]),
-    ...pages.map((page): Row => [page, describePage(page)]),
+    ...gatewayPages.map((page): Row => [page, describePage(page)]),
   ];
   const paths = byPath(rows);
   const webhooks = describeDeliveries(schemas);
@@ -55,7 +55,7 @@ function byPath(rows: readonly Row[]): JsonObject {
   return paths;
 }
 
-/** Those components that something refers to. */
+/** Those responses that a path refers to. */
 function usedIn(paths: JsonObject, responses: Record<string, JsonObject>): JsonObject {
   const text = JSON.stringify(paths);
   return Object.fromEntries(

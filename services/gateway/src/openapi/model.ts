@@ -1,4 +1,4 @@
-// The words of OpenAPI 3.1 that are used here.
+// The parts of OpenAPI 3.1 that the document is made of.
 
 export type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };

@@ -1,12 +1,12 @@
-// What a request can be answered with instead of success: per status, every code that it can carry, each with
-// an example as it really looks.
+// The answers that are no success: per status, every code that it can carry, each with an example as the gateway
+// writes it.
 import { codes, Failure, problemOf, type ErrorCode } from '@integration-sync/contracts';
 import { reference, type JsonObject } from './model.ts';
 
 interface Refusal {
   status: number;
   description: string;
-  /** One example for each way of being refused so. */
+  /** One example for each code with this status. */
   examples: readonly { name: string; failure: Failure }[];
   headers?: readonly string[];
 }
@@ -122,11 +122,11 @@ const refusals = {
 
 export type RefusalName = keyof typeof refusals;
 
-/** The responses of an operation that can be refused in these ways. */
+/** The responses of an operation that the gateway can refuse in these ways. */
 export const refusalResponses = (names: readonly RefusalName[]): Record<string, JsonObject> =>
   Object.fromEntries(names.map((name) => [String(refusals[name].status), reference('responses', name)]));
 
-/** All of them, for `components`. */
+/** All refusals, for `components`. */
 export const describeRefusals = (): Record<string, JsonObject> =>
   Object.fromEntries(Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(refusal)]));
 

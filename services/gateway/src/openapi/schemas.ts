@@ -1,12 +1,12 @@
-// From the schemas that the services check with to those of the document: the same, with every one that has a
-// title standing once under `components` and referred to by its name.
+// From the schemas that the services check with to those of the document: the same, but each one that has a title
+// stands once under `components`, and the document refers to it by its name.
 import type { TSchema } from 'typebox';
 import { reference, type Json, type JsonObject } from './model.ts';
 
 export interface SchemaCollection {
   /** The schema as it stands where it is used. */
   use(schema: TSchema): JsonObject;
-  /** All that were used, by name. */
+  /** All schemas that `use` was called with, by name. */
   readonly named: Readonly<Record<string, JsonObject>>;
 }
 
@@ -37,10 +37,10 @@ export function collectSchemas(): SchemaCollection {
   };
 }
 
-/** Words for our own messages, which say nothing to a reader of the document. */
+/** Words for the messages of the services, which say nothing to a reader of the document. */
 const internal = new Set(['x-required', 'x-expected']);
 
-/** Lone surrogates cannot be written down in every language's patterns, and cannot be sent as UTF-8 anyway. */
+/** Not every language can write lone surrogates in a pattern, and no caller can send them as UTF-8. */
 const portablePattern = (pattern: Json | undefined): Json =>
   typeof pattern === 'string' ? pattern.replaceAll('\\ud800-\\udfff', '') : null;
 

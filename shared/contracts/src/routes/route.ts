@@ -23,7 +23,7 @@ export interface Route {
   description?: string;
   scope: Scope;
   subject: RequestSubject;
-  /** The JSON body that the route takes. Without it, none is read. */
+  /** The JSON body that the route takes. Without it, the gateway reads none. */
   body?: { schema: TObject; example: unknown; optional?: true };
   query?: readonly QueryParameter[];
   /** Whether the body holds items, of which there can be too many. */
@@ -47,5 +47,5 @@ export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location';
 export const pushTimeoutMs = 30_000;
 export const listTimeoutMs = 10_000;
 export const manageTimeoutMs = 10_000;
-/** A test waits for its receiver's whole 10 s. */
+/** A test delivery may take its receiver's whole 10 s. */
 export const testTimeoutMs = 15_000;

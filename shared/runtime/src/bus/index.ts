@@ -35,13 +35,14 @@ import {
   type StreamSpec,
 } from './streams.ts';
 
+export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { ConsumeOptions, StreamMessage } from './consume.ts';
 export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { largeRoom } from './serve.ts';
-export type { BusHandler, BusReply, BusRequest, ObserveRequest, ServiceOptions } from './serve.ts';
+export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { ConsumerFacts, ConsumerSpec, StreamSpec } from './streams.ts';
 
 export interface BusOptions {

@@ -1,5 +1,6 @@
 // The settings of a process as its log may show them.
 import type { TObject } from 'typebox';
+import { redactUrl } from '../log.ts';
 import type { Rule } from './explain.ts';
 
 /** Every setting by its name. Of a secret it says only that it is set, and of an address only where it leads. */
@@ -20,10 +21,8 @@ function maskValue(rule: Rule | undefined, value: unknown): unknown {
   return shown.includes(undefined) ? hidden : shown.join();
 }
 
-/** Undefined for one that does not look as an address does: what in it is a secret, nobody can tell. */
+/** Undefined where an `@` stands elsewhere than behind the login that `redactUrl` hid: a password may be before it. */
 function maskAddress(address: string): string | undefined {
-  const [, scheme, login, place, options] =
-    /^(\w[\w+.-]*:\/\/)([^/?#]*@)?([\w.,:[\]-]+(?:\/[\w.~-]*)*)([?#][^]*)?$/.exec(address) ?? [];
-  if (scheme === undefined || place === undefined) return undefined;
-  return `${scheme}${login === undefined ? '' : '…@'}${place}${options === undefined ? '' : '?…'}`;
+  const shown = redactUrl(address).replace(/[?#][^]*$/, '?…');
+  return !address.includes('@') || /^[^@]*:\/\/\*\*\*@[^@]*$/.test(shown) ? shown : undefined;
 }

@@ -1,8 +1,8 @@
-// The gateway's own pages, as data. They need no token.
+// The pages that the gateway answers itself, as data. A caller needs no token for them.
 import { reference, type JsonObject, type Operation } from './model.ts';
 import { refusalResponses, type RefusalName } from './refusals.ts';
 
-export interface Page {
+export interface GatewayPage {
   method: 'GET';
   path: string;
   operationId: string;
@@ -19,7 +19,7 @@ const services = {
   description: 'Each service, by name',
 };
 
-export const pages: readonly Page[] = [
+export const gatewayPages: readonly GatewayPage[] = [
   {
     method: 'GET',
     path: '/healthz',
@@ -64,7 +64,7 @@ export const pages: readonly Page[] = [
   },
 ];
 
-/** Bytes that are not HTTP, and our own faults, can befall any request. */
+/** Every request may turn out not to be HTTP, and may meet a fault of the gateway. */
 const always: readonly RefusalName[] = [
   'InvalidRequest',
   'RequestTimeout',
@@ -72,7 +72,7 @@ const always: readonly RefusalName[] = [
   'InternalError',
 ];
 
-export const describePage = (page: Page): Operation => ({
+export const describePage = (page: GatewayPage): Operation => ({
   operationId: page.operationId,
   tags: ['Service'],
   summary: page.summary,

@@ -6,14 +6,14 @@ import { echo, openGateway, openServices, type TestGateway } from '../../support
 import { startNats } from '../../support/nats.ts';
 import { exchangeRaw, openRaw, type RawAnswer } from '../../support/raw-http.ts';
 
-// What is not, or hardly, HTTP: refused on the socket, in the same words as everything else.
+// Bytes that are no HTTP, or hardly: the gateway refuses them on the socket, in the same form as every other refusal.
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;
 let onAsked = (): void => undefined;
 let held: Promise<void> | undefined;
 
-/** From now on a list is answered when it is released. */
+/** From now on the service answers a list when the test calls `release`. */
 function holdList(): { asked: Promise<void>; release: () => void } {
   const asked = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-function expectBroken(answer: RawAnswer, status: number): void {
+function expectClientError(answer: RawAnswer, status: number): void {
   expect(answer.status).toBe(status);
   expect(answer.headers).toMatchObject({
     'content-type': 'application/problem+json',
@@ -55,23 +55,26 @@ function expectBroken(answer: RawAnswer, status: number): void {
 }
 
 describe('headers', () => {
-  it('of 64 KiB are refused, whatever they are', async () => {
+  it('of 64 KiB are answered 431, whichever of them is so large', async () => {
     const large = 'x'.repeat(65_536);
     for (const header of [`x-large: ${large}`, `authorization: Bearer ${large}`, `${large}: x`]) {
-      expectBroken(
+      expectClientError(
         await exchangeRaw(gateway.port, `GET /healthz HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n`),
         431,
       );
     }
-    expectBroken(await exchangeRaw(gateway.port, `GET /healthz?${large} HTTP/1.1\r\nhost: x\r\n\r\n`), 431);
+    expectClientError(
+      await exchangeRaw(gateway.port, `GET /healthz?${large} HTTP/1.1\r\nhost: x\r\n\r\n`),
+      431,
+    );
   });
 
-  it('of 12 KiB are taken, for tokens can be long', async () => {
+  it('of 12 KiB are taken, as tokens can be long', async () => {
     const request = `GET /healthz HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(12_288)}\r\n\r\n`;
     expect((await exchangeRaw(gateway.port, request)).status).toBe(200);
   });
 
-  it('in a thousand lines are answered one way or the other', async () => {
+  it('in a thousand lines are answered 200 or 431', async () => {
     const lines = Array.from({ length: 1_000 }, (_, at) => `x-${at}: x\r\n`).join('');
     const answer = await exchangeRaw(gateway.port, `GET /healthz HTTP/1.1\r\nhost: x\r\n${lines}\r\n`);
     expect([200, 431]).toContain(answer.status);
@@ -91,10 +94,10 @@ describe('requests', () => {
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
   ])('%j is 400', async (bytes) => {
-    expectBroken(await exchangeRaw(gateway.port, Buffer.from(bytes, 'latin1')), 400);
+    expectClientError(await exchangeRaw(gateway.port, Buffer.from(bytes, 'latin1')), 400);
   });
 
-  it('without a host are 400 in HTTP/1.1, and taken in 1.0', async () => {
+  it('without a Host header are 400 in HTTP/1.1, and taken in 1.0', async () => {
     const answer = await exchangeRaw(gateway.port, 'GET /healthz HTTP/1.1\r\n\r\n');
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body)).toMatchObject({
@@ -105,7 +108,7 @@ describe('requests', () => {
   });
 
   it.each(['host: x\r\nhost: y', 'host: x\r\nHOST: x'])(
-    'with two hosts (%j) are 400: which of them was meant, nobody knows',
+    'with two Host headers (%j) are 400',
     async (hosts) => {
       const answer = await exchangeRaw(gateway.port, `GET /healthz HTTP/1.1\r\n${hosts}\r\n\r\n`);
       expect({ status: answer.status, code: JSON.parse(answer.body).code }).toEqual({
@@ -115,14 +118,14 @@ describe('requests', () => {
     },
   );
 
-  it('that want to become something else stay what they are', async () => {
+  it('that ask for an upgrade are answered as HTTP', async () => {
     const request = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
     expect((await exchangeRaw(gateway.port, request)).status).toBe(200);
   });
 });
 
 describe('connections', () => {
-  it('answer what was sent in one go in its order, and end with what is broken', async () => {
+  it('carry the answers to pipelined requests in their order, and close after a malformed one', async () => {
     using connection = await openRaw(gateway.port);
     const authorization = `authorization: Bearer ${token()}\r\n`;
     connection.send(
@@ -148,17 +151,18 @@ describe('connections', () => {
   const push = `POST /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n${authorization}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
   const health = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
 
-  // Setup: a request that a service is still working on; what follows it on its connection comes meanwhile.
-  // What this proves: it gets its own answer, and so does whoever stands before what is broken; then it is over.
+  // Setup: a service is still working on a request; more bytes follow on the same connection meanwhile. What this
+  // proves: the request gets its own answer, and so does each one before the malformed bytes; then the gateway closes
+  // the connection.
   it.each<[string, string[], string[]]>([
     ['a CONNECT follows', ['CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'], []],
-    ['chunks follow that are none', [`${push}zz\r\n`], []],
+    ['malformed chunks follow', [`${push}zz\r\n`], []],
     ['garbage follows', ['broken\r\n\r\n'], []],
     ['large headers follow', [`GET /healthz HTTP/1.1\r\nx: ${'x'.repeat(65_536)}\r\n\r\n`], []],
-    ['garbage follows behind another', [`${health}broken\r\n\r\n`], ['{"status":"ok"}']],
-    ['garbage follows behind one that is done', [health, 'broken\r\n\r\n'], ['{"status":"ok"}']],
-    ['chunks follow that are none, behind one that is done', [health, `${push}zz\r\n`], ['{"status":"ok"}']],
-  ])('answer who is under way although %s', async (_name, following, more) => {
+    ['garbage follows behind another request', [`${health}broken\r\n\r\n`], ['{"status":"ok"}']],
+    ['garbage follows behind an answered request', [health, 'broken\r\n\r\n'], ['{"status":"ok"}']],
+    ['malformed chunks follow behind an answered request', [health, `${push}zz\r\n`], ['{"status":"ok"}']],
+  ])('carry the answer to a request under way although %s', async (_name, following, more) => {
     using connection = await openRaw(gateway.port);
     const { asked, release } = holdList();
     connection.send(list);
@@ -178,14 +182,14 @@ describe('connections', () => {
     expect((await exchangeRaw(gateway.port, health)).status).toBe(200);
   });
 
-  it('that say nothing cost nothing, and the next one is served', async () => {
+  it('without a byte stay open, and the next one is served', async () => {
     using silent = await openRaw(gateway.port);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     expect(silent.socket.destroyed).toBe(false);
   });
 });
 
-it('each broken request leaves one line in the log', async () => {
+it('each client error leaves one line in the log', async () => {
   const answer = await exchangeRaw(gateway.port, 'hello\r\n\r\n');
   const lines = gateway.lines.filter((line) => line['requestId'] === answer.headers['x-request-id']);
   expect(lines).toMatchObject([{ status: 400, code: 'invalid_request', msg: 'request broken off' }]);

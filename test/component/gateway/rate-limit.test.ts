@@ -22,7 +22,7 @@ const list = (gateway: TestGateway, integration: string, scope?: string): Promis
     headers: bearer({ integration_id: integration, ...(scope === undefined ? {} : { scope }) }),
   });
 
-it('limits nobody unless it is told to', async () => {
+it('no integration has a limit unless an operator sets one', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => list(unlimited, 'acme')));
   for (const answer of answers) {
     expect(answer.status).toBe(200);
@@ -30,7 +30,7 @@ it('limits nobody unless it is told to', async () => {
   }
 });
 
-it('counts each integration for itself, says what is left, and when to come back', async () => {
+it('the gateway counts each integration for itself, and says how many requests are left and when to try again', async () => {
   for (const left of ['2', '1', '0']) {
     const answer = await list(limited, 'acme');
     expect({ status: answer.status, left: answer.headers.get('ratelimit-remaining') }).toEqual({
@@ -55,7 +55,7 @@ it('counts each integration for itself, says what is left, and when to come back
     .toBe(200);
 });
 
-it('counts nobody who is not let in, and no page of the gateway’s own', async () => {
+it('requests with a bad token and requests for the gateway’s own pages do not count', async () => {
   for (let count = 0; count < 5; count += 1) {
     expect((await list(limited, 'unscoped', 'integration:products:read')).status).toBe(403);
     expect((await fetch(`${limited.url}/healthz`)).status).toBe(200);

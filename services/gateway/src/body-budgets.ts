@@ -1,45 +1,46 @@
-// Room for bodies: in the memory of this process, and on the way to a service. A body holds room from its first byte
-// until the service has answered. Where there is none it waits: nothing more is read from its connection, and nothing is
-// sent to the service. A request that has waited for too long is answered 503, so that what it holds is free again.
+// The budgets of bodies: one for the memory of this process, and one for the road to each service. A body reserves
+// bytes from its first byte until the service has answered. Where none are free it waits: the gateway reads nothing
+// more from its connection, and sends nothing to the service. A request that has waited for too long is answered 503,
+// so that the bytes that it holds are free again.
 //
-// nats-server cuts off a service for which 64 MB wait. Of what is on the way, the gateway knows what it sent itself and
-// has no answer to; so that is what it bounds, for each service, at a third of those 64 MB: two gateways stay well below.
+// nats-server cuts off a service for which 64 MB wait. Of the bytes on the road, the gateway knows those that it sent
+// itself and has no answer to. It bounds them for each service at a third of those 64 MB: two gateways stay well below.
 import { Failure, type RequestSubject } from '@integration-sync/contracts';
 import { openGauge, type Metrics } from '@integration-sync/runtime/metrics';
-import { Budget, type Claim } from './budget.ts';
+import { Budget, type Reservation } from './budget.ts';
 
 const mebibyte = 1024 * 1024;
 const memoryBytesMax = 64 * mebibyte;
 const roadBytesMax = 20 * mebibyte;
-/** What waits for memory has a piece of its body in a buffer of its connection that is not counted. */
+/** A body that waits for memory has some bytes in a buffer of its connection, which no budget counts. */
 const waitingForMemoryMax = 128;
 const waitingForRoadMax = 1_024;
 const patienceMs = 2_000;
-/** So much longer the bytes of a request count that was given up: they may stand before the service all the same. */
+/** The bytes of a request without an answer count for this much longer: the service may still have to read them. */
 const unheardMs = 2_000;
 
-export interface Rooms {
+export interface BodyBudgets {
   readonly memory: Budget;
-  /** The way to the service that answers there. */
+  /** Of the service that answers this subject. */
   roadFor(subject: RequestSubject): Budget;
   readonly roads: ReadonlyMap<string, Budget>;
-  /** All that one request may wait for room, in memory and on the road together. */
+  /** How long one request may wait, for memory and for the road together. */
   readonly patienceMs: number;
 }
 
-export interface RoomSizes {
+export interface BodyBudgetSizes {
   memoryBytesMax?: number;
   roadBytesMax?: number;
   patienceMs?: number;
 }
 
-export function openRooms(bodyBytesMax: number, sizes: RoomSizes = {}): Rooms {
+export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {}): BodyBudgets {
   const roads = new Map<string, Budget>();
   return {
     roads,
     patienceMs: sizes.patienceMs ?? patienceMs,
     memory: new Budget({
-      // A few of the largest bodies fit in any case.
+      // Four of the largest bodies fit in any case.
       bytesMax: sizes.memoryBytesMax ?? Math.max(memoryBytesMax, 4 * bodyBytesMax),
       waitingMax: waitingForMemoryMax,
     }),
@@ -54,8 +55,8 @@ export function openRooms(bodyBytesMax: number, sizes: RoomSizes = {}): Rooms {
   };
 }
 
-/** What Prometheus is told of them. */
-export function observeRooms(registry: Metrics['registry'], { memory, roads }: Rooms): void {
+/** The gauges that Prometheus reads. */
+export function observeBodyBudgets(registry: Metrics['registry'], { memory, roads }: BodyBudgets): void {
   const sum = (read: (budget: Budget) => number): number =>
     roads.values().reduce((total, road) => total + read(road), 0);
   openGauge(
@@ -68,27 +69,27 @@ export function observeRooms(registry: Metrics['registry'], { memory, roads }: R
   );
   openGauge(
     registry,
-    { name: 'gateway_bodies_waiting', help: 'Bodies that wait for room.' },
+    { name: 'gateway_bodies_waiting', help: 'Bodies that wait until bytes are free.' },
     () => memory.waitingCount + sum((road) => road.waitingCount),
   );
 }
 
-/** The room of one request's body. */
-export class Room {
-  readonly #memory: Claim;
-  #road: Claim | undefined;
+/** The bytes that one request's body holds, in memory and on the road. */
+export class BodyReservation {
+  readonly #memory: Reservation;
+  #road: Reservation | undefined;
   #leftMs: number;
 
-  constructor(rooms: Pick<Rooms, 'memory' | 'patienceMs'>, integration: string) {
-    this.#memory = rooms.memory.open(integration);
-    this.#leftMs = rooms.patienceMs;
+  constructor(budgets: Pick<BodyBudgets, 'memory' | 'patienceMs'>, integration: string) {
+    this.#memory = budgets.memory.open(integration);
+    this.#leftMs = budgets.patienceMs;
   }
 
   get heldBytes(): number {
     return this.#memory.heldBytes;
   }
 
-  /** What its integration holds. */
+  /** How much memory all bodies of its integration hold. */
   get sharedBytes(): number {
     return this.#memory.share.heldBytes;
   }
@@ -97,7 +98,7 @@ export class Room {
     return this.#memory.wantedBytes > 0;
   }
 
-  /** Undefined where there is room; otherwise settles when there is, or fails when it took too long. */
+  /** Undefined where the bytes are free; else resolves when they are, or rejects when the body waited too long. */
   hold(bytes: number): Promise<void> | undefined {
     return this.#grow(this.#memory, bytes);
   }
@@ -106,7 +107,7 @@ export class Room {
     this.#memory.shrink(bytes);
   }
 
-  /** As `hold`, for what is about to be sent to a service. */
+  /** As `hold`, for bytes that the gateway is about to send to a service. */
   takeRoad(road: Budget, bytes: number): Promise<void> | undefined {
     this.#road = road.open(this.#memory.share.integration);
     return this.#grow(this.#road, bytes);
@@ -117,22 +118,22 @@ export class Room {
     this.#road?.release();
   }
 
-  /** For a request that was sent and has no answer. */
+  /** For a request that the gateway has sent and has no answer to. */
   releaseLater(): void {
     setTimeout(() => this.release(), unheardMs).unref();
   }
 
-  #grow(claim: Claim, bytes: number): Promise<void> | undefined {
-    const grant = claim.grow(bytes);
+  #grow(reservation: Reservation, bytes: number): Promise<void> | undefined {
+    const grant = reservation.grow(bytes);
     if (grant === 'granted') return undefined;
-    return grant === 'waits' ? this.#wait(claim) : Promise.reject(noRoom());
+    return grant === 'waits' ? this.#wait(reservation) : Promise.reject(tooManyUploads());
   }
 
-  async #wait(claim: Claim): Promise<void> {
+  async #wait(reservation: Reservation): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const beganAt = performance.now();
-    claim.onRoom = resolve;
-    const timer = setTimeout(() => reject(noRoom()), this.#leftMs);
+    reservation.onGranted = resolve;
+    const timer = setTimeout(() => reject(tooManyUploads()), this.#leftMs);
     try {
       await promise;
     } finally {
@@ -142,5 +143,5 @@ export class Room {
   }
 }
 
-const noRoom = (): Failure =>
+const tooManyUploads = (): Failure =>
   new Failure('unavailable', 'Too many uploads are under way; try again shortly.', { retryAfterSeconds: 2 });

@@ -1,5 +1,5 @@
-// The public keys of whoever issues the tokens, fetched from the address that was configured and from nowhere
-// else: what a token says about keys (`jku`, `jwk`, `x5u`) is never looked at, only its `kid` and `alg`.
+// The public keys of the issuer of tokens, fetched from the configured address and from no other: the gateway never
+// reads what a token says about keys (`jku`, `jwk`, `x5u`), only its `kid` and `alg`.
 //
 //   the set                      a known `kid`                      an unknown `kid`
 //   is under five minutes old    is good                            fetches it again, for keys are rotated
@@ -7,12 +7,12 @@
 //                                if that fails
 //   is over a day old, or none   fetches it, and is refused if that fails
 //
-// Nobody can make us flood the issuer: it is asked twice a second at most, and who comes in between waits. When a `kid`
-// turns out to be nobody's, the next unknown one is refused unasked for 5 s; when old keys could not be fetched again,
-// they serve unasked for as long.
+// No caller can make the gateway flood the issuer: the gateway asks it twice a second at most, and a request that comes
+// in between waits. When the issuer turns out to have no key for a `kid`, the gateway refuses the next unknown one for
+// 5 s without asking; when it could not fetch old keys again, they serve for as long without asking.
 //
-// Nor can an issuer fill the memory of this process: of its answer no more than a bound is read. A set that holds an RSA
-// key that is too short to be trusted serves on without that key.
+// Nor can an issuer fill the memory of this process: the gateway reads no more than a bounded part of its answer. A set
+// that holds an RSA key that is too short to be trusted serves on without that key.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -35,12 +35,12 @@ export const asymmetricAlgorithms = [
 
 const fetchTimeoutMs = 2_000;
 const freshMs = 5 * 60_000;
-const rememberedMs = 24 * 3_600_000;
+const usableMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
 const restMs = 5_000;
 /** Some hundred keys with their certificates. */
 const answerBytesMax = 1024 * 1024;
-/** As RFC 7518 §3.3 wants it. */
+/** RFC 7518 §3.3 requires it. */
 const rsaBitsMin = 2_048;
 
 /** Finds the key that a token's header names, as PEM. */
@@ -49,7 +49,7 @@ export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<str
 export interface KeySetOptions {
   url: string;
   log: Log;
-  /** Milliseconds since any moment. */
+  /** Milliseconds since any fixed moment. */
   clock?: () => number;
 }
 
@@ -57,67 +57,13 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
   const keySet = createRemoteJWKSet(new URL(url), {
     timeoutDuration: fetchTimeoutMs,
     [customFetch]: fetchBounded,
-    // Fetching again is decided here, where a failed fetch can be told from an unknown key.
+    // `openFetching` decides when to fetch again: it can tell a failed fetch from an unknown key.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
   });
-  const pems = new WeakMap<CryptoKey, string>();
-  const tooShort = new WeakSet<CryptoKey>();
-  let triedAtMs = -Infinity;
-  let fetchedAtMs = -Infinity;
+  const { fetchKeys, refresh } = openFetching(keySet, log, clock);
+  const select = openSelection(keySet, log);
   let missedAtMs = -Infinity;
-  let fetching: Promise<void> | undefined;
-
-  const fetchOnce = async (): Promise<void> => {
-    const waitMs = triedAtMs + refetchEveryMs - clock();
-    if (waitMs > 0) await wait(waitMs);
-    triedAtMs = clock();
-    try {
-      await keySet.reload();
-      fetchedAtMs = clock();
-    } catch (cause) {
-      log.warn({ err: cause }, 'the keys of access tokens cannot be fetched');
-      throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
-        retryAfterSeconds: 5,
-        cause,
-      });
-    }
-  };
-  /** Whoever needs the keys at the same time waits for the same answer. */
-  const fetchKeys = (): Promise<void> =>
-    (fetching ??= fetchOnce().finally(() => {
-      fetching = undefined;
-    }));
-
-  const refresh = async (): Promise<void> => {
-    const ageMs = clock() - fetchedAtMs;
-    if (ageMs < freshMs) return;
-    const isRemembered = ageMs < rememberedMs;
-    if (isRemembered && clock() - triedAtMs < restMs) return;
-    try {
-      await fetchKeys();
-    } catch (error) {
-      if (!isRemembered) throw error;
-    }
-  };
-
-  const refuseIfShort = (key: CryptoKey, kid: string | undefined): void => {
-    const bits = rsaBitsOf(key);
-    if (bits === undefined || bits >= rsaBitsMin) return;
-    if (!tooShort.has(key)) {
-      log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
-    }
-    tooShort.add(key);
-    throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
-  };
-
-  const select = async (alg: string, kid: string | undefined): Promise<string> => {
-    const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
-    refuseIfShort(key, kid);
-    const pem = pems.get(key) ?? KeyObject.from(key).export({ type: 'spki', format: 'pem' });
-    pems.set(key, pem);
-    return pem;
-  };
 
   return async ({ alg, kid }) => {
     if (typeof alg !== 'string' || !asymmetricAlgorithms.some((allowed) => allowed === alg)) {
@@ -140,6 +86,81 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
   };
 }
 
+type KeySet = ReturnType<typeof createRemoteJWKSet>;
+
+interface Fetching {
+  /** Fetches the set now, or half a second after the last time. Throws `Failure` where the issuer does not give it. */
+  fetchKeys: () => Promise<void>;
+  /** Fetches the set if it is old, and throws only if it is too old to serve on. */
+  refresh: () => Promise<void>;
+}
+
+function openFetching(keySet: KeySet, log: Log, clock: () => number): Fetching {
+  let triedAtMs = -Infinity;
+  let fetchedAtMs = -Infinity;
+  let fetching: Promise<void> | undefined;
+
+  const fetchOnce = async (): Promise<void> => {
+    const waitMs = triedAtMs + refetchEveryMs - clock();
+    if (waitMs > 0) await wait(waitMs);
+    triedAtMs = clock();
+    try {
+      await keySet.reload();
+      fetchedAtMs = clock();
+    } catch (cause) {
+      log.warn({ err: cause }, 'the keys of access tokens cannot be fetched');
+      throw new Failure('unavailable', 'Access tokens cannot be checked at the moment; try again shortly.', {
+        retryAfterSeconds: 5,
+        cause,
+      });
+    }
+  };
+  /** Requests that need the keys at the same time wait for the same answer. */
+  const fetchKeys = (): Promise<void> =>
+    (fetching ??= fetchOnce().finally(() => {
+      fetching = undefined;
+    }));
+
+  return {
+    fetchKeys,
+    async refresh() {
+      const ageMs = clock() - fetchedAtMs;
+      if (ageMs < freshMs) return;
+      const isUsable = ageMs < usableMs;
+      if (isUsable && clock() - triedAtMs < restMs) return;
+      try {
+        await fetchKeys();
+      } catch (error) {
+        if (!isUsable) throw error;
+      }
+    },
+  };
+}
+
+/** Finds a key in the set as it is, as PEM. */
+function openSelection(keySet: KeySet, log: Log): (alg: string, kid: string | undefined) => Promise<string> {
+  const pems = new WeakMap<CryptoKey, string>();
+  const tooShort = new WeakSet<CryptoKey>();
+
+  const refuseIfShort = (key: CryptoKey, kid: string | undefined): void => {
+    const bits = rsaBitsOf(key);
+    if (bits === undefined || bits >= rsaBitsMin) return;
+    if (!tooShort.has(key)) {
+      log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
+    }
+    tooShort.add(key);
+    throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
+  };
+
+  return async (alg, kid) => {
+    const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
+    refuseIfShort(key, kid);
+    const pem = pems.get(key) ?? KeyObject.from(key).export({ type: 'spki', format: 'pem' });
+    pems.set(key, pem);
+    return pem;
+  };
+}
+
 const isUnknown = (error: unknown): boolean => error instanceof errors.JWKSNoMatchingKey;
 
 const unusable = (cause: unknown): TokenRefused =>
@@ -159,7 +180,7 @@ const fetchBounded: FetchImplementation = async (url, options) => {
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop ends the connection.
+  // The error leaves the loop, which ends the connection.
   for await (const chunk of response.body) {
     bytes += chunk.length;
     if (bytes > answerBytesMax) throw new Error(`the issuer's answer is larger than ${answerBytesMax} bytes`);

@@ -1,5 +1,5 @@
-// An optional limit on how many requests an integration makes. Off unless configured; each replica counts for
-// itself, and only requests that were let in.
+// An optional limit on how many requests an integration makes. It is off unless an operator sets it. Each replica
+// counts for itself, and counts only requests with a good token.
 import rateLimit from '@fastify/rate-limit';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyInstance } from 'fastify';
@@ -12,7 +12,7 @@ export async function limitRates(api: FastifyInstance, config: GatewayConfig): P
     timeWindow: config.RATE_LIMIT_WINDOW_SECONDS * 1_000,
     // `RateLimit-Limit`, `-Remaining` and `-Reset`.
     enableDraftSpec: true,
-    // Routes ask for the token in their own onRequest, and this one comes behind it.
+    // The route's own onRequest checks the token, and runs before this one.
     hook: 'onRequest',
     keyGenerator: ({ exchange }) => exchange.caller?.integration ?? '',
     errorResponseBuilder: (_request, { max, ttl }) => {

@@ -1,14 +1,15 @@
-// Who may pass: the token in the request's header, and the scope that the route asks for. It runs before a
-// byte of the body is read, so that nobody without a token learns anything about it.
+// Whether a caller may use a route: the token in the request's header, and the scope that the route asks for. The
+// gateway checks both before it reads a byte of the body, so that a caller without a token learns nothing about the
+// body.
 import type { IncomingMessage } from 'node:http';
 import { Failure, type Scope } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenRefused, type Caller } from './claims.ts';
-import { timesSent } from './sent.ts';
+import { countHeader } from './raw-headers.ts';
 import type { VerifyToken } from './tokens.ts';
 
-/** Throws the failure that the caller is answered with; its challenge is already on the reply. */
-export async function admit(
+/** Throws the failure that the gateway answers; the challenge that goes with it is already on the reply. */
+export async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
   verify: VerifyToken,
@@ -41,12 +42,14 @@ async function authenticate(
   throw new Failure('unauthorized', 'Send an access token in the header "Authorization: Bearer <token>".');
 }
 
-/** The token, or undefined where no credentials were sent. Only this header is looked at, never the query. */
+/**
+ * The token, or undefined where the caller sent no credentials. The gateway reads this header alone, never the query.
+ */
 function readToken(raw: IncomingMessage): string | undefined {
   const { authorization } = raw.headers;
   if (authorization === undefined || authorization === '') return undefined;
-  const sent = timesSent(raw, 'authorization');
-  if (sent > 1) throw new TokenRefused(`${sent} Authorization headers`);
+  const count = countHeader(raw, 'authorization');
+  if (count > 1) throw new TokenRefused(`${count} Authorization headers`);
   const token = /^bearer +(?<token>[\w~+/.=-]+)$/i.exec(authorization)?.groups?.['token'];
   if (token === undefined)
     throw new TokenRefused('the Authorization header is not of the form Bearer <token>');

@@ -1,11 +1,11 @@
-// The body of a request, as bytes: what it may be declared as, and how much of it is taken. Nothing is parsed here; the
+// What the headers of a request say about its body: type, coding and length. The gateway does not parse the body; the
 // service that owns the rules does that, once.
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Checks what the headers declare. No body at all passes: whether one is needed is for the service to say. */
-export function checkDeclaration(request: FastifyRequest, reply: FastifyReply, bytesMax: number): void {
+/** Throws what the gateway refuses. A request without a body passes: the service says whether it needs one. */
+export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, bytesMax: number): void {
   const { headers } = request.raw;
   const type = headers['content-type'];
   if ((type !== undefined || hasBody(request.raw)) && !isJson(type)) {
@@ -36,7 +36,7 @@ export function checkDeclaration(request: FastifyRequest, reply: FastifyReply, b
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** JSON is UTF-8, and may say so. Other parameters mean nothing and are ignored. */
+/** JSON is UTF-8, and a caller may say so. The gateway ignores other parameters, which mean nothing for JSON. */
 function isJson(type = ''): boolean {
   const [essence = '', ...parameters] = type.toLowerCase().split(';');
   if (essence.trim() !== 'application/json') return false;

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Failure } from '@integration-sync/contracts';
-import { openKeySet } from '@integration-sync/gateway/keys';
+import { openKeySet } from '@integration-sync/gateway/key-set';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { goodClaims, part, signAsymmetric, signHmac } from '../../support/access-tokens.ts';
 import { awake } from '../../support/awake.ts';
@@ -11,7 +11,7 @@ import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 
-// Tokens whose keys are published by their issuer, at an address that works, changes, breaks and hangs.
+// Tokens whose issuer publishes its keys at an address that works, changes, fails and hangs.
 
 interface Issuer extends Disposable {
   url: string;
@@ -19,7 +19,7 @@ interface Issuer extends Disposable {
   /** How the address behaves. */
   mode: 'serves' | 'fails' | 'hangs' | 'lies' | 'floods';
   fetches: number;
-  /** What it has sent of an answer that never ends. */
+  /** How much it has sent of an answer that never ends. */
   floodedBytes: number;
 }
 
@@ -98,7 +98,7 @@ const byRotated = () => signAsymmetric(rotated.privateKey, { alg: 'RS256', kid: 
 
 const minuteMs = 60_000;
 
-/** The keys alone, with a clock that stands still until it is put forward. */
+/** The key set alone, with a clock that stands still until the test puts it forward. */
 function openClock() {
   const { log, text: logText } = openTestLog();
   let passedMs = 0;
@@ -120,8 +120,8 @@ function openClock() {
   };
 }
 
-describe('keys that are there', () => {
-  it('lets in what they signed, and fetches them once', async () => {
+describe('with the keys of the issuer the gateway', () => {
+  it('accepts tokens that they signed, and fetches them once', async () => {
     const tokens = [
       byRsa(),
       byRsa({ typ: 'at+jwt' }),
@@ -160,7 +160,7 @@ describe('keys that are there', () => {
       () => signAsymmetric(rotated.privateKey, { alg: 'RS256', kid: 'rsa', jwk: rotatedKey }, goodClaims()),
     ],
     ['a kid that is no text', () => byRsa({ kid: 7 })],
-    ['a kid that nobody has', () => byRsa({ kid: '../../etc/passwd' })],
+    ['a kid of no key', () => byRsa({ kid: '../../etc/passwd' })],
     [
       'no exp',
       () => signAsymmetric(rsa.privateKey, { alg: 'RS256', kid: 'rsa' }, goodClaims({ exp: undefined })),
@@ -174,7 +174,7 @@ describe('keys that are there', () => {
     ['an empty secret', { kty: 'oct', k: '', kid: 'empty' }],
     ['an RSA key of nothing', { kty: 'RSA', n: '', e: '', kid: 'empty', alg: 'RS256' }],
     ['nothing at all', { kid: 'empty' }],
-  ])('a key set with %s lets nobody in by it', async (_name, key) => {
+  ])('accepts no token by %s in the key set', async (_name, key) => {
     issuer.keys = [rsaKey, key];
     const header = { alg: 'HS256', kid: 'empty' };
     expect((await list(signHmac('sha256', header, goodClaims(), ''))).status).toBe(401);
@@ -184,7 +184,7 @@ describe('keys that are there', () => {
     expect((await list(byRsa())).status).toBe(200);
   });
 
-  it('refuses an RSA key of fewer than 2,048 bits and says so, while the others serve', async () => {
+  it('refuses an RSA key of fewer than 2,048 bits and logs it, while the others serve', async () => {
     issuer.keys = [rsaKey, jwk(short.publicKey, { kid: 'short' })];
     const byShort = () => signAsymmetric(short.privateKey, { alg: 'RS256', kid: 'short' }, goodClaims());
     for (let count = 0; count < 2; count += 1) {
@@ -212,8 +212,8 @@ describe('keys that are there', () => {
   });
 });
 
-describe('keys that change', () => {
-  it('lets in what a new key signed, at once', async () => {
+describe('when keys change, the gateway', () => {
+  it('accepts a token of a new key at once', async () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.keys = [rotatedKey];
     expect((await list(byRotated())).status).toBe(200);
@@ -228,7 +228,7 @@ describe('keys that change', () => {
     expect(issuer.fetches).toBeLessThanOrEqual(2 + seconds * 2);
   });
 
-  it('an unknown key that nobody has is followed by 5 s in which the next is refused unasked', async () => {
+  it('refuses unknown keys for 5 s without asking, after the issuer had no key for one', async () => {
     const clock = openClock();
     expect(await clock.find('rsa')).toBe('found');
     clock.pass(1_000);
@@ -245,9 +245,9 @@ describe('keys that change', () => {
   });
 });
 
-describe('keys that cannot be had', () => {
+describe('when keys cannot be fetched', () => {
   it.each(['fails', 'lies', 'hangs'] as const)(
-    'an issuer that %s is 503 within 3 s, and nobody comes in',
+    'the gateway answers 503 within 3 s while the issuer %s',
     async (mode) => {
       issuer.mode = mode;
       const startedAt = awake();
@@ -262,7 +262,7 @@ describe('keys that cannot be had', () => {
     },
   );
 
-  it('are asked for twice a second at most', async () => {
+  it('the gateway asks for them twice a second at most', async () => {
     issuer.mode = 'fails';
     const startedAt = Date.now();
     const statuses = new Set<number>();
@@ -275,12 +275,12 @@ describe('keys that cannot be had', () => {
     expect(issuer.fetches).toBeLessThanOrEqual(1 + seconds * 2);
   });
 
-  it('what was known before goes on being good', async () => {
+  it('the keys that it fetched before go on serving', async () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.mode = 'fails';
     expect((await list(byRsa())).status).toBe(200);
     expect((await list(byRsa({ typ: 'JWT' }))).status).toBe(200);
-    // Whether this one is good, nobody can tell.
+    // Without the issuer the gateway cannot tell whether this token is good.
     expect((await list(byRotated())).status).toBe(503);
   });
 
@@ -307,7 +307,7 @@ describe('keys that cannot be had', () => {
     },
   );
 
-  it('old keys are fetched again where that works, and what is gone is refused', async () => {
+  it('the gateway fetches old keys again, and refuses tokens of a key that is gone', async () => {
     const clock = openClock();
     expect(await clock.find('rsa')).toBe('found');
     issuer.keys = [rotatedKey];
@@ -316,11 +316,11 @@ describe('keys that cannot be had', () => {
     expect(await clock.find('rotated')).toBe('found');
   });
 
-  it('reads a bounded part of an answer that does not end, and keeps the keys it has', async () => {
+  it('the gateway reads a bounded part of an answer that does not end, and keeps the keys that it has', async () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.mode = 'floods';
     await expectProblem(await list(byRotated()), { status: 503, code: 'unavailable' });
-    // What was sent beyond the bound stands in buffers of the connection.
+    // The issuer sent more than the bound: the rest stands in buffers of the connection.
     expect(issuer.floodedBytes).toBeLessThan(32 * 1024 * 1024);
     expect((await list(byRsa({ typ: 'JWT' }))).status).toBe(200);
     expect(
@@ -328,7 +328,7 @@ describe('keys that cannot be had', () => {
     ).toMatchObject({ err: { message: "the issuer's answer is larger than 1048576 bytes" } });
   });
 
-  it('why they cannot be had stands in the log', async () => {
+  it('the log says why', async () => {
     issuer.mode = 'fails';
     expect((await list(byRsa())).status).toBe(503);
     expect(
@@ -339,7 +339,7 @@ describe('keys that cannot be had', () => {
     });
   });
 
-  it('a token that is not even one is still 401', async () => {
+  it('a malformed token is still 401', async () => {
     issuer.mode = 'fails';
     expect((await list('x.y.z')).status).toBe(401);
     expect((await list(`${part({ alg: 'none' })}.${part(goodClaims())}.`)).status).toBe(401);

@@ -1,0 +1,92 @@
+// The chunks of a body as they come in, and how much memory they take. Most bodies come in a few large chunks, which
+// are kept as they are. A body that a client cuts into single bytes would be one object of some hundred bytes for each
+// of them, so that small chunks, once there are many, are copied into pages. A large body of a known length is copied
+// into one buffer while it comes, so that at its end it does not stand in memory twice.
+
+/** The first chunks are kept as they come, however small. */
+const uncopiedChunksMax = 64;
+/** A chunk of this size is worth an object of its own. */
+const largeBytes = 1_024;
+const pageBytes = 64 * 1_024;
+/** What a buffer takes beside its bytes. */
+const objectBytes = 512;
+
+export class BodyBuffer {
+  readonly #kept: Buffer[] = [];
+  #whole: Buffer | undefined;
+  #page: Buffer | undefined;
+  /** The part of the page that is written and not yet among the kept chunks. */
+  #from = 0;
+  #to = 0;
+  #bytes = 0;
+  #heldBytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How much memory the body takes, which is more than its bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  get chunkCount(): number {
+    return this.#kept.length;
+  }
+
+  /** Returns by how much `heldBytes` has grown. */
+  add(chunk: Buffer): number {
+    const before = this.#heldBytes;
+    this.#bytes += chunk.length;
+    if (this.#whole !== undefined) {
+      chunk.copy(this.#whole, this.#bytes - chunk.length);
+    } else if (chunk.length < largeBytes && this.#kept.length >= uncopiedChunksMax) {
+      this.#copy(chunk);
+    } else {
+      this.#closePage();
+      this.#keep(chunk);
+      this.#heldBytes += chunk.length;
+    }
+    return this.#heldBytes - before;
+  }
+
+  /** From now on chunks are copied into one buffer: the whole body has so many bytes, and never more. */
+  expect(bytes: number): void {
+    this.#closePage();
+    const whole = Buffer.allocUnsafeSlow(bytes);
+    let at = 0;
+    for (const chunk of this.#kept) at += chunk.copy(whole, at);
+    this.#whole = whole;
+    this.#kept.length = 0;
+    this.#page = undefined;
+    this.#heldBytes = bytes;
+  }
+
+  join(): Buffer {
+    if (this.#whole !== undefined) return this.#whole.subarray(0, this.#bytes);
+    this.#closePage();
+    return Buffer.concat(this.#kept, this.#bytes);
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#kept.push(chunk);
+    this.#heldBytes += objectBytes;
+  }
+
+  #copy(chunk: Buffer): void {
+    if (this.#page === undefined || this.#to + chunk.length > this.#page.length) {
+      this.#closePage();
+      this.#page = Buffer.allocUnsafeSlow(pageBytes);
+      this.#heldBytes += pageBytes;
+      this.#from = 0;
+      this.#to = 0;
+    }
+    this.#to += chunk.copy(this.#page, this.#to);
+  }
+
+  #closePage(): void {
+    if (this.#page !== undefined && this.#to > this.#from)
+      this.#keep(this.#page.subarray(this.#from, this.#to));
+    this.#from = this.#to;
+  }
+}

@@ -1,0 +1,147 @@
+// What a client sends that never becomes a request: headers that are too large, bytes that are not HTTP, requests that
+// take too long to come. Node reports them on the socket, before or beside Fastify, so that the gateway writes these
+// answers to the socket itself.
+//
+//   what Node reports                 status
+//   HPE_HEADER_OVERFLOW               431     more than 16 KiB of headers
+//   ERR_HTTP_REQUEST_TIMEOUT          408     the request did not come whole in time
+//   HPE_CHUNK_EXTENSIONS_OVERFLOW     413     a chunked body with more than 16 KiB of chunk extensions
+//   any other                         400     not HTTP
+//   a CONNECT                         404     the gateway is no proxy
+//
+// Such bytes may come behind well-formed requests on the same connection. The gateway then answers those, in their
+// order, closes the connection, and leaves the bytes behind them without an answer.
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { Failure, problemOf } from '@integration-sync/contracts';
+import type { Log } from '@integration-sync/runtime/log';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Exchange } from './exchange.ts';
+import { problemType } from './problems.ts';
+
+interface ClientError {
+  status: number;
+  failure: Failure;
+}
+
+const clientErrors: Readonly<Record<string, ClientError>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    failure: new Failure('invalid_request', 'The URL and the headers together are larger than 16 KiB.'),
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    failure: new Failure('invalid_request', 'The request did not arrive in time.'),
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    failure: new Failure('body_too_large', 'The chunk extensions of the body are too large.'),
+  },
+};
+const notHttp: ClientError = {
+  status: 400,
+  failure: new Failure('invalid_request', 'What was sent is not a well-formed HTTP/1.1 request.'),
+};
+const noProxy: ClientError = { status: 404, failure: new Failure('not_found', 'There is no proxy here.') };
+
+/** A client that is still sending has this long to read its answer before the gateway cuts the connection. */
+const lingerMs = 2_000;
+
+/** A request that the gateway is answering. */
+interface OpenRequest {
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** Whether a part of its answer has still to go out. */
+const isOpen = ({ reply }: OpenRequest): boolean => !reply.raw.writableFinished;
+
+export interface ClientErrors {
+  /** Remembers that the gateway is answering this request on its connection. */
+  follow(request: FastifyRequest, reply: FastifyReply): void;
+  answer(error: Error, socket: Socket): void;
+  refuseTunnel(socket: Socket): void;
+}
+
+export function openClientErrors(log: Log): ClientErrors {
+  const requests = new WeakMap<Socket, OpenRequest[]>();
+  const answered = new WeakSet<Socket>();
+  const openOn = (socket: Socket): OpenRequest[] => (requests.get(socket) ?? []).filter(isOpen);
+
+  return {
+    follow(request, reply) {
+      const { socket } = request.raw;
+      requests.set(socket, [...openOn(socket), { request, reply }]);
+    },
+    answer(error, socket) {
+      // Node reports an error again for bytes that come after the answer.
+      if (answered.has(socket)) return;
+      answered.add(socket);
+      const code = 'code' in error ? String(error.code) : '';
+      if (code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const open = openOn(socket);
+      // Only the last request can be incomplete; where it is complete, the bytes of the error came behind it.
+      const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
+      const complete = open.at(-1);
+      const clientError = { ...(clientErrors[code] ?? notHttp), reason: code };
+      if (complete !== undefined) {
+        if (incomplete !== undefined) note(incomplete.request.exchange, clientError);
+        closeAfter(complete, socket);
+      } else if (incomplete?.reply.raw.headersSent === true) {
+        socket.destroy();
+      } else {
+        write(socket, clientError, { log, exchange: incomplete?.request.exchange });
+      }
+    },
+    refuseTunnel(socket) {
+      const last = openOn(socket).at(-1);
+      if (last === undefined) write(socket, { ...noProxy, reason: 'CONNECT' }, { log, exchange: undefined });
+      else closeAfter(last, socket);
+    },
+  };
+}
+
+function closeAfter({ reply }: OpenRequest, socket: Socket): void {
+  // Node writes `Connection: close` into an answer that has not begun.
+  reply.raw.shouldKeepAlive = false;
+  reply.raw.once('finish', () => socket.destroySoon());
+}
+
+function note(exchange: Exchange, { status, failure, reason }: ClientError & { reason: string }): void {
+  exchange.code = failure.code;
+  exchange.clientError = { status, reason };
+}
+
+function write(
+  socket: Socket,
+  clientError: ClientError & { reason: string },
+  { log, exchange }: { log: Log; exchange: Exchange | undefined },
+): void {
+  const { status, failure, reason } = clientError;
+  const requestId = exchange?.requestId ?? randomUUID();
+  const body = JSON.stringify({ ...problemOf(failure, requestId), status });
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      `content-type: ${problemType}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      'cache-control: no-store',
+      'x-content-type-options: nosniff',
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
+  if (exchange === undefined) {
+    log.info({ requestId, status, code: failure.code, reason }, 'request broken off');
+  } else {
+    note(exchange, clientError);
+  }
+}
