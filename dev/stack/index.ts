@@ -7,7 +7,7 @@ import { startEngines, type Engines } from '../engines/index.ts';
 import { openProgress, type Progress } from '../engines/progress.ts';
 import { sendSignal } from '../process/identity.ts';
 import { messageOf } from '../process/words.ts';
-import { openBulletin, pidsOf, type Bulletin, type FixedFacts } from './bulletin.ts';
+import { openFactsFile, pidsOf, type FactsFile, type FixedFacts } from './facts-file.ts';
 import { checkSettings } from './configs.ts';
 import type { Pids } from './facts.ts';
 import { StartFailure } from './failure.ts';
@@ -80,8 +80,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   checkSettings(environment, secrets);
   const gatewayPort = await chooseGatewayPort(environment);
 
-  let bulletin: Bulletin | undefined;
-  const shared = { environment, logFolder, onChange: (): void => bulletin?.changed() };
+  let factsFile: FactsFile | undefined;
+  const shared = { environment, logFolder, onChange: (): void => factsFile?.changed() };
   const say = (line: string): void => progress.say(line);
   const dataFolder = join(folder, 'data');
   const engines = starting.use(await startEngines({ ...shared, dataFolder, fresh, temporary, signal, say }));
@@ -101,9 +101,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   watch.started();
 
   const fixed = fixedFacts({ gateway, addresses, settings, authSecret: secrets.authSecret, environment });
-  bulletin = starting.use(openBulletin(folder, fixed, fleet, engines));
-  bulletin.changed();
-  await bulletin.written();
+  factsFile = starting.use(openFactsFile(folder, fixed, fleet, engines));
+  factsFile.changed();
+  await factsFile.written();
   return openControls({ fixed, fleet, engines, logFolder, release: starting.move() });
 }
 

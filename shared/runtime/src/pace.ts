@@ -4,22 +4,22 @@
 // dealt with in between. Short work gives way to nothing.
 
 /** What is done with so many items takes no more than a millisecond or two. */
-export const pieceItems = 125;
+export const chunkItems = 125;
 
 const waiting: (() => void)[] = [];
 
 /** Before something is done with so many items at once: resolves when it is its turn. */
 export function giveWay(items: number): Promise<void> | undefined {
-  return items > pieceItems ? nextTurn() : undefined;
+  return items > chunkItems ? nextTurn() : undefined;
 }
 
 /** For each of them in the order in which they stand, a piece at a time. */
-export async function inPieces<One>(
+export async function inChunks<One>(
   all: readonly One[],
   work: (one: One, index: number) => void,
 ): Promise<void> {
   for (const [index, one] of all.entries()) {
-    if (index > 0 && index % pieceItems === 0) await nextTurn();
+    if (index > 0 && index % chunkItems === 0) await nextTurn();
     work(one, index);
   }
 }

@@ -1,6 +1,6 @@
 // The records of one kind in the database. Keys and field names in every query come from code, values only as
 // operands of plain operators.
-import { duplicateIndexes, readInPieces, writeInPieces, type Store } from '@integration-sync/runtime/store';
+import { duplicateIndexes, readInChunks, writeInChunks, type Store } from '@integration-sync/runtime/store';
 import type { Fresh, Known, Stored } from './classify.ts';
 import type { Trace } from './traces.ts';
 import { orderOf } from './ids.ts';
@@ -58,7 +58,7 @@ export function openRecords(store: Store, collection: string): Records {
 
   const insertPart = async (part: readonly Fresh[], writing: Writing): Promise<Fresh[]> => {
     try {
-      await writeInPieces(records, part, writing.confirm, (bulk, one) =>
+      await writeInChunks(records, part, writing.confirm, (bulk, one) =>
         bulk.insert(documentOf(one, writing)),
       );
       return [];
@@ -92,7 +92,7 @@ export function openRecords(store: Store, collection: string): Records {
     });
 
   const touchEach = async (part: readonly Known[], { at, confirm }: Writing): Promise<number> => {
-    const { matchedCount } = await writeInPieces(records, part, confirm, (bulk, { record, stored }) => {
+    const { matchedCount } = await writeInChunks(records, part, confirm, (bulk, { record, stored }) => {
       const filter = { _id: record.internalId, ...notedBefore(stored.push, at) };
       bulk.find(filter).updateOne({ $set: { lastSyncedAt: at } });
     });
@@ -100,7 +100,7 @@ export function openRecords(store: Store, collection: string): Records {
   };
 
   const changePart = async (part: readonly Known[], writing: Writing): Promise<number> => {
-    const { matchedCount } = await writeInPieces(records, part, writing.confirm, (bulk, one) => {
+    const { matchedCount } = await writeInChunks(records, part, writing.confirm, (bulk, one) => {
       const { filter, update } = changeOf(one, writing);
       bulk.find(filter).updateOne(update);
     });
@@ -110,7 +110,7 @@ export function openRecords(store: Store, collection: string): Records {
   return {
     async read(internalIds) {
       if (internalIds.length === 0) return new Map();
-      const found = await readInPieces(
+      const found = await readInChunks(
         records.find<Pick<RecordDocument, '_id' | 'fields' | 'push' | 'changed' | 'lastSyncedAt'>>(
           { _id: { $in: [...internalIds] } },
           {

@@ -4,10 +4,10 @@ import { openLog } from '@integration-sync/runtime/log';
 import {
   duplicateIndexes,
   openStore,
-  readInPieces,
+  readInChunks,
   sortStoreError,
   storeFailure,
-  writeInPieces,
+  writeInChunks,
   type NamedIndex,
   type Store,
 } from '@integration-sync/runtime/store';
@@ -88,15 +88,15 @@ describe('an open store', () => {
     const all = Array.from({ length: 250 }, (_, index) => ({ _id: String(index), name: 'new' }));
     await collection.insertMany(all);
     const whole = { batchSize: 251, singleBatch: true };
-    expect(new Set(await readInPieces(collection.find({}, whole)))).toEqual(new Set(all));
-    expect(await readInPieces(collection.find({ name: 'old' }, whole))).toEqual([]);
+    expect(new Set(await readInChunks(collection.find({}, whole)))).toEqual(new Set(all));
+    expect(await readInChunks(collection.find({ name: 'old' }, whole))).toEqual([]);
   });
 
   it('lets the event loop turn while it makes much ready to be written', async () => {
     const turns = countTurns();
     const seen = new Set<number>();
     const all = Array.from({ length: 500 }, (_, index) => ({ _id: String(index), name: 'new' }));
-    await writeInPieces(farms(), all, confirm, (bulk, farm) => {
+    await writeInChunks(farms(), all, confirm, (bulk, farm) => {
       seen.add(turns.count);
       bulk.insert(farm);
     });
@@ -106,7 +106,7 @@ describe('an open store', () => {
 
   it('sends nothing of a write that is refused when it is ready', async () => {
     const collection = farms();
-    const writing = writeInPieces(collection, [{ _id: 'a', name: 'a' }], refuse, (bulk, farm) =>
+    const writing = writeInChunks(collection, [{ _id: 'a', name: 'a' }], refuse, (bulk, farm) =>
       bulk.insert(farm),
     );
     expect(await caught(writing)).toMatchObject({ message: 'too late' });
@@ -164,7 +164,7 @@ describe('a document that is there already', () => {
     const collection = farms();
     await collection.insertOne({ _id: '150', name: 'there already' });
     const all = Array.from({ length: 300 }, (_, index) => ({ _id: String(index), name: 'new' }));
-    const failing = writeInPieces(collection, all, confirm, (bulk, farm) => bulk.insert(farm));
+    const failing = writeInChunks(collection, all, confirm, (bulk, farm) => bulk.insert(farm));
     expect(duplicateIndexes(await caught(failing))).toEqual([150]);
     expect(await collection.countDocuments({ name: 'new' })).toBe(299);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { giveWay, inPieces, pieceItems } from '@integration-sync/runtime/pace';
+import { giveWay, inChunks, chunkItems } from '@integration-sync/runtime/pace';
 import { countTurns } from '../../support/turns.ts';
 
 it('does one piece of long work in each turn of the event loop, whatever it belongs to', async () => {
@@ -7,7 +7,7 @@ it('does one piece of long work in each turn of the event loop, whatever it belo
   const seen: number[] = [];
   const work = async (): Promise<void> => {
     for (let piece = 0; piece < 4; piece += 1) {
-      await giveWay(pieceItems + 1);
+      await giveWay(chunkItems + 1);
       seen.push(turns.count);
     }
   };
@@ -19,9 +19,9 @@ it('does one piece of long work in each turn of the event loop, whatever it belo
 
 it('lets short work pass, though long work waits', async () => {
   const turns = countTurns();
-  const long = giveWay(pieceItems + 1);
-  await giveWay(pieceItems);
-  await inPieces(Array.from({ length: pieceItems }), () => undefined);
+  const long = giveWay(chunkItems + 1);
+  await giveWay(chunkItems);
+  await inChunks(Array.from({ length: chunkItems }), () => undefined);
   expect(turns.count).toBe(0);
   await long;
   turns.stop();
@@ -29,22 +29,22 @@ it('lets short work pass, though long work waits', async () => {
 
 it('goes through everything in order, with no more than a piece of it in one turn', async () => {
   const turns = countTurns();
-  const all = Array.from({ length: 2 * pieceItems + 1 }, (_, index) => index);
+  const all = Array.from({ length: 2 * chunkItems + 1 }, (_, index) => index);
   const seen: number[] = [];
   const countByTurn = new Map<number, number>();
-  await inPieces(all, (one, index) => {
+  await inChunks(all, (one, index) => {
     expect(one).toBe(index);
     seen.push(one);
     countByTurn.set(turns.count, (countByTurn.get(turns.count) ?? 0) + 1);
   });
   turns.stop();
   expect(seen).toEqual(all);
-  expect([...countByTurn.values()]).toEqual([pieceItems, pieceItems, 1]);
+  expect([...countByTurn.values()]).toEqual([chunkItems, chunkItems, 1]);
 });
 
 it('does nothing of nothing, and hands on what goes wrong', async () => {
-  await inPieces([], () => expect.fail('there is nothing'));
-  const failing = inPieces([1, 2], (one) => {
+  await inChunks([], () => expect.fail('there is nothing'));
+  const failing = inChunks([1, 2], (one) => {
     if (one === 2) throw new Error('no two');
   });
   await expect(failing).rejects.toThrow('no two');

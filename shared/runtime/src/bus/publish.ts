@@ -3,7 +3,7 @@
 import { Failure } from '@integration-sync/contracts';
 import { nuid } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
-import { inPieces } from '../pace.ts';
+import { inChunks } from '../pace.ts';
 import type { Connection } from './connection.ts';
 import { disconnected } from './connection.ts';
 
@@ -89,7 +89,7 @@ async function publishAtomically(
       `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${idLine(message)}\r\n`,
     );
   return acknowledged(connection, async () => {
-    await inPieces(messages.slice(0, -1), (message, index) => {
+    await inChunks(messages.slice(0, -1), (message, index) => {
       const headers = headersOf(message, index + 1);
       connection.nats.publish(message.subject, bytesOf(message), { headers });
     });

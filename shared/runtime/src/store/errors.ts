@@ -11,7 +11,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
-import { DatabaseAway } from './pulse.ts';
+import { DatabaseAway } from './watchdog.ts';
 
 export type StoreErrorKind = 'unavailable' | 'duplicate' | 'bug';
 

@@ -8,11 +8,11 @@ import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';
 import { watchHeartbeats } from './heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
-import { startPulse, type Pulse } from './pulse.ts';
+import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
 export type { NamedIndex } from './indexes.ts';
-export { readInPieces, writeInPieces } from './pieces.ts';
+export { readInChunks, writeInChunks } from './chunks.ts';
 export type {
   Collection,
   Db,
@@ -57,14 +57,14 @@ export async function openStore({
   await using opening = new AsyncDisposableStack();
   const client = opening.adopt(clientOf(url, { maxPoolSize: poolSize }), close);
   const watcher = opening.adopt(clientOf(url, { maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
-  // The pulse connects it again within half a second, or says that it cannot.
+  // The watchdog connects it again within half a second, or says that it cannot.
   const renew = (deaf: MongoClient): void => {
     log.warn('the MongoDB driver hears nothing any more, connecting anew');
     close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
   };
   let connectionsLost = 0;
-  const pulse = opening.use(
-    startPulse({
+  const watchdog = opening.use(
+    startWatchdog({
       async ask() {
         // A no-op once connected; after a failed attempt the driver wants to be told again.
         await Promise.all([client.connect(), watcher.connect()]);
@@ -83,20 +83,20 @@ export async function openStore({
   // Connections end in three ways. An operation that fails with its own clears the driver's pool. Of idle ones the driver
   // notices one when it comes to use it, or none, where the server is back before the driver asks how it is; the watcher,
   // which asks all the time, needs a new connection then.
-  client.on('connectionPoolCleared', () => pulse.connectionsEnded());
+  client.on('connectionPoolCleared', () => watchdog.connectionsEnded());
   client.on('connectionClosed', ({ reason }) => {
-    if (reason === 'error') pulse.connectionsEnded();
+    if (reason === 'error') watchdog.connectionsEnded();
   });
-  watcher.on('connectionCreated', () => pulse.connectionsEnded());
+  watcher.on('connectionCreated', () => watchdog.connectionsEnded());
   for (const deaf of [client, watcher]) opening.use(watchHeartbeats(deaf, () => renew(deaf)));
-  await answered(pulse, signal);
+  await answered(watchdog, signal);
 
-  const database = guarded(client.db(name), pulse);
+  const database = guarded(client.db(name), watchdog);
   const open = opening.move();
   return {
     database,
     get connected() {
-      return pulse.connected;
+      return watchdog.connected;
     },
     collection: (collection) => database.collection(collection),
     ensureIndexes: (collection, indexes) => ensureIndexes(database.collection(collection), indexes),
@@ -128,7 +128,7 @@ function clientOf(url: string, options: MongoClientOptions): MongoClient {
 }
 
 /** Waits for the first answer; what waiting cannot mend, such as a refused password, is a wrong setting. */
-async function answered({ firstAnswer }: Pulse, signal: AbortSignal | undefined): Promise<void> {
+async function answered({ firstAnswer }: Watchdog, signal: AbortSignal | undefined): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });

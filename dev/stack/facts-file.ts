@@ -6,13 +6,13 @@ import { serviceNames } from './services.ts';
 
 export type FixedFacts = Omit<StackFacts, 'pids' | 'metrics'>;
 
-export interface Bulletin extends AsyncDisposable {
+export interface FactsFile extends AsyncDisposable {
   /** Something has changed. Changes that come while it is being written are written once, afterwards. */
   changed(): void;
   written(): Promise<void>;
 }
 
-export function openBulletin(folder: string, fixed: FixedFacts, fleet: Fleet, engines: Engines): Bulletin {
+export function openFactsFile(folder: string, fixed: FixedFacts, fleet: Fleet, engines: Engines): FactsFile {
   const everOurs = new Set<number>();
   let closed = false;
   let waiting = false;

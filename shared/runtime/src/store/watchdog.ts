@@ -22,7 +22,7 @@ export class DatabaseAway extends Error {
   override readonly name = 'DatabaseAway';
 }
 
-export interface Pulse extends Disposable {
+export interface Watchdog extends Disposable {
   readonly connected: boolean;
   /** Resolves with the first answer; rejects with an error that waiting will not mend. */
   readonly firstAnswer: Promise<void>;
@@ -32,7 +32,7 @@ export interface Pulse extends Disposable {
   during<T>(operation: () => Promise<T>): Promise<T>;
 }
 
-export interface PulseOptions {
+export interface WatchdogOptions {
   ask: () => Promise<unknown>;
   /** Whether waiting may mend it. */
   passing: (error: unknown) => boolean;
@@ -51,7 +51,7 @@ const ticksAfterEnd = 15;
 /** A connection that is noticed to have ended may be followed by others in the next moments. */
 const suspectTicksMax = 3;
 
-export function startPulse({ ask, passing, onLost, log }: PulseOptions): Pulse {
+export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): Watchdog {
   const first = Promise.withResolvers<void>();
   const stop = new AbortController();
   /** What fails each operation, and after how many ticks it is lost. */

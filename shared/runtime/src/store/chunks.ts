@@ -1,10 +1,10 @@
 // Writing and reading much at once. Turning hundreds of documents into bytes, or bytes into them, takes milliseconds, so
 // it gives way now and then.
 import type { BulkWriteResult, Collection, Document, FindCursor, UnorderedBulkOperation } from 'mongodb';
-import { inPieces, nextTurn, pieceItems } from '../pace.ts';
+import { inChunks, nextTurn, chunkItems } from '../pace.ts';
 
 /** One unordered write, as `bulkWrite` would make it; `confirm` is asked right before it is sent, and may throw. */
-export async function writeInPieces<T extends Document, One>(
+export async function writeInChunks<T extends Document, One>(
   collection: Collection<T>,
   all: readonly One[],
   confirm: () => Promise<void>,
@@ -12,18 +12,18 @@ export async function writeInPieces<T extends Document, One>(
 ): Promise<BulkWriteResult> {
   // The driver turns each into bytes when it is added.
   const bulk = collection.initializeUnorderedBulkOp();
-  await inPieces(all, (one) => add(bulk, one));
+  await inChunks(all, (one) => add(bulk, one));
   await confirm();
   return bulk.execute();
 }
 
 /** All that is found, where the database answers with all of it at once. */
-export async function readInPieces<Found>(cursor: FindCursor<Found>): Promise<Found[]> {
+export async function readInChunks<Found>(cursor: FindCursor<Found>): Promise<Found[]> {
   const found: Found[] = [];
   if (!(await cursor.hasNext())) return found;
   for (;;) {
     // The driver reads the bytes of each when it is taken.
-    found.push(...cursor.readBufferedDocuments(pieceItems));
+    found.push(...cursor.readBufferedDocuments(chunkItems));
     if (cursor.bufferedCount() === 0) return found;
     await nextTurn();
   }
