@@ -2,6 +2,7 @@
 // Every client is an integration that no other test knows. Wire shapes are written out where they are expected.
 import { randomUUID } from 'node:crypto';
 import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';
+import { inject } from 'vitest';
 import { temporaryFolder } from './folder.ts';
 
 export async function startTestStack(
@@ -12,6 +13,7 @@ export async function startTestStack(
   const stack = starting.use(
     await startStack({
       ...options,
+      mainOf: (service) => inject('programs')[service],
       environment: {
         ...process.env,
         GATEWAY_PORT: '0',
