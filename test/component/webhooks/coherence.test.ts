@@ -157,7 +157,12 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
   });
 
   it('each event reaches each endpoint once, under one webhook-id, with the same time and body', async () => {
-    const receivers = [await openReceiver(), await openReceiver(), await openReceiver()];
+    await using open = new AsyncDisposableStack();
+    const receivers = [
+      open.use(await openReceiver()),
+      open.use(await openReceiver()),
+      open.use(await openReceiver()),
+    ];
     const client = house.newClient();
     for (const receiver of receivers) await client.register(receiver.url);
     const ids = await client.announce(1_000);
@@ -173,7 +178,6 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
       ),
     );
     for (const other of others) expect(other).toEqual(first);
-    await Promise.all(receivers.map((receiver) => receiver[Symbol.asyncDispose]()));
   });
 
   it('a change that is asked for again holds, though its first maker died before telling anybody', async () => {
