@@ -1,26 +1,47 @@
 // The layers of the tests. `unit` does no IO and needs nothing; the others run on real engines, which
 // test/support/engines.ts starts once for a run.
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { environmentOfTests } from './test/support/environment.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 // Here and not in a setup file: this is before anything of a run has been started.
 process.env = environmentOfTests(process.env);
 
 // A poll waits for what is true in the end, on a machine that has other work too.
 const expects = { poll: { timeout: 10_000 } };
-const engines = { globalSetup: ['test/support/engines.ts'] };
+const engines = {
+  globalSetup: ['test/support/engines.ts'],
+  setupFiles: ['test/support/leftovers.ts'],
+};
+
+// A file of the slower layers waits for most of its time: for a schedule, for a process, for a disk. So more of them run
+// side by side than there are cores, and of all layers at once. A worker goes on with the next file as it is, because to
+// load the services anew costs more than most files do; leftovers.ts sees to it that no file leaves it anything.
+const workers = { isolate: false, maxWorkers: Math.min(2 * availableParallelism(), 8) };
 
 export default defineConfig({
   test: {
     // The second is what .ci/run counts.
     reporters: ['default', ['json', { outputFile: '.local/test-report.json' }]],
+    sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], expect: expects, testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          setupFiles: ['test/support/simulated-time.ts'],
+          ...workers,
+          expect: expects,
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'component',
           include: ['test/component/**/*.test.ts'],
           ...engines,
+          ...workers,
           expect: expects,
           testTimeout: 90_000,
           hookTimeout: 60_000,
@@ -31,8 +52,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           ...engines,
-          // Every file runs a stack of its own: four services, and the machine may have two cores.
-          maxWorkers: 2,
+          ...workers,
           expect: expects,
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -1,13 +1,13 @@
 // Starts a replica of a service that answers every question with its pid.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-
-const program = join(import.meta.dirname, 'processes/answering.ts');
+import { inject } from 'vitest';
 
 export async function startAnswering(url: string): Promise<AsyncDisposable & { pid: number }> {
-  const child = spawn(process.execPath, [program, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [inject('programs').answering, url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   await Promise.race([
     once(createInterface({ input: child.stdout }), 'line'),

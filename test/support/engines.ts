@@ -1,25 +1,29 @@
-// Engines for a test run: vitest calls this before the component and the system tests. They are always the
-// run's own, in a temporary folder, so that a stack that is running and a second run are left alone.
+// Engines and programs for a test run: vitest calls this before the component and the system tests. They are always the
+// run's own, the engines in a temporary folder, so that a stack that is running and a second run are left alone.
 //
 //   const { mongodb, nats } = inject('engines');      // addresses
+//   const { webhooks } = inject('programs');          // a file for node
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeAbandoned, startEngines, type Engines } from '@integration-sync/dev/engines';
 import type { TestProject } from 'vitest/node';
 import { folderPrefix } from './folder.ts';
+import { makePrograms, type Programs } from './programs.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     engines: { mongodb: string; nats: string };
+    programs: Programs;
   }
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const use = (shared.current ??= open());
   use.users += 1;
-  const engines = await use.engines;
+  const [engines, programs] = await Promise.all([use.engines, use.programs]);
   project.provide('engines', { mongodb: engines.mongodb.url, nats: engines.nats.url });
+  project.provide('programs', programs);
   return async () => {
     use.users -= 1;
     if (use.users > 0) return;
@@ -30,6 +34,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 interface Use {
   engines: Promise<Engines>;
+  programs: Promise<Programs>;
   users: number;
 }
 
@@ -39,7 +44,7 @@ const place: typeof globalThis & { [key]?: { current?: Use } } = globalThis;
 const shared = (place[key] ??= {});
 
 function open(): Use {
-  return { engines: start(), users: 0 };
+  return { engines: start(), programs: makePrograms(), users: 0 };
 }
 
 async function start(): Promise<Engines> {

@@ -1,5 +1,8 @@
 // The environment of a test run. A system in use that it names is none of the tests' business: whoever pushed into its
 // database, or answered beside its services on its NATS, would be part of it.
+import { join } from 'node:path';
+import { cacheFolder } from '../../dev/engines/cache.ts';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const ofSystems = new Set(['MONGODB_URL', 'MONGODB_DATABASE', 'NATS_URL', 'NATS_MONITOR_URL']);
@@ -8,5 +11,10 @@ const ofSystems = new Set(['MONGODB_URL', 'MONGODB_DATABASE', 'NATS_URL', 'NATS_
 export function environmentOfTests(environment: Environment): Record<string, string | undefined> {
   const kept = Object.entries(environment).filter(([name]) => !ofSystems.has(name));
   const lent = environment['TEST_MONGODB_URL'];
-  return { ...Object.fromEntries(kept), ...(lent ? { MONGODB_URL: lent } : {}) };
+  return {
+    // Tests start some two hundred processes. One that finds what another has compiled starts in half the time.
+    NODE_COMPILE_CACHE: join(cacheFolder(environment), 'compiled'),
+    ...Object.fromEntries(kept),
+    ...(lent ? { MONGODB_URL: lent } : {}),
+  };
 }

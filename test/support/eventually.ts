@@ -1,15 +1,22 @@
 // Waiting for what will be so, with a bound and without guessing how long it takes.
-/** Waits until `reads` gives what is asked for, or says what it gave last. */
+import { awake } from './awake.ts';
+
+/** For what has no limit of its own: the more files run side by side, the longer a process waits for its turn. */
+export const patienceMs = 10_000;
+
+/** Waits until `reads` gives what is asked for, or says what it gave last. Patience is by `awake()`, a limit by the clock. */
 export async function eventually<T>(
   reads: () => T | Promise<T>,
   holds: (value: T) => boolean,
-  limitMs = 10_000,
+  limitMs?: number,
 ): Promise<T> {
-  const endsAt = Date.now() + limitMs;
+  const now = limitMs === undefined ? awake : Date.now;
+  const forMs = limitMs ?? patienceMs;
+  const endsAt = now() + forMs;
   for (;;) {
     const value = await reads();
     if (holds(value)) return value;
-    if (Date.now() > endsAt) throw new Error(`still ${JSON.stringify(value)} after ${limitMs} ms`);
+    if (now() > endsAt) throw new Error(`still ${JSON.stringify(value)} after ${forMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -1,9 +1,9 @@
 // Starts a service that stops at one stage of a push, and kills it there, or lets it go on.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Stage } from '@integration-sync/sync';
+import { inject } from 'vitest';
 
 export interface Mortal extends AsyncDisposable {
   /** Resolves once a push has come to the stage. */
@@ -17,14 +17,12 @@ export interface Mortal extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-const program = join(import.meta.dirname, 'processes/mortal.ts');
-
 export async function startMortal(
   service: 'catalog' | 'batches',
   stage: Stage | 'none',
   environment: Readonly<Record<string, string>>,
 ): Promise<Mortal> {
-  const child = spawn(process.execPath, [program, service, stage], {
+  const child = spawn(process.execPath, [inject('programs').mortal, service, stage], {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -4,6 +4,9 @@ import { createServer as createPlain, type IncomingMessage, type ServerResponse 
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { awake } from './awake.ts';
+import { patienceMs } from './eventually.ts';
+
+const lookEveryMs = 50;
 
 export interface Hit {
   /** Milliseconds since the receiver was opened. */
@@ -41,7 +44,7 @@ export interface Receiver extends AsyncDisposable {
   behave(behaviour: Behaviour): void;
   /** Hits whose body names this kind of event. */
   of(event: string): Hit[];
-  /** Resolves once there are so many hits that match. */
+  /** Resolves once there are so many hits that match. Patience is by `awake()`, a limit by the clock. */
   received(count: number, options?: { withinMs?: number; where?: (hit: Hit) => boolean }): Promise<Hit[]>;
 }
 
@@ -91,12 +94,16 @@ export async function openReceiver(
       behave = next;
     },
     of: (event) => hits.filter(({ headers }) => headers['x-webhook-event'] === event),
-    async received(count, { withinMs = 10_000, where = () => true } = {}) {
+    async received(count, { withinMs, where = () => true } = {}) {
       const { promise, resolve, reject } = Promise.withResolvers<Hit[]>();
-      const timer = setTimeout(() => {
+      const now = withinMs === undefined ? awake : () => performance.now();
+      const forMs = withinMs ?? patienceMs;
+      const endsAt = now() + forMs;
+      const timer = setInterval(() => {
+        if (now() < endsAt) return;
         const seen = hits.filter(where).length;
-        reject(new Error(`expected ${count} hits within ${withinMs} ms, got ${seen}`));
-      }, withinMs);
+        reject(new Error(`expected ${count} hits within ${forMs} ms, got ${seen}`));
+      }, lookEveryMs);
       const watch = (): void => {
         const found = hits.filter(where);
         if (found.length >= count) resolve(found);
@@ -106,7 +113,7 @@ export async function openReceiver(
       try {
         return await promise;
       } finally {
-        clearTimeout(timer);
+        clearInterval(timer);
         watchers.delete(watch);
       }
     },

@@ -1,21 +1,29 @@
-// A whole system of one test file's own: real processes, engines in a temporary folder, HTTP from outside.
+// A whole system of one test file's own: real processes, a NATS in a temporary folder, HTTP from outside. Of MongoDB it has
+// a database in the run's own, and a MongoDB to itself where a test takes that away.
 // Every client is an integration that no other test knows. Wire shapes are written out where they are expected.
 import { randomUUID } from 'node:crypto';
 import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';
+import { inject } from 'vitest';
 import { temporaryFolder } from './folder.ts';
 
-export async function startTestStack(
-  options: Pick<StackOptions, 'replicas' | 'environment'> = {},
-): Promise<Stack> {
+export interface TestStackOptions extends Pick<StackOptions, 'replicas' | 'environment'> {
+  ownMongodb?: boolean;
+}
+
+export async function startTestStack({
+  ownMongodb = false,
+  ...options
+}: TestStackOptions = {}): Promise<Stack> {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryFolder());
   const stack = starting.use(
     await startStack({
       ...options,
+      mainOf: (service) => inject('programs')[service],
       environment: {
         ...process.env,
+        ...(ownMongodb ? {} : { MONGODB_URL: inject('engines').mongodb }),
         GATEWAY_PORT: '0',
-        // Two of them may share a MongoDB that was lent to the tests.
         MONGODB_DATABASE: `test_${randomUUID()}`,
         ...options.environment,
       },

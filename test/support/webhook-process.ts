@@ -1,8 +1,8 @@
 // The webhooks service as a process of its own, for whoever kills it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { inject } from 'vitest';
 
 export interface WebhookProcess extends AsyncDisposable {
   readonly pid: number;
@@ -12,13 +12,11 @@ export interface WebhookProcess extends AsyncDisposable {
   stop(): Promise<number | null>;
 }
 
-const main = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
-
 /** Resolves once it serves. */
 export async function startWebhookProcess(
   environment: Readonly<Record<string, string>>,
 ): Promise<WebhookProcess> {
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [inject('programs').webhooks], {
     env: { ...process.env, ...environment, LOG_LEVEL: 'info', METRICS_PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

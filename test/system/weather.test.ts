@@ -7,7 +7,7 @@ import { openClient, startTestStack } from '../support/stack.ts';
 let stack: Stack;
 
 beforeAll(async () => {
-  stack = await startTestStack();
+  stack = await startTestStack({ ownMongodb: true });
 });
 afterAll(async () => stack[Symbol.asyncDispose]());
 

@@ -155,4 +155,5 @@ it('the gateway listens on one address, also where its name has two', async () =
   expect(local.url).toBe(`http://127.0.0.1:${local.port}`);
   expect((await fetch(`${local.url}/healthz`)).status).toBe(200);
   expect(await isListening(local.port, '127.0.0.2')).toBe(false);
+  await gateway[Symbol.asyncDispose]();
 });

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
-
-const script = fileURLToPath(new URL('processes/life.ts', import.meta.url));
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 
 /** Starts a process that goes through one of the lives in `processes/life.ts`. */
 function begin(life: string, environment: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [script, life], { env: { ...process.env, ...environment } });
+  const child = spawn(process.execPath, [inject('programs').life, life], {
+    env: { ...process.env, ...environment },
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   const heard = new Set<() => void>();

@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
 import { createInterface } from 'node:readline';
-import { expect, it, onTestFinished } from 'vitest';
-
-const script = fileURLToPath(new URL('processes/speech.ts', import.meta.url));
+import { expect, inject, it, onTestFinished } from 'vitest';
 
 /** Starts a process that makes one of the speeches in `processes/speech.ts`. */
 function listen(speech: string) {
-  const child = spawn(process.execPath, [script, speech], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [inject('programs').speech, speech], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child.stdout;
 }

@@ -1,5 +1,5 @@
 // Replicas that are killed or stopped with deliveries in hand: others go on where they were, within five seconds.
-// The replicas are processes of their own.
+// takeover-retries.test.ts has the retries. A replica that is killed is a process of its own, the other one is in this process.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -9,8 +9,6 @@ import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
 const takeoverS = 5;
-const secondsAfterFirst = (hits: readonly Hit[]): number[] =>
-  hits.map(({ atMs }) => (atMs - (hits[0]?.atMs ?? 0)) / 1_000);
 /** By `awake()`. */
 const expectTakenOver = (hits: readonly Hit[], beganMs: number): void =>
   expect((hits.at(-1)?.awakeMs ?? Infinity) - beganMs).toBeLessThan(takeoverS * 1_000);
@@ -23,53 +21,6 @@ beforeAll(async () => {
 afterAll(() => house[Symbol.asyncDispose]());
 
 describe('when a replica is killed', { timeout: 90_000 }, () => {
-  it('a retry comes when it is due or as soon as another replica has taken over, and the schedule goes on', async () => {
-    await using owner = await startWebhookProcess(house.environment);
-    await using receiver = await openReceiver(answer(500));
-    const client = house.newClient();
-    const { id } = await client.register(receiver.url);
-    await client.announce();
-    await receiver.received(1);
-    await using _other = await startWebhookProcess(house.environment);
-    // An attempt whose end was not recorded would be made again.
-    await eventually(
-      async () => (await client.ask('get', { id })).body.consecutiveFailures,
-      (failures) => failures === 2,
-    );
-
-    await owner.kill();
-
-    await receiver.received(4, { withinMs: 60_000 });
-    const [first, second = 0, third = 0, fourth = 0] = secondsAfterFirst(receiver.hits);
-    expect(first).toBe(0);
-    // The other replica starts while they are due, and each counts from the end of the one before.
-    expect(second).toBeGreaterThan(0.95);
-    expect(second).toBeLessThan(4);
-    expect(third - second).toBeGreaterThan(4.95);
-    expect(third - second).toBeLessThan(5.5 + takeoverS);
-    expect(fourth - third).toBeGreaterThan(29.95);
-    expect(fourth - third).toBeLessThan(34);
-    expect(idsOf(receiver.hits).size).toBe(1);
-  });
-
-  it('a retry that falls due while nobody lives comes as soon as somebody does', async () => {
-    await using first = await startWebhookProcess(house.environment);
-    await using receiver = await openReceiver(answer(500));
-    const client = house.newClient();
-    await client.register(receiver.url);
-    await client.announce();
-    await receiver.received(2);
-    await first.kill();
-    await new Promise((resolve) => setTimeout(resolve, 6_000));
-
-    await using _second = await startWebhookProcess(house.environment);
-    const beganMs = awake();
-
-    const hits = await receiver.received(3, { withinMs: 20_000 });
-    expect(hits).toHaveLength(3);
-    expectTakenOver(hits, beganMs);
-  });
-
   it('what it had in flight is delivered by another within five seconds, under the same ids', async () => {
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();
@@ -80,7 +31,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
     receiver.behave(hang);
     const ids = await client.announce(8);
     await receiver.received(9);
-    await using _second = await startWebhookProcess(house.environment);
+    await using _second = await house.start();
     receiver.behave(answer(204));
     const before = receiver.hits.length;
 
@@ -102,7 +53,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
 
     await first.kill();
     receiver.behave(answer(204));
-    await using _second = await startWebhookProcess(house.environment);
+    await using _second = await house.start();
 
     const delivered = ({ atMs }: Hit): boolean => atMs > (receiver.hits[1]?.atMs ?? 0);
     const hits = await receiver.received(300, { withinMs: 15_000, where: delivered });
@@ -118,7 +69,7 @@ it('a replica that was only asleep leaves what others have taken over', { timeou
   const ids = await client.announce(300);
   await receiver.received(1);
   receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 400));
-  await using _second = await startWebhookProcess(house.environment);
+  await using _second = await house.start();
   // It has to have listened for a while before it takes anybody for dead.
   await new Promise((resolve) => setTimeout(resolve, 3_500));
   {
@@ -143,7 +94,7 @@ describe('when a replica is stopped', { timeout: 60_000 }, () => {
     await client.announce();
     await receiver.received(1);
     receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 100));
-    await using _second = await startWebhookProcess(house.environment);
+    await using _second = await house.start();
     const ids = await client.announce(400);
     await receiver.received(50);
 

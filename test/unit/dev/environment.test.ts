@@ -9,14 +9,21 @@ it('leaves out where a system in use has its engines, and keeps the rest', () =>
       NATS_URL: 'nats://in-use',
       NATS_MONITOR_URL: 'http://in-use',
       ENGINES: 'path',
+      NODE_COMPILE_CACHE: '/compiled',
       PATH: '/bin',
     }),
-  ).toEqual({ ENGINES: 'path', PATH: '/bin' });
+  ).toEqual({ ENGINES: 'path', NODE_COMPILE_CACHE: '/compiled', PATH: '/bin' });
 });
 
 it('takes the MongoDB that is lent to it', () => {
   const environment = { MONGODB_URL: 'mongodb://in-use', TEST_MONGODB_URL: 'mongodb://lent' };
   expect(environmentOfTests(environment)).toMatchObject({ MONGODB_URL: 'mongodb://lent' });
+});
+
+it('lets processes find what others have compiled', () => {
+  expect(environmentOfTests({ XDG_CACHE_HOME: '/cache' })).toMatchObject({
+    NODE_COMPILE_CACHE: '/cache/integration-sync-service/compiled',
+  });
 });
 
 it('is what this run goes by', () => {

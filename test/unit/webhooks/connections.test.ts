@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
 
 const address = '93.184.216.34';
@@ -18,6 +18,7 @@ it('connections are kept for those who were sent to last, where there are too ma
   const busy = connections.to(target('busy.example'), address).dispatcher;
   const idle = connections.to(target('idle.example'), address).dispatcher;
   for (let n = 0; n < 1_998; n += 1) connections.to(target(`${n}.example`), address);
+  vi.advanceTimersByTime(1);
   connections.to(target('busy.example'), address);
   connections.to(target('one-more.example'), address);
   expect(connections.to(target('busy.example'), address).dispatcher).toBe(busy);

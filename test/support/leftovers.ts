@@ -1,0 +1,41 @@
+// What a file of tests has started and not ended would go on beside the files after it, take their time and be taken
+// for theirs. So each file is looked at when its last hook is over.
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll } from 'vitest';
+
+/** As Node names them, as long as they keep a process from its end. */
+const kinds = new Map([
+  ['ProcessWrap', 'processes'],
+  ['TCPServerWrap', 'servers'],
+  ['PipeServerWrap', 'servers of a pipe'],
+  ['TCPSocketWrap', 'connections'],
+  ['TLSWrap', 'connections with TLS'],
+  ['MessagePort', 'threads'],
+  ['FSEventWrap', 'watches of files'],
+]);
+
+/** What has been told to end may take a moment for it. */
+const endsWithinMs = 5_000;
+const lookEveryMs = 20;
+
+function countOpen(): Map<string, number> {
+  const open = process.getActiveResourcesInfo();
+  return new Map([...kinds.keys()].map((kind) => [kind, open.filter((one) => one === kind).length]));
+}
+
+const before = countOpen();
+
+afterAll(async () => {
+  const endsAt = performance.now() + endsWithinMs;
+  for (;;) {
+    const left = [...countOpen()]
+      .map(([kind, count]) => ({ name: kinds.get(kind), more: count - (before.get(kind) ?? 0) }))
+      .filter(({ more }) => more > 0);
+    if (left.length === 0) return;
+    if (performance.now() > endsAt) {
+      const words = left.map(({ name, more }) => `${more} ${name}`).join(', ');
+      throw new Error(`the tests of this file are over, and these are still open: ${words}`);
+    }
+    await wait(lookEveryMs);
+  }
+}, 2 * endsWithinMs);

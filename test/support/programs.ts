@@ -1,0 +1,63 @@
+// The programs that tests start as processes, each in one file. Node loads more than a thousand modules for a service, and
+// tests start some two hundred processes: from one file, a service is there with a third of the processor time. The
+// source is the same; the storm and `npm start` run it as it stands.
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+
+const root = join(import.meta.dirname, '../..');
+
+const sources = {
+  catalog: 'services/catalog/src/main.ts',
+  batches: 'services/batches/src/main.ts',
+  webhooks: 'services/webhooks/src/main.ts',
+  mortal: 'test/support/processes/mortal.ts',
+  answering: 'test/support/processes/answering.ts',
+  life: 'test/component/runtime/processes/life.ts',
+  speech: 'test/component/runtime/processes/speech.ts',
+};
+
+/** It reads pages that lie beside its source. */
+const gateway = join(root, 'services/gateway/src/main.ts');
+
+/** Where each program is. */
+export type Programs = Record<keyof typeof sources | 'gateway', string>;
+
+/** In the repository, where programs find the packages' other files, and with their content in their names. */
+const folder = join(root, '.local/programs');
+const keptMs = 24 * 60 * 60 * 1_000;
+
+export async function makePrograms(): Promise<Programs> {
+  await mkdir(folder, { recursive: true });
+  await removeOld();
+  const bundle = await rolldown({
+    cwd: root,
+    input: sources,
+    platform: 'node',
+    // What packages say of each other is theirs.
+    logLevel: 'silent',
+  });
+  const { output } = await bundle.write({
+    dir: folder,
+    format: 'esm',
+    entryFileNames: '[name]-[hash].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+  });
+  await bundle.close();
+  const find = (name: string): string => {
+    const made = output.find((one) => one.type === 'chunk' && one.isEntry && one.name === name);
+    if (made === undefined) throw new Error(`${name} was not made`);
+    return join(folder, made.fileName);
+  };
+  const made = Object.keys(sources).map((name) => [name, find(name)]);
+  return { ...Object.fromEntries(made), gateway };
+}
+
+/** Another run may just be using younger ones. */
+async function removeOld(): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name);
+    const made = await stat(file).catch(() => undefined);
+    if (made !== undefined && Date.now() - made.mtimeMs > keptMs) await rm(file, { force: true });
+  }
+}
