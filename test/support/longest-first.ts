@@ -12,10 +12,11 @@ const longest = [
   'component/sync/weather',
   'component/webhooks/proxy',
   'system/weather',
-  'component/gateway/keys',
+  'component/gateway/key-set',
   'component/webhooks/fairness',
   'component/runtime/store-away',
   'system/path',
+  'component/sync/archive-crashes',
   'component/webhooks/schedule',
   'component/webhooks/takeover-retries',
   'component/runtime/store-cut',
@@ -29,7 +30,7 @@ const longest = [
   'component/webhooks/management',
   'component/engines',
   'component/engines-and-services',
-  'component/sync/numbers',
+  'component/sync/metrics',
   'component/webhooks/attempts',
 ];
 
