@@ -42,6 +42,9 @@ export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 /** Readiness: every service with engines behind it answers here. */
 export const healthSubject = (service: ServiceName): string => `svc.${service}.health.check`;
 
+/** What every replica of the service has to say of its streams; one that has nothing to say does not answer. */
+export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
+
 export const eventsStream = 'EVENTS';
 export const eventsFilter = 'events.>';
 
