@@ -103,21 +103,21 @@ async function runNats(context: RowContext, program: string, description: string
       name: 'nats-server',
       command: program,
       args: await argumentsOf(context, port, monitorPort),
+      environment: { ...context.environment, NATS_STORE_DIR: dataFolder },
       readyWhen: /Server is ready/,
     });
     return engineOf(addressesOf([port, monitorPort]), description, [child]);
   });
 }
 
-/** A configuration of its own says neither where it listens nor where it stores. */
+/** A configuration of its own is told where to listen; where to store it reads from NATS_STORE_DIR. */
 async function argumentsOf(
   { dataFolder, natsConfig }: RowContext,
   port: number,
   monitorPort: number,
 ): Promise<string[]> {
   if (natsConfig !== undefined) {
-    const places = ['-a', loopback, '-p', String(port), '-m', String(monitorPort), '-sd', dataFolder];
-    return ['-c', natsConfig, ...places];
+    return ['-c', natsConfig, '-a', loopback, '-p', String(port), '-m', String(monitorPort)];
   }
   const file = join(dataFolder, 'nats.conf');
   await writeFile(file, configuration({ host: loopback, port, monitorPort, store: dataFolder }));

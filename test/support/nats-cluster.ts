@@ -32,6 +32,7 @@ async function startThree(): Promise<NatsCluster> {
       `server_tags: ["n${index + 1}"]`,
       'max_payload: 8MB',
       'jetstream {',
+      '  store_dir: $NATS_STORE_DIR',
       '  sync_interval: always',
       '}',
       'cluster {',

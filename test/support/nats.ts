@@ -11,7 +11,7 @@ export async function startNats(): Promise<Engine> {
   return startEngine('nats', { dataFolder, temporary: true });
 }
 
-/** With the lines of a configuration of its own. Where it listens and stores is not among them. */
+/** With the lines of a configuration of its own. Where it listens is not among them. */
 export async function startNatsAs(lines: readonly string[]): Promise<Engine> {
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   const natsConfig = join(dataFolder, 'own.conf');

@@ -12,6 +12,7 @@ import { startNats, startNatsAs } from '../../support/nats.ts';
 const withAccount = (...limits: string[]) =>
   startNatsAs([
     'jetstream {',
+    '  store_dir: $NATS_STORE_DIR',
     '  sync_interval: always',
     '}',
     'no_auth_user: a',

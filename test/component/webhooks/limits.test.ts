@@ -5,7 +5,13 @@ import { eventually } from '../../support/eventually.ts';
 import { openReceiver } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
-const jetstream = (...lines: string[]) => ['jetstream {', '  sync_interval: always', ...lines, '}'];
+const jetstream = (...lines: string[]) => [
+  'jetstream {',
+  '  store_dir: $NATS_STORE_DIR',
+  '  sync_interval: always',
+  ...lines,
+  '}',
+];
 const limitedTo = (...limits: string[]) =>
   jetstream('  limits {', ...limits.map((line) => `    ${line}`), '  }');
 
