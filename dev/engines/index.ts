@@ -28,6 +28,8 @@ export interface EnginesOptions {
   force?: Forced | undefined;
   /** MONGODB_URL, NATS_URL, ENGINES, MONGODB_IMAGE, NATS_IMAGE, XDG_CACHE_HOME. The process's own by default. */
   environment?: Environment;
+  /** The file by which nats-server is configured, but for its addresses. Its folder is in NATS_STORE_DIR. */
+  natsConfig?: string;
   /** A process of theirs has come or gone. */
   onChange?: () => void;
   /** Begin with no data. */
@@ -80,6 +82,7 @@ async function startSeveral(
     folder,
     forced,
     temporary,
+    natsConfig: options.natsConfig,
     onChange: options.onChange ?? (() => undefined),
     ledger,
     logFolder: options.logFolder ?? join(folder, 'logs'),

@@ -9,8 +9,11 @@ import { engineOf, findOnPath, startFromImage, startOnPort, startProgram } from 
 import { minimums, pins } from './versions.ts';
 
 export const natsRows: Rows = {
-  docker: (context) =>
-    startFromImage(context, {
+  async docker(context) {
+    if (context.natsConfig !== undefined) {
+      throw new NotServed('a configuration of its own is for a program of this machine', '');
+    }
+    return startFromImage(context, {
       image: context.environment['NATS_IMAGE'] || pins.natsImage,
       ports: [4_222, 8_222],
       data: '/data',
@@ -26,7 +29,8 @@ export const natsRows: Rows = {
         }),
       },
       addresses: addressesOf,
-    }),
+    });
+  },
   async path(context) {
     const version = await findOnPath(context, 'nats-server', minimums.natsServer);
     return runNats(context, 'nats-server', `nats-server ${version} on PATH`);
@@ -95,17 +99,32 @@ async function runNats(context: RowContext, program: string, description: string
   await mkdir(dataFolder, { recursive: true });
   return startOnPort(portWished, async (port) => {
     const monitorPort = await findPort();
-    const file = join(dataFolder, 'nats.conf');
-    await writeFile(file, configuration({ host: '127.0.0.1', port, monitorPort, store: dataFolder }));
     const child = await startProgram(context, {
       name: 'nats-server',
       command: program,
-      args: ['-c', file],
+      args: await argumentsOf(context, port, monitorPort),
+      environment: { ...context.environment, NATS_STORE_DIR: dataFolder },
       readyWhen: /Server is ready/,
     });
     return engineOf(addressesOf([port, monitorPort]), description, [child]);
   });
 }
+
+/** A configuration of its own is told where to listen; where to store it reads from NATS_STORE_DIR. */
+async function argumentsOf(
+  { dataFolder, natsConfig }: RowContext,
+  port: number,
+  monitorPort: number,
+): Promise<string[]> {
+  if (natsConfig !== undefined) {
+    return ['-c', natsConfig, '-a', loopback, '-p', String(port), '-m', String(monitorPort)];
+  }
+  const file = join(dataFolder, 'nats.conf');
+  await writeFile(file, configuration({ host: loopback, port, monitorPort, store: dataFolder }));
+  return ['-c', file];
+}
+
+const loopback = '127.0.0.1';
 
 const addressesOf = ([port, monitorPort]: readonly number[]): Addresses => ({
   url: `nats://127.0.0.1:${port}`,

@@ -16,6 +16,8 @@ export interface RowContext {
   logFolder: string;
   /** The port of the last time, which whoever noted the address would like to find again. */
   portWished: number | undefined;
+  /** What nats-server is configured by instead of what it would be given. */
+  natsConfig: string | undefined;
   /** A process of the engine has come or gone. */
   onChange: () => void;
   /** Nobody wants its data once it stops. */

@@ -47,7 +47,9 @@ const diskFull = /ENOSPC|no space left/i;
 function settleOn(source: Source, running: RunningEngine, refused: string, setting: Setting): Engine {
   const { name, forced, lastServed, madeData, cache } = setting;
   const reason = reasonOf(source, { forced, refused, description: running.description });
-  if (forced === undefined && source !== 'environment') lastServed.note(name, { source, refused });
+  // What serves with a configuration of its own says nothing of what would serve without.
+  const isUsual = forced === undefined && setting.natsConfig === undefined;
+  if (isUsual && source !== 'environment') lastServed.note(name, { source, refused });
   if (source !== 'environment') madeData.note(name, { source, refused, ...portOf(running) });
   cache.progress.say(`${labels[name]}: ${reason}`);
   return { ...running, name, source, reason };

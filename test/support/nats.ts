@@ -1,6 +1,6 @@
 // A NATS of one test file's own: for whoever counts streams, serves a subject that others serve too, or
 // takes it away. Starts in a tenth of a second.
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEngine, type Engine } from '@integration-sync/dev/engines';
@@ -9,4 +9,12 @@ import { folderPrefix } from './folder.ts';
 export async function startNats(): Promise<Engine> {
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   return startEngine('nats', { dataFolder, temporary: true });
+}
+
+/** With the lines of a configuration of its own. Where it listens is not among them. */
+export async function startNatsAs(lines: readonly string[]): Promise<Engine> {
+  const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
+  const natsConfig = join(dataFolder, 'own.conf');
+  await writeFile(natsConfig, `${lines.join('\n')}\n`);
+  return startEngine('nats', { dataFolder, temporary: true, natsConfig });
 }

@@ -10,7 +10,7 @@ import { openStore, type Store } from '@integration-sync/runtime/store';
 import { startWebhooks, type Webhooks, type WebhooksDeps } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { inject } from 'vitest';
-import { startNats } from './nats.ts';
+import { startNats, startNatsAs } from './nats.ts';
 
 export const secretKey = `first:${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -90,7 +90,14 @@ export interface Client {
 
 const subjectsByNoun = { deliveries: 'svc.webhooks.deliveries.list' };
 
-export async function openHouse({ mongodbUrl = inject('engines').mongodb } = {}): Promise<House> {
+export interface HouseOptions {
+  mongodbUrl?: string;
+  /** The lines of nats-server's configuration, in place of the usual ones. */
+  natsLines?: readonly string[];
+}
+
+export async function openHouse(options: HouseOptions = {}): Promise<House> {
+  const { mongodbUrl = inject('engines').mongodb, natsLines } = options;
   const stack = new AsyncDisposableStack();
   const lines: string[] = [];
   const log: Log = openLog({
@@ -99,7 +106,7 @@ export async function openHouse({ mongodbUrl = inject('engines').mongodb } = {})
     pretty: false,
     destination: { write: (line: string) => void lines.push(line) },
   });
-  const nats = stack.use(await startNats());
+  const nats = stack.use(await (natsLines === undefined ? startNats() : startNatsAs(natsLines)));
   const database = `webhooks_${randomUUID().replaceAll('-', '')}`;
   const environment = {
     NATS_URL: nats.url,

@@ -38,7 +38,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
       log,
       metrics,
       kinds: [batches],
-      streamReplicas: config.STREAM_REPLICAS,
+      streamSettings: config,
       pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,
       now,
       onStage,

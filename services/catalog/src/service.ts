@@ -38,7 +38,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       log,
       metrics,
       kinds: [suppliers, products],
-      streamReplicas: config.STREAM_REPLICAS,
+      streamSettings: config,
       pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,
       now,
       onStage,

@@ -1,13 +1,24 @@
 // Whether this process lives, and whether the whole system can serve.
-import { Failure, healthSubject, type FailureEntry, type ServiceName } from '@integration-sync/contracts';
+import {
+  Failure,
+  healthSubject,
+  notesSubject,
+  type FailureEntry,
+  type ServiceName,
+} from '@integration-sync/contracts';
 import type { Upstream } from './upstream.ts';
 
 const servicesBehind: readonly ServiceName[] = ['catalog', 'batches', 'webhooks'];
 const answerWithinMs = 2_000;
+/** Replicas answer with their notes from memory; one that is slower is heard the next time. */
+const notesWithinMs = 150;
+const notesMax = 20;
 
 export interface Readiness {
   status: 'ready';
   services: Record<string, 'ok'>;
+  /** What works and is not as it should be. Absent where there is nothing to say. */
+  notes?: FailureEntry[];
 }
 
 /** Throws `Failure` unavailable with one entry for each service or engine that is away. */
@@ -29,10 +40,35 @@ export function openReadiness(upstream: Upstream, isStopping: () => boolean): Ch
 }
 
 async function askAll(upstream: Upstream): Promise<Readiness> {
-  const away = await Promise.all(servicesBehind.map((service) => findFault(service, upstream)));
+  const [away, heard] = await Promise.all([
+    Promise.all(servicesBehind.map((service) => findFault(service, upstream))),
+    Promise.all(servicesBehind.map((service) => notesOf(service, upstream))),
+  ]);
   const faults = away.filter((fault) => fault !== undefined);
   if (faults.length > 0) throw notReady(faults);
-  return { status: 'ready', services: Object.fromEntries(servicesBehind.map((service) => [service, 'ok'])) };
+  const notes = heard.flat().slice(0, notesMax);
+  return {
+    status: 'ready',
+    services: Object.fromEntries(servicesBehind.map((service) => [service, 'ok'])),
+    ...(notes.length === 0 ? {} : { notes }),
+  };
+}
+
+/** Of every replica, as each has settings of its own. What several say is said once. */
+async function notesOf(service: ServiceName, upstream: Upstream): Promise<FailureEntry[]> {
+  const answers = await upstream.askAll(notesSubject(service), notesWithinMs);
+  const details = new Set(answers.flatMap(readNotes));
+  return Array.from(details, (detail) => ({ pointer: service, detail }));
+}
+
+function readNotes(answer: Uint8Array): string[] {
+  try {
+    const notes: unknown = JSON.parse(Buffer.from(answer).toString());
+    return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];
+  } catch {
+    // An empty answer: no replica listens.
+    return [];
+  }
 }
 
 async function findFault(service: ServiceName, upstream: Upstream): Promise<FailureEntry | undefined> {

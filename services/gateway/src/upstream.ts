@@ -10,6 +10,8 @@ export interface Upstream extends AsyncDisposable {
   /** How many bytes fit into one message beside its headers. */
   readonly bodyBytesMax: number;
   request(subject: string, options: RequestOptions): Promise<Reply>;
+  /** What the replicas that have something to say say within that time. */
+  askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
 }
 
 /** More than the headers of an HTTP request can be. */
@@ -48,6 +50,7 @@ export async function openUpstream(options: { url: string; log: Log }): Promise<
       }
       return bus.request(subject, request);
     },
+    askAll: async (subject, forMs) => (await bus?.askAll(subject, forMs)) ?? [],
     async [Symbol.asyncDispose]() {
       isReleased = true;
       await bus?.[Symbol.asyncDispose]();

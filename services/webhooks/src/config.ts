@@ -7,6 +7,14 @@ import { parseAllowList } from './sending/address.ts';
 export const WebhooksConfig = Type.Object({
   ...baseSettings,
   ...storeSettings,
+  HELD_MAX_BYTES: Type.Optional(
+    Type.Integer({
+      description:
+        'How many bytes of deliveries HELD may have; 0: no limit. Without it no limit where it is made, ' +
+        'and what it has where it is there. Fewer need STREAMS_MAY_SHRINK.',
+      minimum: 0,
+    }),
+  ),
   WEBHOOK_SECRET_KEY: Type.String({
     description:
       'Keys under which signing secrets are stored: `id:key`, key being the base64 of 32 bytes. Several are separated ' +

@@ -38,6 +38,7 @@ import { openSetAside } from './retrying/set-aside.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
 import { openLeases } from './streams/leases.ts';
+import { openReadingCheck } from './streams/reading.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer, heldStream } from './streams/streams.ts';
 import { openCounting } from './streams/ways.ts';
 import { openLimiter } from './tools/limiter.ts';
@@ -66,6 +67,8 @@ export interface Pipeline extends AsyncDisposable {
   attemptLog: AttemptLog;
   disabledEvents: DisabledEvents;
   metrics: WebhookMetrics;
+  /** Throws where this replica cannot read what is to be delivered. */
+  checkReading: () => void;
   /** The endpoint has changed: said to this replica and all others. */
   tellChanged: (endpointId: string) => void;
 }
@@ -169,11 +172,17 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   closing.use(sweeping([owners.sweep, disabledEvents.sweep], log));
   const { min, max, perInFlight } = parcelsAhead;
   const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
-  closing.use(
+  const reading = closing.use(
     bus.consume(bundlesStream, fanoutConsumer.name, { ahead: bundlesAhead, onMessage: fanout.take, ensure }),
   );
   if (options.unbundledEvents) closing.use(readUnbundled({ bus, take: fanout.take, log }));
-  closing.use(bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }));
+  const delivering = closing.use(
+    bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }),
+  );
+  const checkReading = openReadingCheck({
+    [bundlesStream]: reading,
+    [deliveriesStream]: delivering,
+  });
   // What can wait leaves the processor to the fan-out, which others wait for.
   const onBacklogMessage = async (message: StreamMessage): Promise<void> => {
     await onMessage(message);
@@ -191,6 +200,7 @@ export function startPipeline(options: PipelineOptions): Pipeline {
     attemptLog,
     disabledEvents,
     metrics,
+    checkReading,
     tellChanged,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };

@@ -69,7 +69,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   await checkKeys(vault, endpoints);
   const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
-    await ensureStreams(bus, config.STREAM_REPLICAS);
+    await ensureStreams(bus, config);
     await forgetOtherStream({ bus, store, endpoints, revisions });
     await ensureConsumers(bus);
   };
@@ -114,9 +114,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-async function ensureStreams(bus: Bus, replicas: number): Promise<void> {
-  const shared = [eventsStreamSpec(replicas), bundlesStreamSpec(replicas)];
-  for (const spec of [...shared, ...streamSpecs(replicas)]) await bus.ensureStream(spec);
+async function ensureStreams(bus: Bus, config: WebhooksConfig): Promise<void> {
+  const shared = [eventsStreamSpec(config), bundlesStreamSpec(config)];
+  for (const spec of [...shared, ...streamSpecs(config)]) await bus.ensureStream(spec);
 }
 
 async function ensureConsumers(bus: Bus): Promise<void> {
@@ -160,7 +160,12 @@ function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving):
         }),
         ...replayHandlers({ endpoints, held: pipeline.held, bus }),
       }),
-      ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
+      ...healthHandlers({
+        service,
+        store,
+        natsMonitorUrl: config.NATS_MONITOR_URL,
+        check: pipeline.checkReading,
+      }),
     },
     quiet: [healthSubject(service)],
   });

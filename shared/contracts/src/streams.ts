@@ -3,31 +3,56 @@
 import { limits } from './limits.ts';
 import { bundlesFilter, bundlesStream, eventsFilter, eventsStream } from './subjects.ts';
 
+/** What a process is told of streams. Of a stream that is there already, a setting that is left out says nothing. */
+export interface StreamSettings {
+  STREAM_REPLICAS?: number;
+  STREAMS_MAY_SHRINK?: boolean;
+  EVENTS_KEEP_DAYS?: number;
+  /** 0: no limit. */
+  EVENTS_MAX_BYTES?: number;
+}
+
+/** The setting that a number of a stream comes from, and whether it is set. */
+export const fromSetting = <Name extends string>(
+  name: Name,
+  settings: Readonly<Partial<Record<Name, unknown>>>,
+) => ({ name, isSet: settings[name] !== undefined });
+
+/** What holds for both. `discard: new` refuses a publisher rather than dropping what no reader has had yet. */
+const ofEvents = (settings: StreamSettings) => ({
+  discard: 'new' as const,
+  maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
+  duplicateWindowMs: 10 * 60 * 1000,
+  replicas: settings.STREAM_REPLICAS ?? 1,
+  mayShrink: settings.STREAMS_MAY_SHRINK ?? false,
+});
+
+const settingsOfEvents = (settings: StreamSettings) => ({
+  replicas: fromSetting('STREAM_REPLICAS', settings),
+  maxAgeMs: fromSetting('EVENTS_KEEP_DAYS', settings),
+});
+
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** With `discard: new`, nats-server refuses new events when the stream is full, and drops none that is unread. */
-export const eventsStreamSpec = (replicas: number) => ({
+export const eventsStreamSpec = (settings: StreamSettings) => ({
+  ...ofEvents(settings),
   name: eventsStream,
   description: 'What happened to the records of every integration',
   subjects: [eventsFilter],
   retention: 'limits' as const,
-  discard: 'new' as const,
-  maxAgeMs: limits.eventsKeptDays * dayMs,
-  duplicateWindowMs: 10 * 60 * 1000,
   atomicBatches: true,
-  replicas,
+  bytesMax: settings.EVENTS_MAX_BYTES ?? 0,
+  settings: { ...settingsOfEvents(settings), bytesMax: fromSetting('EVENTS_MAX_BYTES', settings) },
 });
 
 /**
  * Events that webhooks has not taken yet. nats-server deletes an untaken bundle when it deletes the events themselves.
  */
-export const bundlesStreamSpec = (replicas: number) => ({
+export const bundlesStreamSpec = (settings: StreamSettings) => ({
+  ...ofEvents(settings),
   name: bundlesStream,
   description: 'The same, for webhooks: those of a push as one message, until it is taken',
   subjects: [bundlesFilter],
   retention: 'workqueue' as const,
-  discard: 'new' as const,
-  maxAgeMs: limits.eventsKeptDays * dayMs,
-  duplicateWindowMs: 10 * 60 * 1000,
-  replicas,
+  settings: settingsOfEvents(settings),
 });

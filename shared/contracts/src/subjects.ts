@@ -46,6 +46,9 @@ export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 /** Every service with engines behind it answers here whether it is ready. */
 export const healthSubject = (service: ServiceName): string => `svc.${service}.health.check`;
 
+/** What every replica of the service has to say of its streams; one that has nothing to say does not answer. */
+export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
+
 export const eventsStream = 'EVENTS';
 export const eventsFilter = 'events.>';
 

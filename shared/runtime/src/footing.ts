@@ -6,6 +6,7 @@ import { openBus, type Bus } from './bus/index.ts';
 import type { baseSettings, storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
 import { openMetrics, type Metrics } from './metrics.ts';
+import { observeStreams, tellNotes } from './standing.ts';
 import { openStore, type Store } from './store/index.ts';
 
 export interface Footing extends AsyncDisposable {
@@ -46,6 +47,8 @@ export async function openFooting({ service, config, log, signal }: FootingOptio
       observe: (seen) => metrics.observeRequest(seen),
     }),
   );
+  observeStreams(metrics.registry, bus);
+  opening.use(tellNotes(service, bus));
   const open = opening.move();
   return { metrics, store, bus, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

@@ -9,6 +9,8 @@ export interface HealthOptions {
   store: Store;
   /** Where nats-server's monitoring answers, when it is to be asked how it keeps messages. */
   natsMonitorUrl?: string | undefined;
+  /** Throws the `Failure` for what else this service needs. */
+  check?: () => void;
 }
 
 const patienceMs = 1_000;
@@ -20,11 +22,13 @@ export function healthHandlers({
   service,
   store,
   natsMonitorUrl,
+  check = () => undefined,
 }: HealthOptions): Record<string, BusHandler> {
   const durability = openDurability(natsMonitorUrl);
   return {
     [healthSubject(service)]: async () => {
       await Promise.all([within(store.ping(), 'MongoDB is away.'), durability()]);
+      check();
       return { body: JSON.stringify({ status: 'ok' }) };
     },
   };

@@ -1,7 +1,12 @@
 // Opens the engine for one service: its kinds, its journal, its listings, and the sweeper that finishes what a process left
 // when it died.
 import { randomUUID } from 'node:crypto';
-import { bundlesStreamSpec, eventsStreamSpec, Failure } from '@integration-sync/contracts';
+import {
+  bundlesStreamSpec,
+  eventsStreamSpec,
+  Failure,
+  type StreamSettings,
+} from '@integration-sync/contracts';
 import {
   largeRoom,
   type Bus,
@@ -45,8 +50,7 @@ export interface SyncOptions {
   log: Log;
   metrics: Pick<Metrics, 'registry'>;
   kinds: readonly Kind[];
-  /** How many servers keep a copy of the event stream. */
-  streamReplicas: number;
+  streamSettings: StreamSettings;
   /**
    * How many pushes this process carries out at once; others wait for their turn. The database does not get faster by
    * being asked everything at the same time, only fuller.
@@ -157,8 +161,8 @@ async function openEngine(
   });
   const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
   const ensureEvents = async (): Promise<void> => {
-    await bus.ensureStream(eventsStreamSpec(options.streamReplicas));
-    await bus.ensureStream(bundlesStreamSpec(options.streamReplicas));
+    await bus.ensureStream(eventsStreamSpec(options.streamSettings));
+    await bus.ensureStream(bundlesStreamSpec(options.streamSettings));
   };
   await Promise.all([
     ensureEvents(),

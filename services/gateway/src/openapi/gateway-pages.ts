@@ -19,6 +19,20 @@ const services = {
   description: 'Each service, by name',
 };
 
+const notes = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['pointer', 'detail'],
+    properties: {
+      pointer: { type: 'string', description: 'The service that says it' },
+      detail: { type: 'string' },
+    },
+  },
+  description:
+    'What works and is not as an operator would want it, such as a replica whose settings differ. Absent where there is nothing',
+};
+
 export const gatewayPages: readonly GatewayPage[] = [
   {
     method: 'GET',
@@ -39,7 +53,7 @@ export const gatewayPages: readonly GatewayPage[] = [
     schema: {
       type: 'object',
       required: ['status', 'services'],
-      properties: { status: { const: 'ready' }, services },
+      properties: { status: { const: 'ready' }, services, notes },
     },
     example: { status: 'ready', services: { catalog: 'ok', batches: 'ok', webhooks: 'ok' } },
     refusals: ['Unavailable'],

@@ -1,4 +1,5 @@
 // The streams and consumers of webhooks. EVENTS and BUNDLES are in the contracts, as other services publish to them.
+import { fromSetting, type StreamSettings } from '@integration-sync/contracts';
 import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
 import { allDeliveries, deliveriesSubject } from './messages.ts';
 
@@ -11,41 +12,55 @@ export const attemptsStream = 'ATTEMPTS';
 /** A replica extends its leases twice a second, so nats-server notices one that died this soon. */
 const ackWaitMs = 4_000;
 
-export const streamSpecs = (replicas: number): StreamSpec[] => [
-  {
-    name: deliveriesStream,
-    description: 'What is to be delivered: parcels of events and the endpoints that they are for',
-    subjects: ['deliveries.>'],
-    retention: 'workqueue',
-    discard: 'new',
-    duplicateWindowMs: 10 * 60 * 1000,
-    atomicBatches: true,
-    replicas,
-  },
-  {
-    name: heldStream,
-    description:
-      'Deliveries set aside: behind a closed gate, beyond a full lane, or missed by a disabled endpoint',
-    subjects: ['held.>'],
-    retention: 'limits',
-    discard: 'new',
-    maxAgeMs: 7 * dayMs,
-    duplicateWindowMs: 10 * 60 * 1000,
-    atomicBatches: true,
-    replicas,
-  },
-  {
-    name: attemptsStream,
-    description: 'The attempt log: the last 1,000 of each endpoint',
-    subjects: ['attempts.>'],
-    retention: 'limits',
-    discard: 'old',
-    maxAgeMs: 7 * dayMs,
-    messagesPerSubjectMax: 1_000,
-    atomicBatches: true,
-    replicas,
-  },
-];
+export interface WebhooksStreamSettings extends StreamSettings {
+  /** 0: no limit. */
+  HELD_MAX_BYTES?: number;
+}
+
+const ofAll = (settings: StreamSettings) => ({
+  atomicBatches: true,
+  replicas: settings.STREAM_REPLICAS ?? 1,
+  mayShrink: settings.STREAMS_MAY_SHRINK ?? false,
+  settings: { replicas: fromSetting('STREAM_REPLICAS', settings) },
+});
+
+export const streamSpecs = (settings: WebhooksStreamSettings): StreamSpec[] => {
+  const all = ofAll(settings);
+  return [
+    {
+      ...all,
+      name: deliveriesStream,
+      description: 'What is to be delivered: parcels of events and the endpoints that they are for',
+      subjects: ['deliveries.>'],
+      retention: 'workqueue',
+      discard: 'new',
+      duplicateWindowMs: 10 * 60 * 1000,
+    },
+    {
+      ...all,
+      name: heldStream,
+      description:
+        'Deliveries set aside: behind a closed gate, beyond a full lane, or missed by a disabled endpoint',
+      subjects: ['held.>'],
+      retention: 'limits',
+      discard: 'new',
+      maxAgeMs: 7 * dayMs,
+      bytesMax: settings.HELD_MAX_BYTES ?? 0,
+      duplicateWindowMs: 10 * 60 * 1000,
+      settings: { ...all.settings, bytesMax: fromSetting('HELD_MAX_BYTES', settings) },
+    },
+    {
+      ...all,
+      name: attemptsStream,
+      description: 'The attempt log: the last 1,000 of each endpoint',
+      subjects: ['attempts.>'],
+      retention: 'limits',
+      discard: 'old',
+      maxAgeMs: 7 * dayMs,
+      messagesPerSubjectMax: 1_000,
+    },
+  ];
+};
 
 export const fanoutConsumer: ConsumerSpec = {
   name: 'webhook-fanout',

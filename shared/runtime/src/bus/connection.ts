@@ -41,7 +41,7 @@ export interface ConnectionOptions {
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const nats = await connectPatiently(options);
   const manager = await jetstreamManager(nats, { checkAPI: false });
-  const inbox = openInbox(nats);
+  const inbox = openInbox(nats, inboxPrefixOf(options.name));
   const interrupts = new Set<() => void>();
   const reconnected = new Set<() => void>();
   let connected = true;
@@ -105,6 +105,9 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   };
 }
 
+/** One of its own for each service, so that NATS lets no other read its answers. */
+const inboxPrefixOf = (name: string): string => `_INBOX_${name}`;
+
 async function connectPatiently({ url, name, log }: ConnectionOptions): Promise<NatsConnection> {
   const addresses = parseNatsServers(url);
   if (addresses === undefined) throw new ConfigError(['NATS_URL: not an address of NATS']);
@@ -118,6 +121,7 @@ async function connectPatiently({ url, name, log }: ConnectionOptions): Promise<
         return await connect({
           ...addresses,
           name,
+          inboxPrefix: inboxPrefixOf(name),
           maxReconnectAttempts: -1,
           // A server may refuse for a while those whom it knows again later.
           ignoreAuthErrorAbort: true,

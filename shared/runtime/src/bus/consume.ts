@@ -1,6 +1,12 @@
-// Reading a durable consumer: messages come in bounded numbers, and whoever takes one settles it.
+// Reading a durable consumer: messages come in bounded numbers, and whoever takes one settles it. A reader knows for how
+// long it has got nothing from nats-server but refusals or silence, as one that has nothing to read looks the same.
 import { setTimeout as wait } from 'node:timers/promises';
-import { JetStreamApiError, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  type ConsumerConfig,
+  type ConsumerMessages,
+  type JsMsg,
+} from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { readHeaders, type Headers } from './message.ts';
 
@@ -28,9 +34,16 @@ export interface ConsumeOptions {
   ensure(): Promise<void>;
 }
 
+export interface Reading extends AsyncDisposable {
+  /** For how long nothing could be read; 0 where there may be nothing to read, and while a message is being taken. */
+  readonly failingForMs: number;
+}
+
 const openRetryMs = 500;
 const heartbeatMs = 2_500;
 const expiresMs = 30_000;
+/** The shortest that the client takes. */
+const expiresMinMs = 1_000;
 
 /** Reads until disposed, through whatever happens to the server. */
 export function consume(
@@ -38,25 +51,36 @@ export function consume(
   stream: string,
   consumer: string,
   options: ConsumeOptions,
-): AsyncDisposable {
+): Reading {
   const stop = new AbortController();
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
   let messages: ConsumerMessages | undefined;
+  let failingSince: number | undefined;
+
+  /** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
+  const untilHeartbeat = async (fetched: ConsumerMessages): Promise<void> => {
+    for await (const { type } of fetched.status()) {
+      if (type !== 'heartbeat') continue;
+      failingSince = undefined;
+      return;
+    }
+  };
 
   // The client's own endless `consume` asks for more as messages arrive, not as they are taken: a reader that is
   // slow would have the whole backlog in its memory, where it is handed out again when nobody acknowledges it.
   const readOn = async (): Promise<void> => {
     const source = await connection.stream.consumers.get(stream, consumer);
+    const asked = withinLimits((await source.info(true)).config, options.ahead);
     while (!stop.signal.aborted) {
-      messages = await source.fetch({
-        max_messages: options.ahead,
-        expires: expiresMs,
-        idle_heartbeat: heartbeatMs,
-        // Or the client asks for the consumer's state after a reconnect, and waits for long if nobody answers.
-        bind: true,
-      });
+      // Or the client asks for the consumer's state after a reconnect, and waits for long if nobody answers.
+      messages = await source.fetch({ ...asked, bind: true });
       if (stop.signal.aborted) messages.stop();
-      for await (const message of messages) await options.onMessage(wrap(message));
+      if (failingSince !== undefined) void untilHeartbeat(messages);
+      for await (const message of messages) {
+        failingSince = undefined;
+        await options.onMessage(wrap(message));
+      }
+      failingSince = undefined;
     }
   };
 
@@ -72,6 +96,7 @@ export function consume(
         await readOn();
       } catch (error) {
         if (stop.signal.aborted) return;
+        failingSince ??= performance.now();
         connection.log.warn({ err: error, stream, consumer }, 'reading a consumer failed, trying again');
         // Which may take for as long as the server does.
         if (isMissing(error)) await Promise.race([makeAgain(), stopped]);
@@ -84,11 +109,25 @@ export function consume(
   );
 
   return {
+    get failingForMs() {
+      return failingSince === undefined ? 0 : performance.now() - failingSince;
+    },
     async [Symbol.asyncDispose]() {
       stop.abort();
       await messages?.close();
       await reading;
     },
+  };
+}
+
+/** What an operator has set for the consumer, or nats-server sets for all, is in the consumer's configuration. */
+function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number) {
+  const longest = (max_expires || Infinity) / 1_000_000;
+  const expires = Math.max(expiresMinMs, Math.min(expiresMs, longest));
+  return {
+    max_messages: Math.min(ahead, max_batch || Infinity),
+    expires,
+    idle_heartbeat: Math.min(heartbeatMs, expires / 2),
   };
 }
 

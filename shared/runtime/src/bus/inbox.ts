@@ -79,8 +79,8 @@ const askerOf = (reply: string): string => reply.slice(0, reply.lastIndexOf('.')
 
 const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined);
 
-export function openInbox(nats: NatsConnection): Inbox {
-  const address = `${createInbox()}.`;
+export function openInbox(nats: NatsConnection, prefix: string): Inbox {
+  const address = `${createInbox(prefix)}.`;
   const waiting = new Map<string, Waiting>();
   const clocks = openClocks();
   let asked = 0;

@@ -1,6 +1,7 @@
 // The bus: everything that this system does with NATS goes through this door, and nobody else imports a NATS
 // package. Requests and replies for questions, JetStream for facts.
 import type { Log } from '../log.ts';
+import { answerAll, askAll } from './ask-all.ts';
 import {
   countBySubject,
   countMessages,
@@ -13,7 +14,7 @@ import {
   type StreamFacts,
 } from './archive.ts';
 import { openConnection } from './connection.ts';
-import { consume, type ConsumeOptions } from './consume.ts';
+import { consume, type ConsumeOptions, type Reading } from './consume.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 import { patiently } from './patience.ts';
 import {
@@ -25,6 +26,7 @@ import {
 } from './publish.ts';
 import { sendRequest, type Reply, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
+import { openStreamWatch, type StreamStanding } from './stream-watch.ts';
 import {
   consumerFacts,
   ensureConsumer,
@@ -37,12 +39,13 @@ import {
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
-export type { ConsumeOptions, StreamMessage } from './consume.ts';
+export type { ConsumeOptions, Reading, StreamMessage } from './consume.ts';
 export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { largeRoom } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
+export type { StreamStanding } from './stream-watch.ts';
 export type { ConsumerFacts, ConsumerSpec, StreamSpec } from './streams.ts';
 
 export interface BusOptions {
@@ -67,6 +70,9 @@ export interface Bus extends AsyncDisposable {
 
   request(subject: string, options: RequestOptions): Promise<Reply>;
   serve(options: ServiceOptions): Promise<AsyncDisposable>;
+  /** What every replica that has something to say says within that time. */
+  askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
+  answerAll(subject: string, say: () => string | undefined): Disposable;
 
   /** To every listener of every replica, once, without any promise. */
   broadcast(subject: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): void;
@@ -77,12 +83,16 @@ export interface Bus extends AsyncDisposable {
   patiently<T>(what: string, work: () => Promise<T>): Promise<T>;
   ensureStream(spec: StreamSpec): Promise<void>;
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
+  /** Of those streams that were ensured here. */
+  streamStandings(): StreamStanding[];
+  /** What is to be said of them: a sentence each. */
+  streamNotes(): string[];
   consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
   hasConsumer(stream: string, consumer: string): Promise<boolean>;
   publish(message: OutgoingMessage): Promise<Published>;
   /** Resolves with where each of them stands in its stream. */
   publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
-  consume(stream: string, consumer: string, options: ConsumeOptions): AsyncDisposable;
+  consume(stream: string, consumer: string, options: ConsumeOptions): Reading;
 
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
   streamFacts(stream: string): Promise<StreamFacts>;
@@ -95,6 +105,7 @@ export interface Bus extends AsyncDisposable {
 /** Waits until NATS is there. */
 export async function openBus(options: BusOptions): Promise<Bus> {
   const connection = await openConnection(options);
+  const watch = openStreamWatch(connection);
   const publisher = openBatchPublisher(connection);
   const observe = options.observe ?? (() => undefined);
 
@@ -107,6 +118,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     },
     request: (subject, request) => sendRequest(connection, subject, request),
     serve: (service) => serve(connection, service, observe),
+    askAll: (subject, forMs) => askAll(connection, subject, forMs),
+    answerAll: (subject, say) => answerAll(connection, subject, say),
     broadcast(subject, body, headers = {}) {
       connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
     },
@@ -126,8 +139,10 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       };
     },
     patiently: (what, work) => patiently(connection, what, work),
-    ensureStream: (spec) => ensureStream(connection, spec),
-    ensureConsumer: (stream, spec) => ensureConsumer(connection, stream, spec),
+    ensureStream: (spec) => ensureStream(connection, watch, spec),
+    ensureConsumer: (stream, spec) => ensureConsumer(connection, watch, stream, spec),
+    streamStandings: () => watch.standings(),
+    streamNotes: () => watch.notes(),
     consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),
     hasConsumer: (stream, consumer) => hasConsumer(connection, stream, consumer),
     publish: (message) => publish(connection, message),
@@ -139,6 +154,9 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     countBySubject: (stream, subject) => countBySubject(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),
     remove: (stream, sequence) => remove(connection, stream, sequence),
-    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]() {
+      watch[Symbol.dispose]();
+      return connection[Symbol.asyncDispose]();
+    },
   };
 }

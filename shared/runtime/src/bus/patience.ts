@@ -2,12 +2,11 @@
 // seconds after its server does. What the server refuses for good is no matter of waiting.
 import { setTimeout as wait } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { ConfigError } from '../config/index.ts';
 import type { Connection } from './connection.ts';
+import { refused } from './refusals.ts';
 
 const retryMs = 500;
 const waitingLineMs = 5_000;
-const replicasUnsupported = 10_074;
 
 /** Does `work` until it is done; it asks NATS and nothing else. `what` it is about stands in the log lines. */
 export async function patiently<T>(connection: Connection, what: string, work: () => Promise<T>): Promise<T> {
@@ -28,8 +27,3 @@ export async function patiently<T>(connection: Connection, what: string, work: (
     await wait(retryMs);
   }
 }
-
-const refused = (what: string, error: JetStreamApiError): Error =>
-  error.code === replicasUnsupported
-    ? new ConfigError([`STREAM_REPLICAS: expected 1, as this NATS is a single server (${what})`])
-    : new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error });

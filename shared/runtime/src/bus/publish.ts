@@ -6,6 +6,7 @@ import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import { inChunks } from '../pace.ts';
 import type { Connection } from './connection.ts';
 import { disconnected } from './connection.ts';
+import { mendingOf } from './refusals.ts';
 
 export interface OutgoingMessage {
   subject: string;
@@ -131,12 +132,22 @@ async function ask({ inbox }: Connection, message: OutgoingMessage, headers: Raw
   const body = bytesOf(message);
   const answer = await inbox.ask(message.subject, { headers, body, timeoutMs: ackTimeoutMs });
   const { error, seq = 0, duplicate = false }: Answer = answer.json();
-  if (error !== undefined) throw new Error(`the stream refused: ${error.description}`);
+  if (error !== undefined) throw new Error(`the stream refused: ${wordsOf(error)}`);
   return { sequence: seq, duplicate };
 }
 
+function wordsOf({ description, err_code }: Refusal): string {
+  const mending = mendingOf({ code: err_code, message: description });
+  return mending === undefined ? description : `${description} (${mending})`;
+}
+
+interface Refusal {
+  description: string;
+  err_code: number;
+}
+
 interface Answer {
-  error?: { description: string };
+  error?: Refusal;
   seq?: number;
   duplicate?: boolean;
 }

@@ -1,5 +1,6 @@
 // Streams and their consumers, ensured at start: made where they are missing, compared where they are there,
-// and brought to what the code says where NATS lets them be changed.
+// and brought to what the code says where NATS lets them be changed. A stream that is there loses nothing by that
+// (quantities.ts).
 import { isDeepStrictEqual } from 'node:util';
 import {
   AckPolicy,
@@ -14,18 +15,18 @@ import {
 } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { patiently } from './patience.ts';
+import { compareQuantities, quantitiesOf, type Quantities } from './quantities.ts';
+import { refused } from './refusals.ts';
+import type { StreamWatch } from './stream-watch.ts';
 
-export interface StreamSpec {
+export interface StreamSpec extends Quantities {
   name: string;
   description: string;
   subjects: readonly string[];
   retention: 'limits' | 'workqueue' | 'interest';
   discard: 'new' | 'old';
-  maxAgeMs?: number;
-  messagesPerSubjectMax?: number;
   duplicateWindowMs?: number;
   atomicBatches?: boolean;
-  replicas?: number;
 }
 
 export interface ConsumerSpec {
@@ -52,29 +53,76 @@ const codes = {
   streamNotFound: 10_059,
   consumerNotFound: 10_014,
   streamNameInUse: 10_058,
+  replicasUnsupported: 10_074,
 };
 
-export async function ensureStream(connection: Connection, spec: StreamSpec): Promise<void> {
+export async function ensureStream(
+  connection: Connection,
+  watch: StreamWatch,
+  spec: StreamSpec,
+): Promise<void> {
+  const what = `stream ${spec.name}`;
   const wanted = streamConfig(spec);
-  await patiently(connection, `stream ${spec.name}`, async () => {
+  const info = await patiently(connection, what, async () => {
     const found = await unlessMissing(connection.manager.streams.info(spec.name), codes.streamNotFound);
-    if (found === undefined) {
-      await unlessMissing(connection.manager.streams.add(wanted), codes.streamNameInUse);
-      connection.log.info({ stream: spec.name }, 'stream made');
-      return;
-    }
-    const differing = differences(wanted, found.config);
-    if (differing.length === 0) return;
-    await connection.manager.streams.update(spec.name, wanted);
-    connection.log.warn({ stream: spec.name, differing }, 'stream differed and was changed');
+    if (found !== undefined) return found;
+    const made = await unlessMissing(
+      connection.manager.streams.add({ ...wanted, ...quantitiesOf(spec) }),
+      codes.streamNameInUse,
+    );
+    if (made !== undefined) connection.log.info({ stream: spec.name }, 'stream made');
+    return made ?? connection.manager.streams.info(spec.name);
   });
+  const differing = differences(wanted, info.config);
+  const { changes } = compareQuantities(spec, info.config);
+  if (differing.length > 0)
+    await patiently(connection, what, () => connection.manager.streams.update(spec.name, wanted));
+  const changed =
+    Object.keys(changes).length === 0 || (await changeQuantities(connection, watch, spec.name, changes));
+  const names = [...differing, ...(changed ? Object.keys(changes) : [])];
+  if (names.length === 0) return watch.saw(spec, info);
+  connection.log.warn({ stream: spec.name, differing: names }, 'stream differed and was changed');
+  watch.saw(spec, await patiently(connection, what, () => connection.manager.streams.info(spec.name)));
+}
+
+/** Without them the stream is as good as before, so that a cluster that is short of servers stops no start. */
+async function changeQuantities(
+  connection: Connection,
+  watch: StreamWatch,
+  stream: string,
+  changes: Partial<StreamConfig>,
+): Promise<boolean> {
+  const what = `stream ${stream}`;
+  try {
+    await connection.whileConnected(() => connection.manager.streams.update(stream, changes));
+    watch.granted(what);
+    return true;
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError)) throw error;
+    if (error.code === codes.replicasUnsupported) throw refused(what, error);
+    connection.log.debug({ err: error, stream, changes }, 'a stream does not get what settings say');
+    watch.refused(what, error);
+    return false;
+  }
 }
 
 export async function ensureConsumer(
   connection: Connection,
+  watch: StreamWatch,
   stream: string,
   spec: ConsumerSpec,
 ): Promise<void> {
+  const what = `consumer ${spec.name}`;
+  try {
+    await makeConsumer(connection, stream, spec);
+    watch.granted(what);
+  } catch (error) {
+    if (error instanceof Error && error.cause instanceof JetStreamApiError) watch.refused(what, error.cause);
+    throw error;
+  }
+}
+
+async function makeConsumer(connection: Connection, stream: string, spec: ConsumerSpec): Promise<void> {
   const wanted = consumerConfig(spec);
   await patiently(connection, `consumer ${spec.name}`, async () => {
     const found = await unlessMissing(
@@ -124,10 +172,7 @@ function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string 
       interest: RetentionPolicy.Interest,
     }[spec.retention],
     discard: spec.discard === 'new' ? DiscardPolicy.New : DiscardPolicy.Old,
-    max_age: nanos(spec.maxAgeMs ?? 0),
-    max_msgs_per_subject: spec.messagesPerSubjectMax ?? -1,
     duplicate_window: nanos(spec.duplicateWindowMs ?? 120_000),
-    num_replicas: spec.replicas ?? 1,
     allow_direct: true,
     ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
   };

@@ -21,11 +21,37 @@ export const baseSettings = {
       expected: 'an address such as http://127.0.0.1:8222, without user and password',
     }),
   ),
-  STREAM_REPLICAS: Type.Integer({
-    description: 'How many NATS servers keep a copy of each stream: 1 on a single server, 3 on a cluster.',
-    default: 1,
-    minimum: 1,
-    maximum: 5,
+  STREAM_REPLICAS: Type.Optional(
+    Type.Integer({
+      description:
+        'How many NATS servers keep a copy of each stream: 3 on a cluster. Without it 1 where a stream is made, ' +
+        'and what it has where it is there. Fewer need STREAMS_MAY_SHRINK.',
+      minimum: 1,
+      maximum: 5,
+    }),
+  ),
+  EVENTS_KEEP_DAYS: Type.Optional(
+    Type.Integer({
+      description:
+        'For how many days EVENTS and BUNDLES keep an event. Without it 7 where they are made, ' +
+        'and what they have where they are there. Fewer need STREAMS_MAY_SHRINK.',
+      minimum: 1,
+      maximum: 3_650,
+    }),
+  ),
+  EVENTS_MAX_BYTES: Type.Optional(
+    Type.Integer({
+      description:
+        'How many bytes EVENTS may have; 0: no limit. Without it no limit where it is made, ' +
+        'and what it has where it is there. Fewer need STREAMS_MAY_SHRINK.',
+      minimum: 0,
+    }),
+  ),
+  STREAMS_MAY_SHRINK: Type.Boolean({
+    description:
+      'Whether this process may take copies, days or bytes from a stream that is there, where its settings say ' +
+      'fewer. Set it for one start, and take it out again.',
+    default: false,
   }),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     description: 'The least serious kind of line that is logged.',

@@ -1,0 +1,92 @@
+// How much a stream keeps: how many copies, for how long, how many bytes. A process that was started without a setting
+// says less of it than the others do, and what a stream loses by that does not come back. So a stream that is there
+// only gets more, and what a process says beyond that is told and left. Pure.
+//
+//   the setting    says more                              says less
+//   ─────────────  ─────────────────────────────────────  ─────────────────────────────────────────────
+//   is set         the stream gets it                     nothing is changed, unless `mayShrink`
+//   is left out    nothing is changed                     nothing is changed
+import type { StreamConfig } from '@nats-io/jetstream';
+
+export type Quantity = 'replicas' | 'maxAgeMs' | 'bytesMax' | 'messagesPerSubjectMax';
+
+export interface SettingOfQuantity {
+  name: string;
+  isSet: boolean;
+}
+
+export interface Quantities extends Partial<Record<Quantity, number>> {
+  /** Where a quantity comes from a setting, which one. What comes from none counts as set. */
+  settings?: Partial<Record<Quantity, SettingOfQuantity>>;
+  mayShrink?: boolean;
+}
+
+/** A stream has another quantity than this process would give it, and keeps it. */
+export interface Difference {
+  quantity: Quantity;
+  setting: SettingOfQuantity | undefined;
+  wanted: number;
+  found: number;
+}
+
+export interface Comparison {
+  /** What the stream is to get, in nats-server's words. */
+  changes: Partial<StreamConfig>;
+  left: Difference[];
+}
+
+const quantities = ['replicas', 'maxAgeMs', 'bytesMax', 'messagesPerSubjectMax'] as const;
+const nanosPerMs = 1_000_000;
+
+/** What a stream is made with. */
+export const quantitiesOf = (spec: Quantities) => ({
+  num_replicas: spec.replicas ?? 1,
+  max_age: (spec.maxAgeMs ?? 0) * nanosPerMs,
+  max_bytes: spec.bytesMax || -1,
+  max_msgs_per_subject: spec.messagesPerSubjectMax ?? -1,
+});
+
+type Found = Pick<StreamConfig, 'num_replicas' | 'max_age' | 'max_bytes' | 'max_msgs_per_subject'>;
+
+const fields = {
+  replicas: 'num_replicas',
+  maxAgeMs: 'max_age',
+  bytesMax: 'max_bytes',
+  messagesPerSubjectMax: 'max_msgs_per_subject',
+} as const satisfies Record<Quantity, keyof Found>;
+
+export function compareQuantities(spec: Quantities, config: Found): Comparison {
+  const made = quantitiesOf(spec);
+  const comparison: Comparison = { changes: {}, left: [] };
+  for (const quantity of quantities) {
+    // Of what a spec does not speak, the stream keeps what it has, be it set by hand.
+    if (spec[quantity] === undefined) continue;
+    const field = fields[quantity];
+    const [wanted, found] = [amount(made[field]), amount(config[field])];
+    if (wanted === found) continue;
+    const setting = spec.settings?.[quantity];
+    const mayChange = setting?.isSet !== false && (wanted > found || spec.mayShrink === true);
+    if (mayChange) comparison.changes[field] = made[field];
+    else comparison.left.push({ quantity, setting, wanted: inWords(wanted), found: inWords(found) });
+
+    function inWords(value: number): number {
+      return quantity === 'maxAgeMs' ? value / nanosPerMs : value;
+    }
+  }
+  return comparison;
+}
+
+/** nats-server writes "no limit" as 0 or as -1. */
+const amount = (value: number): number => (value <= 0 ? Infinity : value);
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+const words: Record<Quantity, (value: number) => string> = {
+  replicas: (value) => (value === 1 ? '1 copy' : `${value} copies`),
+  maxAgeMs: (value) => (value % dayMs === 0 ? `${value / dayMs} days` : `${value / 1000} s`),
+  bytesMax: (value) => `${value} bytes`,
+  messagesPerSubjectMax: (value) => `${value} messages a subject`,
+};
+
+export const quantityInWords = (quantity: Quantity, value: number): string =>
+  value === Infinity ? 'no limit' : words[quantity](value);

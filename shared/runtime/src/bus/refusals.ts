@@ -1,0 +1,49 @@
+// What nats-server refuses for good because of a limit, and which setting mends it: of this system where it has one, of
+// nats-server otherwise. The words are shown to callers of /readyz, so that they name settings and no address.
+import type { JetStreamApiError } from '@nats-io/jetstream';
+import { ConfigError } from '../config/index.ts';
+
+const ofAccount = (limit: string, beside = ''): string => `raise \`${limit}\` of the NATS account${beside}`;
+const orFewerBytes = ', or lower EVENTS_MAX_BYTES and HELD_MAX_BYTES';
+const unboundedStreams = 'only EVENTS and HELD have a size';
+
+/** As it stands in an error of the client, and in what a publisher is answered. */
+export interface Refusal {
+  code: number;
+  message: string;
+}
+
+const mendings: Readonly<Record<number, string>> = {
+  10_002: ofAccount('max_file', ' or give its streams less to keep (EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES)'),
+  10_005: 'STREAM_REPLICAS: too few NATS servers are up and have room for a copy each',
+  10_023: 'make room on the disk of nats-server, or raise its `max_file_store`',
+  10_026: ofAccount('max_consumers', ' (2, and one for each integration that has a backlog)'),
+  10_027: ofAccount('max_streams', ' to 5 or more'),
+  10_047: `${ofAccount('max_file')} or \`max_file_store\` of nats-server${orFewerBytes}`,
+  10_074: 'STREAM_REPLICAS: expected 1, as this NATS is a single server',
+  10_113: `take \`max_bytes_required\` off the NATS account: ${unboundedStreams}`,
+  10_120: 'give the NATS account a limit of JetStream for streams with STREAM_REPLICAS copies',
+  10_121: 'raise `max_ack_pending` of the NATS account and of nats-server’s limits to 50000',
+  10_122: `${ofAccount('disk_max_stream_bytes')}${orFewerBytes}`,
+};
+
+/** Codes that stand for many things. */
+const mendingsByWords: readonly (readonly [RegExp, string])[] = [
+  [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 10m'],
+  [
+    /maximum bytes exceeded/,
+    'the stream is full: raise EVENTS_MAX_BYTES or HELD_MAX_BYTES, whichever is its bound',
+  ],
+];
+
+/** Which setting mends it; undefined where it is no limit. */
+export const mendingOf = ({ code, message }: Refusal): string | undefined =>
+  mendings[code] ?? mendingsByWords.find(([words]) => words.test(message))?.[1];
+
+/** A start that needs `what` cannot go on. */
+export function refused(what: string, error: JetStreamApiError): Error {
+  const mending = mendingOf(error);
+  return mending === undefined
+    ? new Error(`NATS refuses the ${what}: ${error.message}`, { cause: error })
+    : new ConfigError([`${mending} (${what}): ${error.message}`], { cause: error });
+}

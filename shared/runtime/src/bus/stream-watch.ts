@@ -1,0 +1,151 @@
+// How the streams of this process stand: how many copies each has, whether it has a leader, and what is to be said of
+// it. It is asked for every five seconds, as other replicas and operators change streams too.
+import type { StreamInfo } from '@nats-io/jetstream';
+import type { Connection } from './connection.ts';
+import { compareQuantities, quantityInWords, type Difference, type Quantities } from './quantities.ts';
+import { mendingOf, type Refusal } from './refusals.ts';
+
+export interface StreamStanding {
+  stream: string;
+  /** Copies that it is set to have. */
+  replicas: number;
+  /** Copies that have all of it. */
+  current: number;
+  hasLeader: boolean;
+  /** It has other quantities than this process's settings say. */
+  differs: boolean;
+}
+
+export interface WatchedSpec extends Quantities {
+  name: string;
+}
+
+export interface StreamWatch extends Disposable {
+  /** What nats-server says of a stream of this process. */
+  saw(spec: WatchedSpec, info: StreamInfo): void;
+  /** nats-server refuses something for as long as this is said again and again. */
+  refused(what: string, refusal: Refusal): void;
+  granted(what: string): void;
+  standings(): StreamStanding[];
+  /** A sentence each; none where all is as it should be. */
+  notes(): string[];
+}
+
+interface Watched {
+  spec: WatchedSpec;
+  standing: StreamStanding;
+  left: readonly Difference[];
+  isAlone: boolean;
+}
+
+const everyMs = 5_000;
+/** What is still refused is said again within this time. */
+const refusalKeptMs = 30_000;
+
+export function openStreamWatch(connection: Connection): StreamWatch {
+  const watched = new Map<string, Watched>();
+  const refusals = new Map<string, { words: string; untilMs: number }>();
+  let said = '';
+
+  const saw = (spec: WatchedSpec, info: StreamInfo): void => {
+    watched.set(spec.name, { spec, ...standingOf(spec, info) });
+    sayWhatIsNew();
+  };
+
+  const notes = (): string[] => {
+    const now = performance.now();
+    for (const [what, { untilMs }] of refusals) if (untilMs < now) refusals.delete(what);
+    const all = [...watched.values()];
+    const words = refusals.values().map((refusal) => refusal.words);
+    return [...new Set([...differencesIn(all), ...copiesMissingIn(all), ...leadersMissingIn(all), ...words])];
+  };
+
+  const sayWhatIsNew = (): void => {
+    const now = notes();
+    const text = now.join();
+    if (text === said) return;
+    said = text;
+    if (now.length > 0) connection.log.warn({ notes: now }, 'streams are not as they should be');
+    else connection.log.info('streams are as they should be again');
+  };
+
+  const lookAt = async ({ spec, standing }: Watched): Promise<void> => {
+    try {
+      saw(spec, await connection.whileConnected(() => connection.manager.streams.info(spec.name)));
+    } catch (error) {
+      connection.log.debug({ err: error, stream: spec.name }, 'a stream cannot be looked at');
+      // Its leader answers for a stream. Without a line to NATS nothing is known of it.
+      if (connection.connected) standing.hasLeader = false;
+      sayWhatIsNew();
+    }
+  };
+  let looking = false;
+  const look = async (): Promise<void> => {
+    if (looking) return;
+    looking = true;
+    await Promise.all(watched.values().map(lookAt));
+    looking = false;
+  };
+  const timer = setInterval(() => void look(), everyMs);
+  timer.unref();
+
+  return {
+    saw,
+    notes,
+    refused(what, refusal) {
+      const mending = mendingOf(refusal) ?? 'the log says why';
+      const words = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
+      refusals.set(what, { words, untilMs: performance.now() + refusalKeptMs });
+      sayWhatIsNew();
+    },
+    granted(what) {
+      if (refusals.delete(what)) sayWhatIsNew();
+    },
+    standings: () => Array.from(watched.values(), ({ standing }) => standing),
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
+function standingOf(spec: WatchedSpec, { config, cluster }: StreamInfo): Omit<Watched, 'spec'> {
+  const { left } = compareQuantities(spec, config);
+  const hasLeader = cluster === undefined || (cluster.leader ?? '') !== '';
+  const followers = cluster?.replicas ?? [];
+  return {
+    left,
+    // A single server names no cluster.
+    isAlone: config.num_replicas === 1 && (cluster?.name ?? '') !== '',
+    standing: {
+      stream: spec.name,
+      replicas: config.num_replicas,
+      current: (hasLeader ? 1 : 0) + followers.filter(({ current, offline }) => current && !offline).length,
+      hasLeader,
+      differs: left.length > 0,
+    },
+  };
+}
+
+/** Streams of which the same is to be said are said together. */
+function differencesIn(watched: readonly Watched[]): string[] {
+  const streams = new Map<string, string[]>();
+  for (const { spec, left } of watched) {
+    for (const { quantity, setting, wanted, found } of left) {
+      const name = setting?.name ?? 'its release';
+      const own = quantityInWords(quantity, wanted);
+      const says = setting?.isSet === false ? `has no ${name} (${own})` : `has ${own} by ${name}`;
+      const key = `A replica ${says}, where NATS has ${quantityInWords(quantity, found)}`;
+      streams.set(key, [...(streams.get(key) ?? []), spec.name]);
+    }
+  }
+  return Array.from(streams, ([key, names]) => `${key} of ${names.join(', ')}; it changed nothing.`);
+}
+
+function copiesMissingIn(watched: readonly Watched[]): string[] {
+  const names = watched.filter(({ isAlone }) => isAlone).map(({ spec }) => spec.name);
+  if (names.length === 0) return [];
+  return [`NATS is a cluster and has one copy of ${names.join(', ')}; STREAM_REPLICAS=3 makes three.`];
+}
+
+function leadersMissingIn(watched: readonly Watched[]): string[] {
+  const names = watched.filter(({ standing }) => !standing.hasLeader).map(({ spec }) => spec.name);
+  return names.length === 0 ? [] : [`NATS has no leader for ${names.join(', ')}.`];
+}

@@ -1,0 +1,157 @@
+// Limits of nats-server and of its account that streams, consumers and publishers run into: the words name what mends them.
+import { eventsStreamSpec } from '@integration-sync/contracts';
+import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { expect, it } from 'vitest';
+import { openTestBus } from '../../support/bus.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startNats, startNatsAs } from '../../support/nats.ts';
+
+/** A server whose only user has an account with these limits. */
+const withAccount = (...limits: string[]) =>
+  startNatsAs([
+    'jetstream {',
+    '  store_dir: $NATS_STORE_DIR',
+    '  sync_interval: always',
+    '}',
+    'no_auth_user: a',
+    'accounts {',
+    '  A {',
+    '    users: [ { user: a, password: b } ]',
+    '    jetstream {',
+    '      max_mem: 1GB',
+    ...limits.map((limit) => `      ${limit}`),
+    '    }',
+    '  }',
+    '}',
+  ]);
+
+const events = (settings: Parameters<typeof eventsStreamSpec>[0] = {}): StreamSpec =>
+  eventsStreamSpec(settings);
+const another: StreamSpec = { ...events(), name: 'OTHER', subjects: ['other.>'] };
+const consumer = (name: string): ConsumerSpec => ({
+  name,
+  description: 'test',
+  ackWaitMs: 4_000,
+  ackPendingMax: 1_000,
+  deliver: 'all',
+});
+
+it.each<[string, string[], RegExp]>([
+  ['bytes required', ['max_bytes_required: true'], /`max_bytes_required`.*stream EVENTS/],
+  ['one stream', ['max_streams: 1'], /raise `max_streams` .* to 5.*stream OTHER/],
+  ['a small disk', ['max_file: 1KB'], /`max_file`.*EVENTS_MAX_BYTES.*stream EVENTS/],
+  ['small streams', ['disk_max_stream_bytes: 1KB'], /`disk_max_stream_bytes`.*EVENTS_MAX_BYTES/],
+])('an account with %s makes no stream, and the words name what to set', async (name, limits, words) => {
+  const file = name === 'a small disk' ? [] : ['max_file: 1GB'];
+  await using nats = await withAccount(...file, ...limits);
+  await using bus = await openTestBus(nats.url);
+  // One that must have a size has none, as it is left out.
+  const settings =
+    name === 'bytes required' ? {} : { EVENTS_MAX_BYTES: name === 'one stream' ? 1 : 2_000_000 };
+  const makeBoth = async () => {
+    for (const spec of [events(settings), another]) await bus.ensureStream(spec);
+  };
+  await expect(makeBoth()).rejects.toThrow(words);
+});
+
+it.each<[string, string[], RegExp]>([
+  ['a small disk', ['max_file: 1MB'], /`max_file`.*EVENTS_MAX_BYTES/],
+  [
+    'small streams',
+    ['max_file: 1GB', 'disk_max_stream_bytes: 1MB'],
+    /`disk_max_stream_bytes`.*EVENTS_MAX_BYTES/,
+  ],
+])(
+  'a stream keeps what it has where an account with %s gives no more, and a note says so',
+  async (_, limits, words) => {
+    await using nats = await withAccount(...limits);
+    await using bus = await openTestBus(nats.url);
+    await bus.ensureStream(events({ EVENTS_MAX_BYTES: 500_000 }));
+    await bus.ensureStream(events({ EVENTS_MAX_BYTES: 2_000_000 }));
+    expect(bus.streamNotes().join()).toMatch(words);
+  },
+);
+
+it('a consumer beyond those of its account names what to set, for as long as it is refused', async () => {
+  await using nats = await withAccount('max_file: 1GB', 'max_consumers: 1');
+  await using bus = await openTestBus(nats.url);
+  await bus.ensureStream(events());
+  await bus.ensureConsumer('EVENTS', consumer('one'));
+  await expect(bus.ensureConsumer('EVENTS', consumer('two'))).rejects.toThrow(
+    /raise `max_consumers`.*\(consumer two\)/,
+  );
+  expect(bus.streamNotes()).toEqual([
+    expect.stringMatching(/^NATS refuses a consumer: raise `max_consumers`/),
+  ]);
+  const raw = await connect({ servers: nats.url });
+  await (await jetstreamManager(raw)).consumers.delete('EVENTS', 'one');
+  await raw.close();
+  await bus.ensureConsumer('EVENTS', consumer('two'));
+  expect(bus.streamNotes()).toEqual([]);
+});
+
+it('a consumer of more unacknowledged messages than its account allows names what to set', async () => {
+  await using nats = await withAccount('max_file: 1GB', 'max_ack_pending: 500');
+  await using bus = await openTestBus(nats.url);
+  await bus.ensureStream(events());
+  await expect(bus.ensureConsumer('EVENTS', consumer('one'))).rejects.toThrow(/`max_ack_pending`/);
+});
+
+const publishUntilRefused = async (limit: string, settings: Parameters<typeof events>[0]) => {
+  await using nats = await withAccount(limit);
+  await using bus = await openTestBus(nats.url);
+  await bus.ensureStream(events(settings));
+  const publishAll = async () => {
+    for (let index = 0; index < 40; index += 1)
+      await bus.publish({ subject: 'events.x', id: `${index}`, body: new Uint8Array(100_000) });
+  };
+  return await publishAll().then(
+    () => 'took all',
+    ({ cause }: Error) => String(cause),
+  );
+};
+
+it('a publisher to a full stream, or to a full account, is told what to set', async () => {
+  expect(await publishUntilRefused('max_file: 1GB', { EVENTS_MAX_BYTES: 1_000_000 })).toContain(
+    'the stream is full: raise EVENTS_MAX_BYTES',
+  );
+  expect(await publishUntilRefused('max_file: 1MB', {})).toContain('raise `max_file` of the NATS account');
+});
+
+it('a reader goes on where an operator lets it ask for less than before', async () => {
+  await using nats = await startNats();
+  await using bus = await openTestBus(nats.url);
+  await bus.ensureStream(events());
+  await bus.ensureConsumer('EVENTS', consumer('c'));
+  const seen: string[] = [];
+  await using reading = bus.consume('EVENTS', 'c', {
+    ahead: 16,
+    ensure: async () => undefined,
+    onMessage(message) {
+      seen.push(message.id);
+      message.ack();
+    },
+  });
+  const publish = (prefix: string) =>
+    bus.publishBatch(
+      Array.from({ length: 16 }, (_, index) => ({ subject: 'events.x', id: `${prefix}${index}`, body: '' })),
+    );
+  const sees = (count: number) =>
+    eventually(
+      () => seen.length,
+      (length) => length === count,
+      20_000,
+    );
+  await publish('before-');
+  await sees(16);
+  const raw = await connect({ servers: nats.url });
+  const manager = await jetstreamManager(raw);
+  await manager.consumers.update('EVENTS', 'c', { max_batch: 2, max_expires: 1_500_000_000 });
+  await raw.close();
+  await publish('after-');
+  await publish('later-');
+  await sees(48);
+  expect(reading.failingForMs).toBe(0);
+});

@@ -1,0 +1,62 @@
+// What /readyz says of streams beside being ready: real services, of which some were started without a setting.
+import { startBatches } from '@integration-sync/batches';
+import { BatchesConfig } from '@integration-sync/batches/config';
+import { startCatalog } from '@integration-sync/catalog';
+import { CatalogConfig } from '@integration-sync/catalog/config';
+import { readConfig } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
+import { expect, it } from 'vitest';
+import { openGateway } from '../../support/gateway.ts';
+import { openHouse } from '../../support/webhooks.ts';
+
+const log = openLog({ service: 'test', level: 'silent' });
+
+async function streamGauges(metricsUrl: string): Promise<string[]> {
+  const text = await (await fetch(metricsUrl)).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('sync_stream_'))
+    .map((line) => line.replace(/,?service="\w+"/, ''))
+    .toSorted();
+}
+
+const gaugesOf = (differs: number) =>
+  ['differs', 'has_leader', 'replicas', 'replicas_current'].flatMap((name) =>
+    ['BUNDLES', 'EVENTS'].map(
+      (stream) => `sync_stream_${name}{stream="${stream}"} ${name === 'differs' ? differs : 1}`,
+    ),
+  );
+
+// Setup: one of three replicas of catalog was started without the setting that all others have.
+// What this proves: /readyz names it, whichever replica answers for readiness; it stays 200, and each replica's own gauge tells
+// which one it is.
+it('names the one replica that lacks a setting, and is ready all the same', async () => {
+  await using house = await openHouse();
+  await using gateway = await openGateway(house.nats.url);
+  const kept = { EVENTS_KEEP_DAYS: '30' };
+  const startOne = (settings: Record<string, string>) =>
+    startCatalog(readConfig(CatalogConfig, { ...house.environment, ...settings }), { log });
+  await house.start({}, kept);
+  await using _batches = await startBatches(readConfig(BatchesConfig, { ...house.environment, ...kept }), {
+    log,
+  });
+  await using set = await startOne(kept);
+  await using _alsoSet = await startOne(kept);
+  const services = { catalog: 'ok', batches: 'ok', webhooks: 'ok' };
+  const ask = async () => {
+    const answer = await fetch(`${gateway.url}/readyz`);
+    return { status: answer.status, body: await answer.json() };
+  };
+  expect(await ask()).toEqual({ status: 200, body: { status: 'ready', services } });
+  await using forgetful = await startOne({});
+  const detail =
+    'A replica has no EVENTS_KEEP_DAYS (7 days), where NATS has 30 days of EVENTS, BUNDLES; it changed nothing.';
+  for (let times = 0; times < 5; times += 1) {
+    expect(await ask()).toEqual({
+      status: 200,
+      body: { status: 'ready', services, notes: [{ pointer: 'catalog', detail }] },
+    });
+  }
+  expect(await streamGauges(set.metricsUrl)).toEqual(gaugesOf(0).toSorted());
+  expect(await streamGauges(forgetful.metricsUrl)).toEqual(gaugesOf(1).toSorted());
+});

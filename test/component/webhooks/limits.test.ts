@@ -1,0 +1,61 @@
+// Limits of nats-server below what webhooks asks for: it delivers within them, or says that it cannot.
+import { Failure } from '@integration-sync/contracts';
+import { expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { openReceiver } from '../../support/receiver.ts';
+import { openHouse, type House } from '../../support/webhooks.ts';
+
+const jetstream = (...lines: string[]) => [
+  'jetstream {',
+  '  store_dir: $NATS_STORE_DIR',
+  '  sync_interval: always',
+  ...lines,
+  '}',
+];
+const limitedTo = (...limits: string[]) =>
+  jetstream('  limits {', ...limits.map((line) => `    ${line}`), '  }');
+
+const health = (house: House): Promise<string> =>
+  house.bus.request('svc.webhooks.health.check', { timeoutMs: 5_000 }).then(
+    ({ body }) => Buffer.from(body).toString(),
+    (error: unknown) => (error instanceof Failure ? error.detail : String(error)),
+  );
+
+// Setup: a nats-server that lets 3 messages be asked for at once, where the fan-out asks for 64.
+it('delivers behind a nats-server that hands out fewer messages at once', async () => {
+  await using house = await openHouse({ natsLines: limitedTo('max_request_batch: 3') });
+  await house.start();
+  await using receiver = await openReceiver();
+  const acme = house.newClient();
+  await acme.register(`${receiver.url}/hook`);
+  const ids = [...(await acme.announce(5)), ...(await acme.announce(5)), ...(await acme.announce(5))];
+  await receiver.received(ids.length);
+  expect(await health(house)).toBe('{"status":"ok"}');
+});
+
+// Setup: a user of NATS who may do everything but ask for bundles; nats-server is silent to such a question.
+// What this proves: readiness says that the replica reads nothing, and is well again once it may.
+it('is not ready while nats-server hands out nothing, and says so', async () => {
+  const all = '{ user: all, password: p }';
+  const deny = '$JS.API.CONSUMER.MSG.NEXT.BUNDLES.>';
+  const limited = `{ user: deaf, password: p, permissions: { publish: { deny: ${JSON.stringify(deny)} } } }`;
+  await using house = await openHouse({
+    natsLines: [...jetstream(), 'no_auth_user: all', `authorization { users: [ ${all}, ${limited} ] }`],
+  });
+  await house.start();
+  await house.newClient().announce(1);
+  expect(await health(house)).toBe('{"status":"ok"}');
+  const url = house.nats.url.replace('//', '//deaf:p@');
+  await using _deaf = await house.start({}, { NATS_URL: url });
+  // Both replicas answer in turns.
+  const seen = new Set<string>();
+  await eventually(
+    async () => seen.add(await health(house)),
+    () => seen.size === 2,
+    30_000,
+  );
+  expect([...seen].toSorted()).toEqual([
+    'NATS hands out nothing of BUNDLES; the log says why.',
+    '{"status":"ok"}',
+  ]);
+});

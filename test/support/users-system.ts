@@ -1,0 +1,82 @@
+// All four services in this process, on a nats-server from deploy/nats, each with its own login; two replicas of those that
+// keep records.
+import { randomUUID } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { startBatches } from '@integration-sync/batches';
+import { BatchesConfig } from '@integration-sync/batches/config';
+import { startCatalog } from '@integration-sync/catalog';
+import { CatalogConfig } from '@integration-sync/catalog/config';
+import { readConfig } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
+import { startWebhooks } from '@integration-sync/webhooks';
+import { WebhooksConfig } from '@integration-sync/webhooks/config';
+import { bearer } from './access-tokens.ts';
+import { openGateway } from './gateway.ts';
+import { startNatsWithUsers, type NatsWithUsers, type User } from './nats-users.ts';
+import { secretKey } from './webhooks.ts';
+
+export interface SystemWithUsers extends AsyncDisposable {
+  readonly nats: NatsWithUsers;
+  readonly gatewayUrl: string;
+  /** What catalog, batches and webhooks logged. */
+  logText(): string;
+  /** What nats-server refused of the services. */
+  refusals(): string[];
+  call(integration: string, method: string, path: string, body?: unknown): Promise<CallAnswer>;
+}
+
+export interface CallAnswer {
+  status: number;
+  // What it holds depends on the route, and a test reads the part that it asked for.
+  body: ReturnType<typeof JSON.parse>;
+}
+
+export async function openSystemWithUsers(mongodb: string): Promise<SystemWithUsers> {
+  await using opening = new AsyncDisposableStack();
+  const nats = opening.use(await startNatsWithUsers());
+  const lines: string[] = [];
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  const log = openLog({ service: 'test', level: 'info', pretty: false, destination });
+  const database = `users_${randomUUID().replaceAll('-', '')}`;
+  const environmentOf = (service: User) => ({
+    NATS_URL: nats.urlOf(service),
+    MONGODB_URL: mongodb,
+    MONGODB_DATABASE: database,
+    WEBHOOK_SECRET_KEY: secretKey,
+    WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
+  });
+  for (let replica = 0; replica < 2; replica += 1) {
+    opening.use(await startCatalog(readConfig(CatalogConfig, environmentOf('catalog')), { log }));
+    opening.use(await startBatches(readConfig(BatchesConfig, environmentOf('batches')), { log }));
+    opening.use(await startWebhooks(readConfig(WebhooksConfig, environmentOf('webhooks')), { log }));
+  }
+  const gateway = opening.use(await openGateway(nats.urlOf('gateway')));
+  const open = opening.move();
+  return {
+    nats,
+    gatewayUrl: gateway.url,
+    logText: () => lines.join(''),
+    refusals: () =>
+      [
+        ...lines
+          .join('')
+          .concat(gateway.logText())
+          .matchAll(/permissions violation[^,]*/gi),
+      ].map(String),
+    async call(integration, method, path, body) {
+      const response = await fetch(`${gateway.url}/api/v1/integration${path}`, {
+        method,
+        headers: { ...bearer({ integration_id: integration }), 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { compareQuantities, quantitiesOf } from '../../../shared/runtime/src/bus/quantities.ts';
+
+// Which numbers of a stream that is there a process changes: table of shared/runtime/src/bus/quantities.ts.
+
+const found = { num_replicas: 3, max_age: 7_000_000_000, max_bytes: 1_000, max_msgs_per_subject: -1 };
+const set = (name: string) => ({ name, isSet: true });
+const leftOut = (name: string) => ({ name, isSet: false });
+
+describe('a setting that is set', () => {
+  it.each([
+    ['more copies', { replicas: 5 }, { num_replicas: 5 }],
+    ['more time', { maxAgeMs: 8_000 }, { max_age: 8_000_000_000 }],
+    ['all time', { maxAgeMs: 0 }, { max_age: 0 }],
+    ['more bytes', { bytesMax: 1_001 }, { max_bytes: 1_001 }],
+    ['all bytes', { bytesMax: 0 }, { max_bytes: -1 }],
+  ])('gives %s', (_, spec, changes) => {
+    expect(compareQuantities(spec, found)).toEqual({ changes, left: [] });
+  });
+
+  it.each([
+    ['fewer copies', { replicas: 1 }, { num_replicas: 1 }],
+    ['less time', { maxAgeMs: 6_000 }, { max_age: 6_000_000_000 }],
+    ['fewer bytes', { bytesMax: 999 }, { max_bytes: 999 }],
+    [
+      'a number of messages where there was no limit',
+      { messagesPerSubjectMax: 5 },
+      { max_msgs_per_subject: 5 },
+    ],
+  ])('takes %s only where it may', (_, spec, changes) => {
+    expect(compareQuantities(spec, found).changes).toEqual({});
+    expect(compareQuantities(spec, found).left).toHaveLength(1);
+    expect(compareQuantities({ ...spec, mayShrink: true }, found)).toEqual({ changes, left: [] });
+  });
+});
+
+it('a setting that is left out changes nothing, whatever it would be', () => {
+  for (const replicas of [1, 5]) {
+    const spec = { replicas, mayShrink: true, settings: { replicas: leftOut('COPIES') } };
+    expect(compareQuantities(spec, found)).toEqual({
+      changes: {},
+      left: [{ quantity: 'replicas', setting: leftOut('COPIES'), wanted: replicas, found: 3 }],
+    });
+  }
+});
+
+it('what is as it should be, or is not spoken of, is no difference', () => {
+  const spec = { replicas: 3, maxAgeMs: 7_000, settings: { replicas: set('COPIES') } };
+  expect(compareQuantities(spec, found)).toEqual({ changes: {}, left: [] });
+  expect(quantitiesOf(spec)).toEqual({
+    num_replicas: 3,
+    max_age: 7_000_000_000,
+    max_bytes: -1,
+    max_msgs_per_subject: -1,
+  });
+});
