@@ -5,6 +5,7 @@ import { explainFailure } from './stack/failure.ts';
 import { startStack, type Stack } from './stack/index.ts';
 import { parseOptions, usage } from './stack/options.ts';
 import { welcome } from './stack/screen.ts';
+import { reloadOnChange } from './stack/reload.ts';
 import { repositoryFolder } from './stack/services.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -20,7 +21,7 @@ process.exit();
 
 async function run(): Promise<number> {
   try {
-    const { help, fresh, replicas } = parseOptions(process.argv.slice(2));
+    const { help, fresh, watch, replicas } = parseOptions(process.argv.slice(2));
     if (help) {
       say(usage);
       return 0;
@@ -34,6 +35,9 @@ async function run(): Promise<number> {
     });
     stack = running;
     say(welcome(running));
+    using _reloading = watch
+      ? reloadOnChange({ root: repositoryFolder, restart: (service) => running.restart(service), say })
+      : undefined;
     if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener('abort', resolve));
     say('Stopping …');
   } catch (error) {

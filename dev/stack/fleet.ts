@@ -1,5 +1,6 @@
 // All replicas of all services that this stack runs.
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Child } from '../process/child.ts';
 import type { Ledger } from '../process/ledger.ts';
 import type { LogLine } from './lines.ts';
 import { startReplica, type Replica } from './replica.ts';
@@ -20,6 +21,8 @@ export interface FleetOptions {
 export interface Fleet extends AsyncDisposable {
   replicas(): readonly Replica[];
   find(service: Service, number: number): Replica;
+  /** All replicas of a service at once, with what their files say now. */
+  restart(service: Service): Promise<void>;
 }
 
 // The gateway cuts what it still has in hand after 9 s, and is given the time for that. The others go once it is gone, but
@@ -73,8 +76,18 @@ export async function startFleet({
       if (replica === undefined) throw new RangeError(`there is no replica ${number} of ${service}`);
       return replica;
     },
+    async restart(service) {
+      const ofService = replicas.filter((one) => one.service === service);
+      await Promise.all(ofService.map(({ child }) => restart(child)));
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+async function restart(child: Child): Promise<void> {
+  child.hold();
+  await child.kill('SIGTERM');
+  await child.resume();
 }
 
 const isGateway = ({ service }: Replica): boolean => service === 'gateway';

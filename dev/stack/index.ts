@@ -61,6 +61,8 @@ export interface Stack extends AsyncDisposable {
   /** From now on a death of this replica is not mended, until it is resumed. */
   hold(service: Service, replica?: number): void;
   resume(service: Service, replica?: number): Promise<void>;
+  /** Stops all of its replicas in good order, and starts them again. */
+  restart(service: Service): Promise<void>;
   /** Resolves once the gateway's /readyz answers 200. */
   ready(withinMs?: number): Promise<void>;
   /** Kills everything at once, for someone who does not want to wait for the good order. */
@@ -175,6 +177,7 @@ function openControls({ fixed, fleet, engines, logFolder, release }: Running): S
     kill: (service, replica = 1, signal = 'SIGKILL') => fleet.find(service, replica).child.kill(signal),
     hold: (service, replica = 1) => fleet.find(service, replica).child.hold(),
     resume: (service, replica = 1) => fleet.find(service, replica).child.resume(),
+    restart: (service) => fleet.restart(service),
     ready: (withinMs = 15_000) => waitUntilReady(gateway, { withinMs }),
     abandon() {
       for (const pid of Object.values(pidsOf(fleet, engines)).flat()) sendSignal(pid, 'SIGKILL');

@@ -7,6 +7,8 @@ import { replicatedServices, type Replicas } from './services.ts';
 export interface StartOptions {
   replicas: Replicas;
   fresh: boolean;
+  /** Restart services when their sources change. */
+  watch: boolean;
   help: boolean;
 }
 
@@ -14,6 +16,7 @@ export const usage = `Usage: npm start [-- OPTIONS]
 
   --fresh           begin with no data
   --catalog N       run N replicas of a service (also --batches N, --webhooks N)
+  --watch           restart a service when its sources change
   --help            print this
 
 Settings are environment variables, such as GATEWAY_PORT=8081 npm start; docs/settings.md lists them.
@@ -23,13 +26,13 @@ ENGINES=docker|path|download|build takes MongoDB and NATS from one source alone.
 const replicasMax = 16;
 
 export function parseOptions(args: readonly string[]): StartOptions {
-  const { fresh = false, help = false, ...counts } = parse(args);
+  const { fresh = false, watch = false, help = false, ...counts } = parse(args);
   const replicas: Replicas = {};
   for (const service of replicatedServices) {
     const count = counts[service];
     if (count !== undefined) replicas[service] = parseCount(service, count);
   }
-  return { replicas, fresh, help };
+  return { replicas, fresh, watch, help };
 }
 
 function parse(args: readonly string[]) {
@@ -40,6 +43,7 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         fresh: flag,
+        watch: flag,
         help: { ...flag, short: 'h' },
         catalog: count,
         batches: count,

@@ -1,0 +1,61 @@
+// npm start -- --watch: which services are restarted when files change.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { reloadOnChange } from '../../dev/stack/reload.ts';
+import { folderPrefix } from '../support/folder.ts';
+
+const services = ['gateway', 'catalog', 'batches', 'webhooks'];
+let root: string;
+let restarted: string[];
+let said: string[];
+let reloading: Disposable;
+let refuse: Error | undefined;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), folderPrefix));
+  for (const name of services) await mkdir(join(root, 'services', name, 'src/rooms'), { recursive: true });
+  await mkdir(join(root, 'shared/sync/src'), { recursive: true });
+  [restarted, said, refuse] = [[], [], undefined];
+  reloading = reloadOnChange({
+    root,
+    async restart(service) {
+      restarted.push(service);
+      if (refuse !== undefined) throw refuse;
+    },
+    say: (line) => said.push(line),
+  });
+});
+afterEach(async () => {
+  reloading[Symbol.dispose]();
+  await rm(root, { recursive: true, force: true });
+});
+
+it('is the one whose sources changed, once for several files', async () => {
+  const src = join(root, 'services/catalog/src');
+  await Promise.all(['a.ts', 'b.ts', 'rooms/c.ts'].map((name) => writeFile(join(src, name), '')));
+  await expect.poll(() => said.at(-1)).toBe('Restarted catalog.');
+  expect(restarted).toEqual(['catalog']);
+});
+
+it('are all of them when what they share changed', async () => {
+  await writeFile(join(root, 'shared/sync/src/push.ts'), '');
+  await expect.poll(() => restarted.toSorted()).toEqual(services.toSorted());
+});
+
+it('is none for a file that is no source', async () => {
+  await writeFile(join(root, 'services/catalog/src/notes.txt'), '');
+  await writeFile(join(root, 'services/batches/src/a.ts'), '');
+  await expect.poll(() => said.at(-1)).toBe('Restarted batches.');
+  expect(restarted).toEqual(['batches']);
+});
+
+it('is restarted again at the next change where it does not start', async () => {
+  refuse = new Error('it ended before it was ready');
+  await writeFile(join(root, 'services/webhooks/src/a.ts'), '');
+  await expect.poll(() => said.at(-1)).toBe('webhooks does not start: it ended before it was ready');
+  refuse = undefined;
+  await writeFile(join(root, 'services/webhooks/src/a.ts'), 'again');
+  await expect.poll(() => said.at(-1)).toBe('Restarted webhooks.');
+});
