@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventKinds } from '@integration-sync/contracts';
 import { startEngine } from '@integration-sync/dev/engines';
+import { stages } from '@integration-sync/sync';
 import { eventually } from '../support/eventually.ts';
 import { folderPrefix } from '../support/folder.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
@@ -133,24 +134,21 @@ const cutSuppliers: Item[] = [
   { externalId: 'wrong' },
 ];
 const cutBatches = [batch(0, { quantity: 1 }), ...batches(1, 4)];
+const cutIn = (plural: Plural, stage: string, integration: string): Omit<CutPush, 'since'> => ({
+  integration,
+  plural,
+  stage,
+  items: plural === 'batches' ? cutBatches : cutSuppliers,
+  autoCreateDDS: plural === 'batches',
+});
 const overwritten = 'cut-overwritten';
-const cuts: readonly Omit<CutPush, 'since'>[] = [
-  ...['amid-writes', 'after-writes'].map((stage) => ({
-    integration: `cut-batches-${stage}`,
-    plural: 'batches' as const,
-    stage,
-    items: cutBatches,
-    autoCreateDDS: true,
-  })),
-  ...['after-publish', 'after-entry', 'amid-writes', 'after-writes', 'before-answer', overwritten].map(
-    (what) => ({
-      integration: what === overwritten ? what : `cut-${what}`,
-      plural: 'suppliers' as const,
-      stage: what === overwritten ? 'after-writes' : what,
-      items: cutSuppliers,
-      autoCreateDDS: false,
-    }),
-  ),
+const cuts = [
+  ...['amid-writes', 'after-writes'].map((stage) => cutIn('batches', stage, `cut-batches-${stage}`)),
+  // Before its entry a push has left nothing.
+  ...stages
+    .filter((stage) => stage !== 'before-entry')
+    .map((stage) => cutIn('suppliers', stage, `cut-${stage}`)),
+  cutIn('suppliers', 'after-writes', overwritten),
 ];
 
 /** What all have in use. */
@@ -288,7 +286,7 @@ async function overwriteOne({ world, known }: Making): Promise<void> {
   known.cut.find(({ integration }) => integration === overwritten)?.since.push(...since);
 }
 
-const writtenStages = new Set(['before-answer', 'after-publish']);
+const writtenStages = new Set(['before-answer', 'after-events', 'after-publish']);
 
 /** On a machine that is slow, another replica may have settled a push, or webhooks tried once more. */
 async function refuseIfTooSlow({ world, known }: Making): Promise<void> {

@@ -14,8 +14,7 @@ import { openNats, type Nats } from './nats.ts';
 
 export const readKnown = async (): Promise<Known> => JSON.parse(await readFile(files.known, 'utf8'));
 
-export const readStreams = async (): Promise<StoredStream[]> =>
-  JSON.parse(await readFile(files.streams, 'utf8'));
+const readStreams = async (): Promise<StoredStream[]> => JSON.parse(await readFile(files.streams, 'utf8'));
 
 const readLines = async (path: string): Promise<string[]> =>
   (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
