@@ -1,0 +1,410 @@
+// What the release before has left behind is served by this one. The data set is that of a stack whose processes were
+// killed in the middle of their work: webhooks first, while pushes went on, then catalog and batches, in the middle of pushes
+// (test/upgrade/make-data.ts). The tests go on from each other, in their order.
+import { createHmac } from 'node:crypto';
+import type { EventBody, ListingEntity } from '@integration-sync/contracts';
+import { readConfig } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
+import { startWebhooks } from '@integration-sync/webhooks';
+import { WebhooksConfig } from '@integration-sync/webhooks/config';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { openReceiver, type Hit, type Receiver } from '../support/receiver.ts';
+import { openWorld, type Caller, type Plural, type SeenEvent, type World } from '../support/sync.ts';
+import {
+  askWebhooks,
+  type CutPush,
+  type Item,
+  type Known,
+  type KnownWebhook,
+  type StoredMessage,
+} from '../upgrade/data-set.ts';
+import { openNats, untilTaken } from '../upgrade/nats.ts';
+import { readKnown, readMessages, restore } from '../upgrade/restore.ts';
+
+const closing = new AsyncDisposableStack();
+let world: World;
+let receiver: Receiver;
+let known: Known;
+
+beforeAll(async () => {
+  known = await readKnown();
+  world = closing.use(await openWorld(inject('engines').mongodb));
+  receiver = closing.use(await openReceiver());
+  await restore({ store: world.store, natsUrl: world.nats.url, receiverPort: receiver.port });
+  await world.startCatalog();
+  await world.startBatches();
+  const config = readConfig(WebhooksConfig, {
+    ...world.environment,
+    WEBHOOK_SECRET_KEY: known.secretKey,
+    WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
+  });
+  closing.use(await startWebhooks(config, { log: openLog({ service: 'webhooks', level: 'silent' }) }));
+});
+afterAll(() => closing.disposeAsync());
+
+const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
+/** The sweeper looks every 5 to 6 s. */
+const settledWithinMs = 30_000;
+const plurals = ['suppliers', 'products', 'batches'] as const;
+const entityTypes = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
+
+const webhookAt = (path: string): KnownWebhook => {
+  const found = known.webhooks[path.slice(1)];
+  if (found === undefined) throw new Error(`the data set has no webhook ${path}`);
+  return found;
+};
+const hitsOn = (path: string): Hit[] => receiver.hits.filter((hit) => hit.path === path);
+const idOf = ({ headers }: Hit): string => headers['webhook-id'] ?? '';
+const sortedIds = (hits: readonly Hit[]): string[] => hits.map(idOf).toSorted();
+const messageId = ({ headers }: StoredMessage): string => headers['Nats-Msg-Id'] ?? '';
+const bodyOf = ({ body }: StoredMessage): EventBody => JSON.parse(body);
+
+/** Those that the webhooks of the release before had not taken: it delivered all others to this one. */
+async function unreadEvents(): Promise<StoredMessage[]> {
+  const { integration, delivered } = webhookAt('/healthy');
+  const before = new Set(delivered);
+  return (await readMessages('EVENTS')).filter(
+    (message) => message.subject.startsWith(`events.${integration}.`) && !before.has(messageId(message)),
+  );
+}
+
+const untilAllTaken = async (): Promise<void> => {
+  await using nats = await openNats(world.nats.url);
+  await untilTaken(nats, settledWithinMs);
+};
+
+const untilHeldIsEmpty = async (webhook: KnownWebhook): Promise<void> => {
+  await using nats = await openNats(world.nats.url);
+  const asked = { subjects_filter: `held.${webhook.id}.*` };
+  await eventually(
+    () => nats.manager.streams.info('HELD', asked),
+    ({ state }) => Object.keys(state.subjects ?? {}).length === 0,
+  );
+};
+
+/** Of what was pushed, the last of each externalId; without what was refused. */
+function lastPushed(integration: string, plural: Plural): Map<string, Item> {
+  const pushes = known.pushed[integration] ?? [];
+  const items = pushes.filter((one) => one.plural === plural).flatMap((one) => one.items);
+  return new Map(items.filter(({ name }) => name !== '').map((item) => [item.externalId, item]));
+}
+
+/** The records as they would be pushed again. */
+async function itemsOf(caller: Caller, plural: Plural): Promise<Item[]> {
+  const entities: (ListingEntity & { details?: { fields: object } })[] = await caller.listAll(
+    plural,
+    'limit=100&details=true',
+  );
+  return entities.map(({ externalId, details }) => Object.assign({ externalId }, details?.fields));
+}
+
+const namesOf = (entities: readonly ListingEntity[]): string[] =>
+  entities.map(({ externalId }) => externalId);
+
+const ofKind = (events: readonly SeenEvent[], kind: string) =>
+  events.flatMap(({ body }) =>
+    body.event === kind && 'externalId' in body.data
+      ? [
+          {
+            externalId: body.data.externalId,
+            internalId: body.data.internalId,
+            changed: 'changedFields' in body.data ? body.data.changedFields.join() : '',
+          },
+        ]
+      : [],
+  );
+
+describe('after the release before', () => {
+  it('lists all records, statements and pushes as they were', async () => {
+    const integrations = Object.entries(known.listings);
+    expect(integrations.map(([integration]) => integration)).toEqual(['acme', 'globex', 'initech']);
+    for (const [integration, listed] of integrations) {
+      const caller = world.caller(integration);
+      for (const plural of plurals) {
+        expect(await caller.listAll(plural)).toEqual(listed[plural]);
+        expect(await caller.list(plural)).toMatchObject({ total: listed[plural].length });
+        const items = lastPushed(integration, plural);
+        const stored = new Map((await itemsOf(caller, plural)).map((item) => [item.externalId, item]));
+        expect(stored).toEqual(items);
+      }
+      expect((await caller.dds('limit=100')).entities).toEqual(listed.dds);
+      const { entities: runs } = await caller.runs('limit=100');
+      expect(runs).toEqual(listed.runs);
+      for (const { syncId, failed } of runs.slice(0, 3)) {
+        const { errors, errorsOmitted } = await caller.run(syncId);
+        expect(errors.length + errorsOmitted).toBe(failed);
+      }
+    }
+  });
+
+  it('goes on with walks through listings that callers have begun', async () => {
+    const caller = world.caller('acme');
+    expect(known.walks).toHaveLength(3);
+    for (const { plural, next, rest } of known.walks) {
+      expect(rest.length).toBeGreaterThan(0);
+      expect(namesOf(await caller.listAll(plural, next))).toEqual(rest);
+    }
+  });
+
+  it('delivers the events that had not been taken, once each', async () => {
+    const healthy = webhookAt('/healthy');
+    const unread = await unreadEvents();
+    expect(unread.length).toBeGreaterThan(10);
+    await receiver.received(unread.length, {
+      withinMs: settledWithinMs,
+      where: ({ path }) => path === healthy.path,
+    });
+    await untilAllTaken();
+    expect(sortedIds(hitsOn(healthy.path))).toEqual(unread.map(messageId).toSorted());
+  });
+
+  it('delivers what was held for a failing receiver, and counts on', async () => {
+    const failing = webhookAt('/failing');
+    const held = (await readMessages('HELD')).filter(({ subject }) => subject === `held.${failing.id}.0`);
+    const heldIds = new Set(held.map((message) => messageId(message).split('.', 1)[0] ?? ''));
+    const unread = (await unreadEvents()).filter(({ subject }) => subject === 'events.acme.supplier.created');
+    const expected = [...heldIds, ...unread.map(messageId)];
+    expect(heldIds.size).toBe(4);
+    await receiver.received(expected.length, {
+      withinMs: settledWithinMs,
+      where: ({ path }) => path === failing.path,
+    });
+    await untilHeldIsEmpty(failing);
+    expect(sortedIds(hitsOn(failing.path))).toEqual(expected.toSorted());
+    const { entities } = await eventually(
+      () => askWebhooks(world.bus, 'acme', 'deliveries.list', { id: failing.id, query: 'limit=100' }),
+      (log) => log.entities.length === failing.attempts.length + expected.length,
+    );
+    expect(failing.attempts.map(({ attempt }) => attempt)).toEqual([2, 1]);
+    expect(entities).toEqual(expect.arrayContaining(failing.attempts));
+    const tried = entities.filter(({ eventId }) => eventId === failing.attempts[0]?.eventId);
+    expect(tried.map(({ attempt, outcome }) => `${attempt} ${outcome}`)).toEqual([
+      '3 succeeded',
+      '2 failed',
+      '1 failed',
+    ]);
+  });
+
+  it('delivers what was in flight when webhooks was killed', async () => {
+    const standing = webhookAt('/standing');
+    await receiver.received(3, { where: ({ path }) => path === standing.path });
+    await untilAllTaken();
+    const events = (await readMessages('EVENTS')).filter(
+      ({ subject }) => subject === 'events.initech.supplier.created',
+    );
+    expect([...standing.delivered, ...sortedIds(hitsOn(standing.path))]).toEqual(events.map(messageId));
+  });
+
+  it('leaves disabled webhooks disabled, and replays what they missed once they are enabled', async () => {
+    const reasons = { '/gone': 'gone', '/manual': 'manual', '/dead': 'failures' };
+    const [heldThen, eventsThen] = await Promise.all([readMessages('HELD'), readMessages('EVENTS')]);
+    for (const [path, disabledReason] of Object.entries(reasons)) {
+      const { id, shown, attempts } = webhookAt(path);
+      const before = await askWebhooks(world.bus, 'acme', 'endpoints.get', { id });
+      expect(before).toMatchObject({ ...shown, active: false, disabledReason });
+      expect(hitsOn(path)).toEqual([]);
+      const log = await askWebhooks(world.bus, 'acme', 'deliveries.list', { id, query: 'limit=100' });
+      expect(log.entities).toEqual(attempts);
+      expect(attempts.length).toBeGreaterThan(0);
+
+      const since = shown?.disabledAt ?? '';
+      const missed = heldThen
+        .filter(({ subject }) => subject === `held.${id}.0`)
+        .map((message) => messageId(message).split('.', 1)[0] ?? '');
+      expect(missed.length).toBeGreaterThan(0);
+      const later = eventsThen
+        .filter(({ subject }) => subject === 'events.acme.supplier.created')
+        .filter((message) => bodyOf(message).timestamp > since)
+        .map(messageId);
+      const expected = [...new Set([...missed, ...later])];
+      await askWebhooks(world.bus, 'acme', 'endpoints.change', { id, body: { active: true } });
+      const { queued } = await askWebhooks(world.bus, 'acme', 'endpoints.replay', { id, body: { since } });
+      expect(queued).toBe(expected.length);
+      await receiver.received(queued, { where: (hit) => hit.path === path });
+      await untilAllTaken();
+      expect(sortedIds(hitsOn(path))).toEqual(expected.toSorted());
+    }
+  });
+
+  it('settles pushes that were cut off, and announces each record once', async () => {
+    expect(known.cut.map(({ stage, plural }) => `${plural} ${stage}`)).toEqual(
+      expect.arrayContaining([
+        'batches amid-writes',
+        'batches after-writes',
+        'suppliers after-entry',
+        'suppliers amid-writes',
+        'suppliers after-writes',
+        'suppliers before-answer',
+        'suppliers after-publish',
+      ]),
+    );
+    await Promise.all(
+      known.cut.map((cut) =>
+        expectSettled(cut).catch((error: unknown) => {
+          throw new Error(`${cut.integration} is not settled`, { cause: error });
+        }),
+      ),
+    );
+  });
+
+  it('signs with the secrets that integrators have', () => {
+    const verified = receiver.hits.map(({ path, headers, body }) => {
+      const { secret, previousSecret } = webhookAt(path);
+      for (const one of [secret, ...(previousSecret === undefined ? [] : [previousSecret])]) {
+        new Webhook(one).verify(body, headers);
+      }
+      expect(headers['x-webhook-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
+      return path;
+    });
+    expect(webhookAt('/healthy').previousSecret).toBeDefined();
+    expect(verified).toContain('/healthy');
+  });
+
+  it('knows every record when it is pushed again, and announces no change', async () => {
+    const caller = world.caller('acme');
+    const before = await caller.events();
+    for (const plural of plurals) {
+      const items = [...lastPushed('acme', plural).values()];
+      const idByName = new Map(
+        known.listings['acme']?.[plural].map(({ externalId, internalId }) => [externalId, internalId]),
+      );
+      expect(await caller.plan(plural, items)).toMatchObject({ created: 0, unchanged: items.length });
+      const { created, records } = await caller.push(plural, items);
+      expect(created).toBe(0);
+      expect(records).toEqual(
+        items.map(({ externalId }) => ({
+          externalId,
+          internalId: idByName.get(externalId),
+          status: 'UPDATED',
+        })),
+      );
+      expect(await caller.list(plural)).toMatchObject({ total: items.length });
+    }
+    const after = await eventually(
+      () => caller.events(),
+      (events) => events.length >= before.length + plurals.length,
+    );
+    const since = after.slice(before.length).map(({ body }) => body.event);
+    expect(since).toEqual(plurals.map(() => 'sync.completed'));
+  });
+
+  it('finds nothing more of what was cut off when it looks once more', async () => {
+    const integrations = [...new Set(known.cut.map(({ integration }) => integration))];
+    const countEvents = async (): Promise<number[]> =>
+      Promise.all(integrations.map(async (name) => (await world.caller(name).events()).length));
+    const before = await countEvents();
+    await world.startCatalog({ now: anHourAhead });
+    await world.startBatches({ now: anHourAhead });
+    for (const service of ['catalog', 'batches']) {
+      await eventually(
+        () => world.store.collection(`${service}_journal`).countDocuments({ due: { $exists: true } }),
+        (count) => count === 0,
+        settledWithinMs,
+      );
+    }
+    expect(await countEvents()).toEqual(before);
+  });
+
+  it('does nothing to an integration of which nothing was under way', async () => {
+    const { id, path, shown } = webhookAt('/bystander');
+    const caller = world.caller('globex');
+    const then = (await readMessages('EVENTS')).filter(({ subject }) => subject.startsWith('events.globex.'));
+    expect((await caller.events()).map((event) => event.id)).toEqual(then.map(messageId));
+    expect(hitsOn(path)).toEqual([]);
+    expect(await askWebhooks(world.bus, 'globex', 'endpoints.get', { id })).toMatchObject({ ...shown });
+    expect((await caller.runs('limit=100')).entities).toEqual(known.listings['globex']?.runs);
+    for (const plural of plurals) {
+      expect(await caller.listAll(plural)).toEqual(known.listings['globex']?.[plural]);
+    }
+  });
+});
+
+const countCompleted = (events: readonly SeenEvent[]): number =>
+  events.filter(({ body }) => body.event === 'sync.completed').length;
+
+async function expectSettled(cut: CutPush): Promise<void> {
+  const { integration, plural, stage, since } = cut;
+  const caller = world.caller(integration);
+  const kind = entityTypes[plural];
+  const pushes = (known.pushed[integration] ?? []).length + since.length + (stage === 'after-entry' ? 0 : 1);
+  const events = await eventually(
+    () => caller.events(),
+    (all) => countCompleted(all) >= pushes,
+    settledWithinMs,
+  );
+  const { entities: runs } = await eventually(
+    () => caller.runs('limit=100'),
+    ({ entities }) => entities.every(({ state }) => state === 'completed'),
+    settledWithinMs,
+  );
+  expect(runs).toHaveLength(pushes);
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+
+  const records = await caller.listAll(plural);
+  const items = await itemsOf(caller, plural);
+  expect(await caller.list(plural)).toMatchObject({ total: records.length });
+  const created = ofKind(events, `${kind}.created`);
+  expect(created.map(({ internalId }) => internalId).toSorted()).toEqual(
+    records.map(({ internalId }) => internalId).toSorted(),
+  );
+  const updated = ofKind(events, `${kind}.updated`).map(
+    ({ externalId, changed }) => `${externalId} ${changed}`,
+  );
+  expect(updated.toSorted()).toEqual(changesIn(cut, items));
+  await expectDelivered(cut, events);
+
+  if (since.length === 0) await expectKnownAgain(cut, { records: records.length, pushes });
+}
+
+/** Its caller had no answer, and pushes again. */
+async function expectKnownAgain(
+  { integration, plural, items, autoCreateDDS }: CutPush,
+  before: { records: number; pushes: number },
+): Promise<void> {
+  const caller = world.caller(integration);
+  const valid = items.filter(({ externalId }) => externalId !== 'wrong').length;
+  const again = await caller.push(plural, items, autoCreateDDS ? { autoCreateDDS } : {});
+  expect(again).toMatchObject({ created: valid - before.records, updated: before.records });
+  const settled = await eventually(
+    () => caller.events(),
+    (all) => countCompleted(all) > before.pushes,
+  );
+  expect(ofKind(settled, `${entityTypes[plural]}.created`)).toHaveLength(valid);
+  expect(await caller.list(plural)).toMatchObject({ total: valid });
+  if (!autoCreateDDS) return;
+  const { entities: statements } = await caller.dds('limit=100');
+  expect(statements).toHaveLength(valid);
+  const drafted = settled.flatMap(({ body }) =>
+    body.event === 'dds.created' && 'ddsId' in body.data ? [body.data.ddsId] : [],
+  );
+  expect(drafted.toSorted()).toEqual(statements.map(({ ddsId }) => ddsId).toSorted());
+}
+
+/** What stands in the records tells what was changed; where another push has changed it since, what both have sent does. */
+function changesIn({ integration, plural, since }: CutPush, items: readonly Item[]): string[] {
+  if (since.length > 0) return ['S-003 code', 'S-003 code', 'S-004 code', 'S-005 code', 'S-006 name'];
+  const [field, changed] = plural === 'batches' ? (['quantity', 1] as const) : (['code', 'second'] as const);
+  const found = items.filter((item) => item[field] === changed);
+  if (!integration.endsWith('amid-writes')) {
+    expect(found).toHaveLength(integration.endsWith('after-entry') ? 0 : plural === 'batches' ? 1 : 3);
+  }
+  return found.map(({ externalId }) => `${externalId} ${field}`).toSorted();
+}
+
+const publishedStages = new Set(['after-events', 'after-publish']);
+
+/** What was announced before webhooks was killed, then; all that came later, now. */
+async function expectDelivered({ integration, stage }: CutPush, events: readonly SeenEvent[]): Promise<void> {
+  const { path, delivered } = webhookAt(`/${integration}`);
+  const missing = events.filter(({ id }) => !delivered.includes(id)).map(({ id }) => id);
+  const there = await eventually(
+    () => hitsOn(path),
+    (hits) => new Set(hits.map(idOf)).size >= missing.length,
+    settledWithinMs,
+  );
+  expect([...new Set(sortedIds(there))]).toEqual(missing.toSorted());
+  // What was published and not noted is published again, under the same ids.
+  if (!publishedStages.has(stage)) expect(there).toHaveLength(missing.length);
+}

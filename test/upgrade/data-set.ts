@@ -1,0 +1,125 @@
+// A data set that a release has left behind: what stood in MongoDB and NATS when its processes were killed, and what its
+// callers and receivers had been told by then. `make-data.ts` makes it, `restore.ts` puts it into fresh engines.
+//
+//   data/known.json              what callers and receivers knew
+//   data/mongodb/<name>.jsonl    a collection: its documents as EJSON, a line each
+//   data/mongodb-indexes.json    the indexes of all collections
+//   data/nats/<NAME>.jsonl       a stream: its messages, a line each
+//   data/nats-streams.json       how streams and consumers were made, and how far consumers had come
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { DdsEntry, ListingEntity, SyncRun } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
+import type { AnswerBody, LoggedAttempt } from '../support/webhooks.ts';
+import type { Plural } from '../support/sync.ts';
+
+const folder = join(import.meta.dirname, 'data');
+
+export const files = {
+  folder,
+  known: join(folder, 'known.json'),
+  indexes: join(folder, 'mongodb-indexes.json'),
+  streams: join(folder, 'nats-streams.json'),
+  mongodb: join(folder, 'mongodb'),
+  nats: join(folder, 'nats'),
+};
+
+export type Item = Readonly<Record<string, unknown>> & { externalId: string };
+
+export interface KnownWebhook {
+  integration: string;
+  id: string;
+  /** Of its url; all receivers listen on one port. */
+  path: string;
+  secret: string;
+  /** Signs as well. */
+  previousSecret?: string;
+  /** As the service showed it last. */
+  shown?: Pick<AnswerBody, 'events' | 'active' | 'disabledAt' | 'disabledReason' | 'consecutiveFailures'>;
+  /** Of those that have failed. */
+  attempts: LoggedAttempt[];
+  /** Ids of events that its receiver answered with 2xx. */
+  delivered: string[];
+}
+
+export interface Listings {
+  suppliers: ListingEntity[];
+  products: ListingEntity[];
+  batches: ListingEntity[];
+  dds: DdsEntry[];
+  runs: SyncRun[];
+}
+
+/** A walk through a listing that its caller has not ended. */
+export interface OpenWalk {
+  plural: Plural;
+  /** The query of its next page. */
+  next: string;
+  /** What is still to come, in order. */
+  rest: string[];
+}
+
+export interface CutPush {
+  integration: string;
+  plural: Plural;
+  /** At which its process was killed. */
+  stage: string;
+  items: Item[];
+  autoCreateDDS: boolean;
+  /** What other pushes have sent since. */
+  since: Item[][];
+}
+
+export interface Known {
+  madeAt: string;
+  /** The setting WEBHOOK_SECRET_KEY. */
+  secretKey: string;
+  /** Of each integration, all that it has pushed and was answered, in order. */
+  pushed: Record<string, { plural: Plural; items: Item[]; autoCreateDDS: boolean }[]>;
+  /** Of the integrations of which no push was cut off. */
+  listings: Record<string, Listings>;
+  walks: OpenWalk[];
+  webhooks: Record<string, KnownWebhook>;
+  cut: CutPush[];
+}
+
+export interface StoredMessage {
+  sequence: number;
+  subject: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface StoredConsumer {
+  config: ConsumerConfig;
+  /** The place up to which every message was acknowledged. */
+  acknowledgedThrough: number;
+}
+
+export interface StoredStream {
+  config: StreamConfig;
+  lastSequence: number;
+  consumers: StoredConsumer[];
+}
+
+interface Asking {
+  id?: string;
+  query?: string;
+  body?: unknown;
+}
+
+/** Asks webhooks as the gateway does. */
+export async function askWebhooks(
+  bus: Bus,
+  integration: string,
+  subject: string,
+  { id, query, body }: Asking = {},
+): Promise<AnswerBody> {
+  const reply = await bus.request(`svc.webhooks.${subject}`, {
+    headers: { integration, 'request-id': randomUUID(), id, query },
+    body: body === undefined ? '' : JSON.stringify(body),
+    timeoutMs: 30_000,
+  });
+  return JSON.parse(Buffer.from(reply.body).toString());
+}

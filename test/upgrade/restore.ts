@@ -1,0 +1,137 @@
+// Puts a data set into a fresh database and a fresh NATS: as it was, in the places where it was. Only this is changed:
+//
+//   expireAt, expiresAt    moved by the age of the data set, as MongoDB and webhooks would have forgotten what they are of
+//   madeAt                 of the stream EVENTS as it is now, or webhooks would take it for another one
+//   url                    the receivers listen on another port
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Store } from '@integration-sync/runtime/store';
+import { jetstream } from '@nats-io/jetstream';
+import { headers, type Msg } from '@nats-io/transport-node';
+import { BSON, type Document, type IndexDescription } from 'mongodb';
+import { files, type Known, type StoredMessage, type StoredStream } from './data-set.ts';
+import { openNats, type Nats } from './nats.ts';
+
+export const readKnown = async (): Promise<Known> => JSON.parse(await readFile(files.known, 'utf8'));
+
+const readStreams = async (): Promise<StoredStream[]> => JSON.parse(await readFile(files.streams, 'utf8'));
+
+const readLines = async (path: string): Promise<string[]> =>
+  (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+
+export const readMessages = async (stream: string): Promise<StoredMessage[]> =>
+  (await readLines(join(files.nats, `${stream}.jsonl`))).map((line) => JSON.parse(line));
+
+export interface Place {
+  store: Store;
+  natsUrl: string;
+  receiverPort: number;
+}
+
+export async function restore({ store, natsUrl, receiverPort }: Place): Promise<void> {
+  await using nats = await openNats(natsUrl);
+  for (const stream of await readStreams()) await restoreStream(nats, stream);
+  const { created } = await nats.manager.streams.info('EVENTS');
+  const { madeAt } = await readKnown();
+  const ageMs = Date.now() - Date.parse(madeAt);
+  await restoreMongodb(store, (document) => ({
+    ...document,
+    ...movedBy(ageMs, document, 'expireAt'),
+    ...('previousSecrets' in document
+      ? {
+          previousSecrets: document['previousSecrets'].map((one: Document) => ({
+            ...one,
+            ...movedBy(ageMs, one, 'expiresAt'),
+          })),
+        }
+      : {}),
+    ...('madeAt' in document ? { madeAt: new Date(created) } : {}),
+    ...('url' in document ? { url: elsewhere(String(document['url']), receiverPort) } : {}),
+  }));
+}
+
+const movedBy = (ms: number, document: Document, field: string): Document =>
+  document[field] instanceof Date ? { [field]: new Date(document[field].getTime() + ms) } : {};
+
+function elsewhere(url: string, port: number): string {
+  const moved = new URL(url);
+  moved.port = String(port);
+  return moved.href;
+}
+
+async function restoreMongodb(store: Store, change: (document: Document) => Document): Promise<void> {
+  for (const file of await readdir(files.mongodb)) {
+    const lines = await readLines(join(files.mongodb, file));
+    const documents = lines.map((line) => change(BSON.EJSON.parse(line)));
+    if (documents.length === 0) continue;
+    await store.database.collection(basename(file, '.jsonl')).insertMany(documents);
+  }
+  const indexes: Record<string, IndexDescription[]> = JSON.parse(await readFile(files.indexes, 'utf8'));
+  for (const [name, some] of Object.entries(indexes)) {
+    if (some.length > 0) await store.database.collection(name).createIndexes(some);
+  }
+}
+
+const atOnce = 64;
+
+async function restoreStream({ connection, manager }: Nats, stream: StoredStream): Promise<void> {
+  const { config, lastSequence } = stream;
+  const { name } = config;
+  await manager.streams.add(config);
+  const messages = await readMessages(name);
+  const bySequence = new Map(messages.map((message) => [message.sequence, message]));
+  const filler = { subject: config.subjects[0]?.replace(/[*>]/, 'removed') ?? '', headers: {}, body: '' };
+  const removed: number[] = [];
+  let underWay: Promise<Msg>[] = [];
+  for (let sequence = 1; sequence <= lastSequence; sequence += 1) {
+    const message = bySequence.get(sequence);
+    if (message === undefined) removed.push(sequence);
+    const { subject, headers: stored, body } = message ?? filler;
+    const options = { headers: writeHeaders(stored), timeout: 10_000 };
+    // One connection keeps their order.
+    underWay.push(connection.request(subject, body, options));
+    if (underWay.length < atOnce && sequence < lastSequence) continue;
+    const { seq } = (await Promise.all(underWay)).at(-1)?.json<{ seq: number }>() ?? {};
+    if (seq !== sequence) throw new Error(`${name} has at ${seq} what was at ${sequence}`);
+    underWay = [];
+  }
+  const first = messages[0]?.sequence ?? lastSequence + 1;
+  await manager.streams.purge(name, { seq: first });
+  await Promise.all(
+    removed
+      .filter((sequence) => sequence > first)
+      .map((sequence) => manager.streams.deleteMessage(name, sequence, false)),
+  );
+  for (const consumer of stream.consumers) {
+    await manager.consumers.add(name, consumer.config);
+    const count = messages.filter(({ sequence }) => sequence <= consumer.acknowledgedThrough).length;
+    if (count > 0) await acknowledge({ connection, stream: name, consumer: consumer.config, count });
+  }
+}
+
+/** What says of which atomic batch a message was is left out: it stands in the stream already. */
+function writeHeaders(stored: Readonly<Record<string, string>>) {
+  const written = headers();
+  for (const [name, value] of Object.entries(stored)) {
+    if (!name.startsWith('Nats-Batch-')) written.set(name, value);
+  }
+  return written;
+}
+
+interface Acknowledging {
+  connection: Nats['connection'];
+  stream: string;
+  consumer: { durable_name?: string };
+  count: number;
+}
+
+async function acknowledge({ connection, stream, consumer, count }: Acknowledging): Promise<void> {
+  const source = await jetstream(connection).consumers.get(stream, consumer.durable_name);
+  const acknowledged: Promise<boolean>[] = [];
+  for await (const message of await source.fetch({ max_messages: count, expires: 10_000 })) {
+    acknowledged.push(message.ackAck());
+  }
+  await Promise.all(acknowledged);
+  if (acknowledged.length < count)
+    throw new Error(`${stream} gave ${acknowledged.length} of ${count} messages`);
+}
