@@ -27,17 +27,17 @@ const webhooks = 'services/webhooks/src';
 const orders = [
   {
     short: `${sync}/write.ts writingMsMax`,
-    long: `${sync}/journal.ts ownedMs`,
+    long: `${sync}/journal-times.ts ownedMs`,
     why: 'a push writes nothing any more when another replica takes its entry over',
   },
   {
     short: `${store} socketTimeoutMS`,
-    long: `${sync}/journal.ts watchMs`,
+    long: `${sync}/journal-times.ts watchMs`,
     why: 'what a replica sent before it lost its entry has arrived, or never will, when the entry is done with',
   },
   {
     short: `${sync}/sweeper.ts everyMs`,
-    long: `${sync}/journal.ts ownedMs`,
+    long: `${sync}/journal-times.ts ownedMs`,
     why: 'an entry that was left behind is found soon after it is due',
   },
   {
@@ -46,7 +46,7 @@ const orders = [
     why: 'the sweeper closes only what no push can still begin with',
   },
   {
-    short: `${sync}/journal.ts watchMs`,
+    short: `${sync}/journal-times.ts watchMs`,
     long: `${contracts}/streams.ts duplicateWindowMs`,
     times: 2,
     why: 'what a push announces again after it was settled has the ids that the stream still knows',

@@ -17,20 +17,9 @@
 //
 // Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which a
 // query finds it, so that the entry can no longer come.
-import { limits } from '@integration-sync/contracts';
 import { isFirst, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
-import type { Completion, Entry, Evidence } from './journal-entry.ts';
-
-export interface LeftBehind {
-  syncId: string;
-  due: Date;
-}
-
-/** Pushes that are not announced yet. */
-export interface Backlog {
-  count: number;
-  oldestAt: Date | undefined;
-}
+import type { Backlog, Completion, Entry, Evidence, LeftBehind } from './journal-entry.ts';
+import { dueAfter, expiryAfter, lookAfter } from './journal-times.ts';
 
 interface Tombstone {
   _id: string;
@@ -76,12 +65,6 @@ export interface Journal {
   forgetErrors(of: Pick<Entry, 'integration' | 'entityType'>, externalIds: readonly string[]): Promise<void>;
 }
 
-/** How long an entry is left to its owner. */
-export const ownedMs = 15_000;
-
-/** An operation is never on its way for longer: the driver gives up a connection that was silent for two minutes. */
-export const watchMs = 150_000;
-
 export const journalIndexes: readonly NamedIndex[] = [
   { name: 'history', key: { integration: 1, _id: -1 } },
   { name: 'left-behind', key: { due: 1 }, sparse: true },
@@ -91,14 +74,6 @@ export const journalIndexes: readonly NamedIndex[] = [
 
 /** Counting must not become a burden itself, after an outage. */
 const backlogMax = 10_000;
-
-const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
-
-export const dueAfter = (at: Date): Date => new Date(at.getTime() + ownedMs);
-
-const lookAfter = (at: Date): Date => new Date(at.getTime() + watchMs);
-
-const expiryAfter = (at: Date): Date => new Date(at.getTime() + keptMs);
 
 const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
 

@@ -7,7 +7,7 @@ import type { Engine, KindEngine } from './engine.ts';
 import type { PushedRecord } from './fold.ts';
 import { watermarkKey } from './watermarks.ts';
 import { newSyncId, packIds } from './ids.ts';
-import { dueAfter } from './journal.ts';
+import { dueAfter } from './journal-times.ts';
 import type { Completion, Entry } from './journal-entry.ts';
 import { packOutcomes, type Outcome } from './outcome.ts';
 import type { Permission } from './permission.ts';

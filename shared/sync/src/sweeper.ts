@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, KindEngine } from './engine.ts';
 import { closeForgotten } from './forgotten.ts';
-import type { LeftBehind } from './journal.ts';
+import type { LeftBehind } from './journal-entry.ts';
 import { settleEntry } from './recover.ts';
 
 const everyMs = 5_000;

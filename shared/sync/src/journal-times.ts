@@ -1,0 +1,16 @@
+// How long an entry of the journal is left alone, watched, and kept.
+import { limits } from '@integration-sync/contracts';
+
+/** How long an entry is left to its owner. */
+export const ownedMs = 15_000;
+
+/** An operation is never on its way for longer: the driver gives up a connection that was silent for two minutes. */
+export const watchMs = 150_000;
+
+const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
+
+export const dueAfter = (at: Date): Date => new Date(at.getTime() + ownedMs);
+
+export const lookAfter = (at: Date): Date => new Date(at.getTime() + watchMs);
+
+export const expiryAfter = (at: Date): Date => new Date(at.getTime() + keptMs);
