@@ -3,13 +3,14 @@ import { parseOptions } from '../../../dev/stack/options.ts';
 
 describe('npm start', () => {
   it('runs one of each and keeps the data', () => {
-    expect(parseOptions([])).toStrictEqual({ replicas: {}, fresh: false, help: false });
+    expect(parseOptions([])).toStrictEqual({ replicas: {}, fresh: false, watch: false, help: false });
   });
 
-  it('takes numbers of replicas and a fresh start', () => {
-    expect(parseOptions(['--catalog', '2', '--webhooks=3', '--fresh'])).toStrictEqual({
+  it('takes numbers of replicas, a fresh start and a watch', () => {
+    expect(parseOptions(['--catalog', '2', '--webhooks=3', '--fresh', '--watch'])).toStrictEqual({
       replicas: { catalog: 2, webhooks: 3 },
       fresh: true,
+      watch: true,
       help: false,
     });
   });
