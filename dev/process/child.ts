@@ -92,6 +92,9 @@ export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise
   }
 }
 
+/** The end of one that was asked to end, and not a death. */
+const inGoodOrder = 'exit code 0';
+
 const linesKept = 40;
 const lastWordsMs = 100;
 const hurryMs = 1_000;
@@ -229,7 +232,7 @@ class SupervisedChild implements Child {
   #died(how: string): void {
     const { firstMs, maxMs, settledAfterMs } = this.#spec.backoff;
     const wasUp = this.#state === 'up';
-    if (this.#state === 'stopped') return;
+    if (this.#state === 'stopped' || (this.#state === 'held' && how === inGoodOrder)) return;
     const mended = this.#state !== 'held' && this.#upSince !== 0;
     if (wasUp && performance.now() - this.#upSince > settledAfterMs) this.#deathsInARow = 0;
     const againInMs = mended ? Math.min(firstMs * 2 ** this.#deathsInARow, maxMs) : undefined;
