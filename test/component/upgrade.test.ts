@@ -10,6 +10,7 @@ import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { anHourAhead, settledWithinMs } from '../support/left-behind.ts';
 import { openReceiver, type Hit, type Receiver } from '../support/receiver.ts';
 import { openWorld, type Caller, type Plural, type SeenEvent, type World } from '../support/sync.ts';
 import {
@@ -44,9 +45,6 @@ beforeAll(async () => {
 });
 afterAll(() => closing.disposeAsync());
 
-const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
-/** The sweeper looks every 5 to 6 s. */
-const settledWithinMs = 30_000;
 const plurals = ['suppliers', 'products', 'batches'] as const;
 const entityTypes = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
 

@@ -123,3 +123,6 @@ export async function openReceiver(
     },
   };
 }
+
+/** Of the events that were delivered. */
+export const idsOf = (hits: readonly Hit[]) => new Set(hits.map(({ headers }) => headers['webhook-id']));

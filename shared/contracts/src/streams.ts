@@ -18,32 +18,40 @@ export const fromSetting = <Name extends string>(
   settings: Readonly<Partial<Record<Name, unknown>>>,
 ) => ({ name, isSet: settings[name] !== undefined });
 
-/** What holds for both. `discard: new` refuses a publisher rather than dropping what no reader has had yet. */
-const ofEvents = (settings: StreamSettings) => ({
-  discard: 'new' as const,
-  maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
-  duplicateWindowMs: 10 * 60 * 1000,
+/** What every stream takes from the settings. */
+export const ofEveryStream = (settings: StreamSettings) => ({
   replicas: settings.STREAM_REPLICAS ?? 1,
   mayShrink: settings.STREAMS_MAY_SHRINK ?? false,
-});
-
-const settingsOfEvents = (settings: StreamSettings) => ({
-  replicas: fromSetting('STREAM_REPLICAS', settings),
-  maxAgeMs: fromSetting('EVENTS_KEEP_DAYS', settings),
+  settings: { replicas: fromSetting('STREAM_REPLICAS', settings) },
 });
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-export const eventsStreamSpec = (settings: StreamSettings) => ({
-  ...ofEvents(settings),
-  name: eventsStream,
-  description: 'What happened to the records of every integration',
-  subjects: [eventsFilter],
-  retention: 'limits' as const,
-  atomicBatches: true,
-  bytesMax: settings.EVENTS_MAX_BYTES ?? 0,
-  settings: { ...settingsOfEvents(settings), bytesMax: fromSetting('EVENTS_MAX_BYTES', settings) },
-});
+/** What holds for both. `discard: new` refuses a publisher rather than dropping what no reader has had yet. */
+function ofEvents(settings: StreamSettings) {
+  const every = ofEveryStream(settings);
+  return {
+    ...every,
+    discard: 'new' as const,
+    maxAgeMs: (settings.EVENTS_KEEP_DAYS ?? limits.eventsKeptDays) * dayMs,
+    duplicateWindowMs: 10 * 60 * 1000,
+    settings: { ...every.settings, maxAgeMs: fromSetting('EVENTS_KEEP_DAYS', settings) },
+  };
+}
+
+export function eventsStreamSpec(settings: StreamSettings) {
+  const both = ofEvents(settings);
+  return {
+    ...both,
+    name: eventsStream,
+    description: 'What happened to the records of every integration',
+    subjects: [eventsFilter],
+    retention: 'limits' as const,
+    atomicBatches: true,
+    bytesMax: settings.EVENTS_MAX_BYTES ?? 0,
+    settings: { ...both.settings, bytesMax: fromSetting('EVENTS_MAX_BYTES', settings) },
+  };
+}
 
 /**
  * Events that webhooks has not taken yet. nats-server deletes an untaken bundle when it deletes the events themselves.
@@ -54,5 +62,4 @@ export const bundlesStreamSpec = (settings: StreamSettings) => ({
   description: 'The same, for webhooks: those of a push as one message, until it is taken',
   subjects: [bundlesFilter],
   retention: 'workqueue' as const,
-  settings: settingsOfEvents(settings),
 });

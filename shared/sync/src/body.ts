@@ -50,8 +50,7 @@ function readEnvelope(
   bytes: Uint8Array,
   readMore: (body: object, errors: FailureEntry[]) => void,
 ): PushBody {
-  const body = parseJson(bytes);
-  if (!isObject(body)) throw notAnObject(kind);
+  const body = readObject(bytes, kind.plural);
   const errors: FailureEntry[] = [];
   const items = readItems(body, kind.plural, errors);
   const drafting = readFlag(body, kind.drafting?.flag, errors);
@@ -66,12 +65,15 @@ function readEnvelope(
   return { items, drafting };
 }
 
-function notAnObject({ plural }: Kind): Failure {
-  const detail = `The body must be a JSON object with an array "${plural}".`;
-  return new Failure('invalid_request', detail, { errors: [{ pointer: '', detail }] });
+/** `name` is that of the array in it. */
+export function readObject(bytes: Uint8Array, name: string): object {
+  const body = parseJson(bytes);
+  if (isObject(body)) return body;
+  const detail = `The body must be a JSON object with an array "${name}".`;
+  throw new Failure('invalid_request', detail, { errors: [{ pointer: '', detail }] });
 }
 
-function readItems(body: object, name: string, errors: FailureEntry[]): readonly unknown[] {
+export function readItems(body: object, name: string, errors: FailureEntry[]): readonly unknown[] {
   const items = own(body, name);
   if (Array.isArray(items)) return items;
   errors.push({ pointer: `/${name}`, detail: `The body must hold an array "${name}".` });

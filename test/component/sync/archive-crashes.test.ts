@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { stages, type Stage } from '@integration-sync/sync';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { anHourAhead, settledWithinMs } from '../../support/left-behind.ts';
 import { startMortal } from '../../support/mortal.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
@@ -14,8 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
-const settledWithinMs = 30_000;
 const isAnswered = (stage: Stage): boolean => stage === 'after-events' || stage === 'after-publish';
 
 const isWritten = (stage: Stage): boolean =>

@@ -5,6 +5,7 @@ import { Failure } from '@integration-sync/contracts';
 import { stages, type Stage } from '@integration-sync/sync';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { anHourAhead, settledWithinMs } from '../../support/left-behind.ts';
 import { startMortal } from '../../support/mortal.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
@@ -14,12 +15,6 @@ beforeAll(async () => {
   world = await openWorld(inject('engines').mongodb);
 });
 afterAll(() => world[Symbol.asyncDispose]());
-
-/** By this clock, every push that is under way was left behind: whoever has it takes it over at once. */
-const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
-
-/** After a crash, the history is settled within this time. */
-const settledWithinMs = 30_000;
 
 const name = (index: number): string => `r${String(index).padStart(3, '0')}`;
 const range = (from: number, to: number): number[] =>

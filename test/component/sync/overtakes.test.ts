@@ -1,6 +1,7 @@
 // Pushes that overtake each other inside the database: one operation is held back on its way while others go on.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { anHourAhead } from '../../support/left-behind.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
 import { startMortal } from '../../support/mortal.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
@@ -11,9 +12,6 @@ beforeAll(async () => {
   world = await openWorld(inject('engines').mongodb);
 });
 afterAll(() => world[Symbol.asyncDispose]());
-
-/** By this clock, every push that is under way was left behind: whoever has it takes it over at once. */
-const anHourAhead = (): number => Date.now() + 60 * 60 * 1_000;
 
 /** What was told of changed records, once so many pushes are told: by whom, of which one, which fields. */
 async function changesTold(caller: Caller, pushes: number): Promise<string[]> {

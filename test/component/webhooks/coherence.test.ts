@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventKind } from '@integration-sync/contracts';
 import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
 import { eventually } from '../../support/eventually.ts';
-import { hang, openReceiver, type Hit } from '../../support/receiver.ts';
+import { hang, openReceiver, type Hit, idsOf } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -17,7 +17,6 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
-const idsOf = (hits: readonly Hit[]) => new Set(hits.map(({ headers }) => headers['webhook-id']));
 const rounds = 15;
 
 const verifies = (secret: string, { headers, body }: Hit): boolean => {

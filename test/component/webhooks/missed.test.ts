@@ -2,7 +2,7 @@
 import { Failure } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
-import { answer, openReceiver, type Hit, type Receiver } from '../../support/receiver.ts';
+import { answer, openReceiver, idsOf, type Receiver } from '../../support/receiver.ts';
 import { openHouse, type Client, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -12,8 +12,6 @@ beforeAll(async () => {
   await house.start();
 });
 afterAll(() => house[Symbol.asyncDispose]());
-
-const idsOf = (hits: readonly Hit[]) => new Set(hits.map(({ headers }) => headers['webhook-id']));
 
 /** An endpoint that has had an event, so that its gate is open. */
 async function openEndpoint(client: Client, receiver: Receiver, events?: string[]): Promise<string> {

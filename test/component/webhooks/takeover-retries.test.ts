@@ -2,17 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
-import { answer, openReceiver, type Hit } from '../../support/receiver.ts';
+import { answer, openReceiver, type Hit, idsOf } from '../../support/receiver.ts';
+import { expectTakenOver, takeoverS } from '../../support/takeover.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
-const takeoverS = 5;
 const secondsAfterFirst = (hits: readonly Hit[]): number[] =>
   hits.map(({ atMs }) => (atMs - (hits[0]?.atMs ?? 0)) / 1_000);
-/** By `awake()`. */
-const expectTakenOver = (hits: readonly Hit[], beganMs: number): void =>
-  expect((hits.at(-1)?.awakeMs ?? Infinity) - beganMs).toBeLessThan(takeoverS * 1_000);
-const idsOf = (hits: readonly Hit[]) => new Set(hits.map(({ headers }) => headers['webhook-id']));
 
 let house: House;
 beforeAll(async () => {

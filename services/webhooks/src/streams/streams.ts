@@ -1,5 +1,5 @@
 // The streams and consumers of webhooks. EVENTS and BUNDLES are in the contracts, as other services publish to them.
-import { fromSetting, type StreamSettings } from '@integration-sync/contracts';
+import { fromSetting, ofEveryStream, type StreamSettings } from '@integration-sync/contracts';
 import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
 import { allDeliveries, deliveriesSubject } from './messages.ts';
 
@@ -17,15 +17,8 @@ export interface WebhooksStreamSettings extends StreamSettings {
   HELD_MAX_BYTES?: number;
 }
 
-const ofAll = (settings: StreamSettings) => ({
-  atomicBatches: true,
-  replicas: settings.STREAM_REPLICAS ?? 1,
-  mayShrink: settings.STREAMS_MAY_SHRINK ?? false,
-  settings: { replicas: fromSetting('STREAM_REPLICAS', settings) },
-});
-
 export const streamSpecs = (settings: WebhooksStreamSettings): StreamSpec[] => {
-  const all = ofAll(settings);
+  const all = { ...ofEveryStream(settings), atomicBatches: true };
   return [
     {
       ...all,
