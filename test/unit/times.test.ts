@@ -57,6 +57,11 @@ const orders = [
     why: 'only a replica that stood still while it asked its caller asks again',
   },
   {
+    short: `${sync}/permission.ts promptLeftMs`,
+    long: `${bus}/request.ts waitedForMs`,
+    why: 'a push that comes at once is promised that its caller waits',
+  },
+  {
     short: `${gateway}/body-budgets.ts patienceMs`,
     long: `${contracts}/routes/route.ts listTimeoutMs`,
     times: 2,

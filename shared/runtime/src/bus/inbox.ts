@@ -6,8 +6,9 @@
 //
 // A replica that has a question in hand may also ask whether its answer is still waited for, before it does what
 // could no longer be undone: the caller may have been told long ago that its request failed. From the answer it learns
-// the clock of the process that asks, and so how old that one's questions are when they come (clocks.ts).
-import { requestHeaders } from '@integration-sync/contracts';
+// the clock of the process that asks, and so how old that one's questions are when they come (clocks.ts). And the
+// process that asks says it unasked where it stops waiting before its time is over.
+import { givenUpSubject, requestHeaders } from '@integration-sync/contracts';
 import {
   createInbox,
   headers as natsHeaders,
@@ -74,6 +75,9 @@ function confirm(question: Msg, isWaiting: boolean): void {
   question.respond(undefined, { headers });
 }
 
+/** A request's subject is `svc.<service>.<noun>.<verb>`. */
+const serviceOf = (subject: string): string => subject.split('.')[1] ?? '';
+
 /** Replies to one process differ in their last part only. */
 const askerOf = (reply: string): string => reply.slice(0, reply.lastIndexOf('.'));
 
@@ -125,7 +129,10 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     listening ??= listen();
     waiting.set(reply, { subject, silences: 0, resolve, reject });
     const timer = setTimeout(() => reject(new TimeoutError()), timeoutMs);
-    const withdraw = (): void => reject(signal?.reason);
+    const withdraw = (): void => {
+      if (waiting.has(reply) && !nats.isClosed()) nats.publish(givenUpSubject(serviceOf(subject)), reply);
+      reject(signal?.reason);
+    };
     signal?.addEventListener('abort', withdraw, { once: true });
     try {
       signal?.throwIfAborted();
