@@ -1,7 +1,7 @@
 // The batches service: batches of products, and the due-diligence statements drafted for them. This file is its
 // wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
-import { openFooting } from '@integration-sync/runtime/footing';
+import { openResources } from '@integration-sync/runtime/resources';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
@@ -27,7 +27,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
   log.info({ settings: maskSettings(BatchesConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(
-    await openFooting({ service: 'batches', config, log, signal }),
+    await openResources({ service: 'batches', config, log, signal }),
   );
   const batches = batchesKind(resolveProducts(bus));
   const sync = starting.use(

@@ -1,6 +1,6 @@
 // The catalog service: suppliers and products. This file is its wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
-import { openFooting } from '@integration-sync/runtime/footing';
+import { openResources } from '@integration-sync/runtime/resources';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
@@ -27,7 +27,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
   log.info({ settings: maskSettings(CatalogConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(
-    await openFooting({ service: 'catalog', config, log, signal }),
+    await openResources({ service: 'catalog', config, log, signal }),
   );
   const products = productsKind(openLookup(store, suppliers, erasableForMs));
   const sync = starting.use(
