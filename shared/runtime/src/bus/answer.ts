@@ -109,9 +109,9 @@ function readRequest(connection: Connection, message: Msg): BusRequest {
     deadline: Date.now() + Number(headers.get(requestHeaders.timeoutMs) ?? defaultTimeoutMs),
     // A caller of another kind cannot be asked, and is taken to wait.
     waitedForUntilMs: headers.has(requestHeaders.sentAtMs)
-      ? (connection.inbox.sentAtMs(message) ?? -Infinity) + waitedForMs
+      ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) + waitedForMs
       : Infinity,
-    isWaitedFor: async () => connection.connected && (await connection.inbox.isWaitedFor(message)),
+    isWaitedFor: async () => connection.connected && (await connection.inbox.callers.isWaiting(message)),
     integration,
     requestId,
     log: connection.log.child({ requestId, integration }),

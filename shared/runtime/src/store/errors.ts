@@ -11,7 +11,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
-import { DatabaseAway } from './watchdog.ts';
+import { DatabaseAway } from './operations.ts';
 
 export type StoreErrorKind = 'unavailable' | 'duplicate' | 'bug';
 
