@@ -112,7 +112,8 @@ function readRequest(connection: Connection, inHand: RequestInHand): BusRequest 
   const requestId = headers.get(requestHeaders.requestId) ?? '';
   // A caller of another kind cannot be asked, and is taken to wait.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
-    ? (connection.inbox.sentAtMs(message) ?? -Infinity) + Number(headers.get(requestHeaders.promisedMs) ?? 0)
+    ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
+      Number(headers.get(requestHeaders.promisedMs) ?? 0)
     : Infinity;
   return {
     subject: message.subject,
@@ -122,7 +123,7 @@ function readRequest(connection: Connection, inHand: RequestInHand): BusRequest 
     get waitedForUntilMs() {
       return inHand.isGivenUp ? -Infinity : promisedUntilMs;
     },
-    isWaitedFor: async () => connection.connected && (await connection.inbox.isWaitedFor(message)),
+    isWaitedFor: async () => connection.connected && (await connection.inbox.callers.isWaiting(message)),
     integration,
     requestId,
     log: connection.log.child({ requestId, integration }),
