@@ -278,7 +278,7 @@ describe.concurrent('fails', () => {
     );
     expect(await attemptAt(server.url)).toMatchObject({
       responseStatus: null,
-      error: 'the answer began with 100 Continue, which nobody asked for',
+      error: 'the answer began with 100 Continue, not asked for',
     });
   });
 
