@@ -27,7 +27,7 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** All keys that may seal its secrets at the moment. */
+/** All of its secrets that may sign at the moment. */
 const secretsOf = (endpoint: Endpoint): string[] => [
   endpoint.secret,
   ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed),
