@@ -2,7 +2,7 @@
 import { duplicateIndexes, type Store } from '@integration-sync/runtime/store';
 import { orderOf } from './ids.ts';
 import type { Draft } from './kind.ts';
-import { wholeAnswer, type Writing } from './records.ts';
+import { wholeAnswer, type Writing } from './record-document.ts';
 
 export interface DraftDocument {
   /** The id of the draft. */
