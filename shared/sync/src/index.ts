@@ -2,8 +2,8 @@
 export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
-export { erasableForMs, openLookup, type Lookup } from './lookup.ts';
-export type { RunJournal } from './history.ts';
+export { erasableForMs, openLookup, type Lookup } from './records/lookup.ts';
+export type { RunJournal } from './listing/sync-runs.ts';
 export {
   startRecordService,
   type RecordService,
