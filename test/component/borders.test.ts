@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/folder.ts';
 
-// The borders of the architecture are lint rules. Here each is crossed, in a folder that is laid out like this
-// project and has its rules, and the linter must say so. It judges each import by itself, so that it is asked once for
-// everything that the tests below want to know.
+// The borders of the architecture are lint rules. These tests cross each one in a folder that has the layout
+// and the rules of this project, and expect the linter to say so. The linter judges each import by itself, so
+// one run of it answers all tests below.
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -55,7 +55,7 @@ const may = [
   ['dev/openapi.ts', '@integration-sync/gateway/openapi'],
 ] as const;
 
-// An override of the linter's rules for one folder replaces a rule as a whole, so each folder is asked for each border.
+// A linter override for one folder replaces a rule as a whole, so the tests try each border in each folder.
 const common = {
   nats: '@nats-io/nats-core',
   mongodb: 'mongodb',

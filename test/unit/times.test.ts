@@ -1,4 +1,4 @@
-// The orders between times that stand in different files: what must end before something else begins.
+// The orders between times in different files: what must end before something else begins.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

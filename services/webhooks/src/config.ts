@@ -1,4 +1,4 @@
-// What webhooks can be told from outside.
+// The settings of webhooks.
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 import { parseKeys } from './secrets/vault.ts';

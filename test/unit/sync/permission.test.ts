@@ -92,7 +92,7 @@ describe('the permission to write', () => {
     expect(askedAtMs).toEqual([4_000]);
   });
 
-  it('is asked for whenever it is to be renewed', async () => {
+  it('is asked for at each renewal', async () => {
     const { at } = setUp({ givesUpAtMs: 5 });
     expect(await at(10, (permission) => permission.renew())).toEqual(refused);
   });

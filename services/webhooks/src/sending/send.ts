@@ -15,7 +15,10 @@ export interface Attempted extends Outcome {
   durationMs: number;
 }
 
-/** Rejects when it could not leave through a fault of ours, or the process stops: then there was no attempt. */
+/**
+ * Rejects when it could not leave through a fault of this service, or the process stops: then there was no
+ * attempt.
+ */
 export type Send = (known: KnownEndpoint, sending: Signable) => Promise<Attempted>;
 
 export interface SendOptions {

@@ -71,6 +71,9 @@ export function refuseAddresses(target: Target, judged: readonly JudgedAddress[]
   return undefined;
 }
 
-/** A caller who gives a name learns nothing of the addresses behind it, which may be ours. */
+/**
+ * A caller who gives a name learns nothing of the addresses behind it, which may belong to this service's
+ * network.
+ */
 const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
   isLiteral ? `${address} is ${reason}` : `${host} leads to ${reason}`;
