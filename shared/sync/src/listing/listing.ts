@@ -16,7 +16,7 @@ import {
   type PageAsked,
   type ReadFilters,
   type SincePlan,
-} from './paging.ts';
+} from './listing-request.ts';
 
 /** What every listed document has. */
 export interface ListedDocument {

@@ -19,8 +19,8 @@ import { watermarkKey } from '../watermarks.ts';
 import { syncIdsFrom } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
 import { readNewest, type RunSource } from './merge-runs.ts';
-import { linkToNext, readPageAsked, type PageAsked, type ReadFilters } from './paging.ts';
-import { readQuestion } from '../question.ts';
+import { linkToNext, readPageAsked, type PageAsked, type ReadFilters } from './listing-request.ts';
+import { readQuestion } from '../service-messages.ts';
 
 /** Where the pushes of some kinds are written down. */
 export interface RunJournal {
