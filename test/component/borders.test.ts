@@ -43,6 +43,10 @@ const mayNot = [
   ['services/webhooks/src/service.ts', '@integration-sync/sync', 'Only catalog and batches push records'],
   ['services/catalog/src/service.ts', '@integration-sync/dev/engines', 'does not import the local stack'],
   ['dev/start.ts', '@integration-sync/gateway', 'No service imports another'],
+  ['services/ops/src/run.ts', '@integration-sync/webhooks', 'by its door for them'],
+  ['services/ops/src/run.ts', '@integration-sync/catalog/config', 'by its door for them'],
+  ['services/ops/src/run.ts', '@integration-sync/sync', 'Only catalog and batches push records'],
+  ['services/webhooks/src/service.ts', '@integration-sync/ops', 'No service imports another'],
 ] as const;
 
 const may = [
@@ -53,6 +57,9 @@ const may = [
   ['shared/runtime/src/store/index.ts', 'mongodb'],
   ['shared/contracts/src/index.ts', 'typebox'],
   ['dev/openapi.ts', '@integration-sync/gateway/openapi'],
+  ['services/ops/src/run.ts', '@integration-sync/catalog/operating'],
+  ['services/ops/src/run.ts', '@integration-sync/webhooks/operating'],
+  ['services/ops/src/run.ts', '@integration-sync/webhooks/config'],
 ] as const;
 
 // An override of the linter's rules for one folder replaces a rule as a whole, so each folder is asked for each border.
@@ -73,6 +80,7 @@ const ofCommonBorders: [file: string, open: (keyof typeof common)[]][] = [
   ['services/catalog/src/one.ts', []],
   ['services/batches/src/one.ts', []],
   ['services/gateway/src/one.ts', []],
+  ['services/ops/src/one.ts', []],
   ['services/webhooks/src/service.ts', []],
   ['services/webhooks/src/pipeline.ts', []],
   ['services/webhooks/src/streams/one.ts', []],
@@ -102,6 +110,7 @@ const roomsOfWebhooks = {
   api: room('api'),
   config: oneFile('config'),
   pipeline: oneFile('pipeline'),
+  operating: room('operating'),
   service: oneFile('service'),
   main: oneFile('main'),
 };
@@ -131,6 +140,7 @@ const ofRooms: [name: keyof typeof roomsOfWebhooks, open: string[]][] = [
   ['api', [...belowTheApi, 'retrying']],
   ['config', ['secrets', 'sending']],
   ['pipeline', [...belowTheApi, 'retrying', 'intake']],
+  ['operating', ['secrets', 'streams', 'endpoints', 'fanout']],
 ];
 
 /** What each room is asked for: every other room, as it is called from there. */
