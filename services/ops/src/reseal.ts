@@ -106,7 +106,7 @@ function show({ newestKey, secrets, left }: Found, output: Output): void {
   output.say(
     left === 0
       ? `No secret is under another key than "${newestKey}".`
-      : `${numberInWords(left)} of them are not under "${newestKey}".`,
+      : `Not under "${newestKey}": ${numberInWords(left)}.`,
   );
 }
 

@@ -65,6 +65,11 @@ function explain({ name, help }: Command, error: unknown): { words: string; exit
   if (error instanceof Failure) return { words: `${error.detail} ${again}`, exitCode: exitCodes.failed };
   if (error instanceof Error && sortStoreError(error) === 'unavailable')
     return { words: `MongoDB went away: ${message}. ${again}`, exitCode: exitCodes.failed };
+  if (message.includes('Permissions Violation'))
+    return {
+      words: `NATS does not let the login of this command do that: ${message}. Give it what the user "ops" has in deploy/nats/nats.conf. ${again}`,
+      exitCode: exitCodes.failed,
+    };
   const cause = error instanceof Error && error.stack !== undefined ? error.stack : message;
   return { words: `ops ${name} failed. ${again}\n${cause}`, exitCode: exitCodes.failed };
 }

@@ -133,33 +133,6 @@ test('a rotation that has read before it does not bring the old key back', async
   expect(keysOf(await all())).toEqual(['second']);
 });
 
-test('beside a running replica whose callers rotate all the time, every caller keeps the secret of the answer', async () => {
-  const client = house.newClient();
-  const ids: string[] = [];
-  {
-    await using _ = await startWith(secretKey);
-    for (let n = 0; n < 40; n += 1) ids.push((await client.register(receiver.url)).id);
-  }
-  await using _ = await startWith(bothKeys);
-  const last = new Map<string, string>();
-  const over = new AbortController();
-  const rotating = ids.map(async (id) => {
-    while (!over.signal.aborted) {
-      const { body } = await client.ask('rotate', { id, body: { gracePeriodSeconds: 0 } });
-      last.set(id, body.secret);
-    }
-  });
-  const done = await ops(bothKeys, '--apply');
-  over.abort();
-  await Promise.all(rotating);
-  expect(done).toMatchObject({ code: 0 });
-  const vault = openVault(newKey);
-  const found = await all();
-  expect(new Map(found.map(({ _id, secret }) => [_id, vault.open(secret, _id)]))).toEqual(
-    new Map(ids.map((id) => [id, last.get(id)])),
-  );
-});
-
 test('kill -9 in the middle: what is sealed again is whole, and the next run does the rest', async () => {
   const client = house.newClient();
   {
