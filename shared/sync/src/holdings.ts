@@ -1,8 +1,8 @@
 // All that a service keeps of one integration, for an operator who removes it, and whether the integration still pushes.
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
-import type { Entry } from './journal-entry.ts';
-import { watchMs } from './journal-times.ts';
+import type { Entry } from './journal/journal-entry.ts';
+import { watchMs } from './journal/journal-times.ts';
 import { collectionNames } from './names.ts';
 
 type Stored = Pick<Store, 'collection'>;
