@@ -26,6 +26,7 @@ import { openEndpoints, type Endpoints } from './endpoints/store.ts';
 import { openCutoff } from './fanout/cutoff.ts';
 import { bringBackPlaces, forgetOtherStream } from './fanout/stream-reset.ts';
 import { unbundledConsumer } from './fanout/unbundled.ts';
+import { tellKeys } from './operating/keys.ts';
 import { startPipeline, type Pipeline } from './pipeline.ts';
 import { openVault, type Vault } from './secrets/vault.ts';
 import { parseAllowList } from './sending/allowed-addresses.ts';
@@ -67,6 +68,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const { metrics, store, bus } = starting.use(await openResources({ service, config, log, signal }));
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
+  starting.use(tellKeys(bus, vault));
   const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
     await ensureStreams(bus, config);

@@ -15,6 +15,7 @@ import {
 } from './archive.ts';
 import { openConnection } from './connection.ts';
 import { consume, type ConsumeOptions, type Reading } from './consume.ts';
+import { inspectStreams, type ExpectedStream, type InspectedStream } from './inspect.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 import { patiently } from './patience.ts';
 import {
@@ -32,6 +33,7 @@ import {
   ensureConsumer,
   ensureStream,
   hasConsumer,
+  removeConsumer,
   type ConsumerFacts,
   type ConsumerSpec,
   type StreamSpec,
@@ -40,9 +42,17 @@ import {
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { ConsumeOptions, Reading, StreamMessage } from './consume.ts';
+export type {
+  ConsumerFigures,
+  ExpectedStream,
+  InspectedConsumer,
+  InspectedFacts,
+  InspectedStream,
+} from './inspect.ts';
 export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
+export { quantityInWords, type Difference } from './quantities.ts';
 export { largeRoom } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { StreamStanding } from './stream-watch.ts';
@@ -89,6 +99,10 @@ export interface Bus extends AsyncDisposable {
   streamNotes(): string[];
   consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
   hasConsumer(stream: string, consumer: string): Promise<boolean>;
+  /** What NATS has, beside what it should have. Changes nothing. */
+  inspectStreams(expected: readonly ExpectedStream[]): Promise<InspectedStream[]>;
+  /** False if it was not there. */
+  removeConsumer(stream: string, consumer: string): Promise<boolean>;
   publish(message: OutgoingMessage): Promise<Published>;
   /** Resolves with where each of them stands in its stream. */
   publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
@@ -145,6 +159,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     streamNotes: () => watch.notes(),
     consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),
     hasConsumer: (stream, consumer) => hasConsumer(connection, stream, consumer),
+    inspectStreams: (expected) => inspectStreams(connection, expected),
+    removeConsumer: (stream, consumer) => removeConsumer(connection, stream, consumer),
     publish: (message) => publish(connection, message),
     publishBatch: (messages, headers) => publisher.publishBatch(messages, headers),
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
