@@ -1,7 +1,7 @@
 // The batches service: batches of products, and the due-diligence statements drafted for them. This file is its
 // wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
-import { openFooting } from '@integration-sync/runtime/footing';
+import { openFooting, type FootingOptions } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
@@ -20,14 +20,22 @@ export interface BatchesDeps {
   onStage?: (stage: Stage) => Promise<void>;
   /** Ends the wait for engines that do not come. */
   signal?: AbortSignal;
+  /** Is told of every command that goes to MongoDB. */
+  onCommand?: FootingOptions['onCommand'];
 }
 
 export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}): Promise<Batches> {
-  const { log = openLog({ service: 'batches', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  const {
+    log = openLog({ service: 'batches', level: config.LOG_LEVEL }),
+    now,
+    onStage,
+    signal,
+    onCommand,
+  } = deps;
   log.info({ settings: maskSettings(BatchesConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(
-    await openFooting({ service: 'batches', config, log, signal }),
+    await openFooting({ service: 'batches', config, log, signal, onCommand }),
   );
   const batches = batchesKind(resolveProducts(bus));
   const sync = starting.use(

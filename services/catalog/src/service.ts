@@ -1,6 +1,6 @@
 // The catalog service: suppliers and products. This file is its wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
-import { openFooting } from '@integration-sync/runtime/footing';
+import { openFooting, type FootingOptions } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
@@ -20,14 +20,22 @@ export interface CatalogDeps {
   onStage?: (stage: Stage) => Promise<void>;
   /** Ends the wait for engines that do not come. */
   signal?: AbortSignal;
+  /** Is told of every command that goes to MongoDB. */
+  onCommand?: FootingOptions['onCommand'];
 }
 
 export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}): Promise<Catalog> {
-  const { log = openLog({ service: 'catalog', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  const {
+    log = openLog({ service: 'catalog', level: config.LOG_LEVEL }),
+    now,
+    onStage,
+    signal,
+    onCommand,
+  } = deps;
   log.info({ settings: maskSettings(CatalogConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(
-    await openFooting({ service: 'catalog', config, log, signal }),
+    await openFooting({ service: 'catalog', config, log, signal, onCommand }),
   );
   const products = productsKind(openLookup(store, suppliers, erasableForMs));
   const sync = starting.use(
