@@ -8,7 +8,7 @@ import {
   healthSubject,
 } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { openFooting, type FootingOptions } from '@integration-sync/runtime/footing';
+import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
@@ -35,7 +35,7 @@ import { openPoster } from './sending/post.ts';
 import { openResolver, type Resolve } from './sending/resolver.ts';
 import { openSend, type Send } from './sending/send.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams/streams.ts';
-import { keepUp } from './streams/upkeep.ts';
+import { startReconciler } from './streams/reconcile.ts';
 
 export interface Webhooks extends AsyncDisposable {
   readonly metricsUrl: string;
@@ -46,7 +46,7 @@ export interface WebhooksDeps {
   /** Ends the wait for engines that do not come. */
   signal?: AbortSignal;
   /** Is told of every command that goes to MongoDB. */
-  onCommand?: FootingOptions['onCommand'];
+  onCommand?: ResourcesOptions['onCommand'];
   /** In place of DNS. */
   resolve?: Resolve;
   /** In place of real sockets. */
@@ -67,7 +67,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const { metrics, store, bus } = starting.use(
-    await openFooting({ service, config, log, signal, onCommand }),
+    await openResources({ service, config, log, signal, onCommand }),
   );
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
@@ -82,7 +82,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const unbundledEvents = await bus.patiently(`consumer ${unbundledConsumer}`, () =>
     bus.hasConsumer(eventsStream, unbundledConsumer),
   );
-  starting.use(keepUp(ensure, log));
+  starting.use(startReconciler(ensure, log));
 
   const { connector, ca } = deps;
   const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));
