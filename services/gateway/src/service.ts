@@ -1,5 +1,5 @@
 // The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
-import { maskSettings } from '@integration-sync/runtime/config';
+import { maskSettings, natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body-budgets.ts';
@@ -35,7 +35,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   const metrics = starting.use(
     await openMetrics({ service: 'gateway', port: config.METRICS_PORT, host: config.METRICS_HOST }),
   );
-  const upstream = starting.use(await openUpstream({ url: config.NATS_URL, log }));
+  const upstream = starting.use(await openUpstream({ ...natsOptionsOf(config), log }));
 
   let stopping = false;
   const isStopping = (): boolean => stopping;

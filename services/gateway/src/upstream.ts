@@ -2,8 +2,13 @@
 // is there, every request is answered 503 at once.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import { openBus, type Bus, type Reply, type RequestOptions } from '@integration-sync/runtime/bus';
-import type { Log } from '@integration-sync/runtime/log';
+import {
+  openBus,
+  type Bus,
+  type BusOptions,
+  type Reply,
+  type RequestOptions,
+} from '@integration-sync/runtime/bus';
 
 export interface Upstream extends AsyncDisposable {
   readonly connected: boolean;
@@ -22,15 +27,20 @@ const identity = { service: 'gateway', version: '1.0.0', description: 'The publi
 
 const firstConnectMs = 2_000;
 
-export async function openUpstream(options: { url: string; log: Log }): Promise<Upstream> {
+export async function openUpstream(
+  options: Omit<BusOptions, 'name' | 'observe' | 'signal'>,
+): Promise<Upstream> {
   let bus: Bus | undefined;
-  let isReleased = false;
-  const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {
-    if (isReleased) return opened[Symbol.asyncDispose]();
+  const release = new AbortController();
+  const isReleased = (): boolean => release.signal.aborted;
+  const opening = openBus({ ...options, name: 'gateway', signal: release.signal }).then(async (opened) => {
+    if (isReleased()) return opened[Symbol.asyncDispose]();
     bus = opened;
     await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
   });
-  opening.catch((error: unknown) => options.log.error({ err: error }, 'the bus cannot be opened'));
+  opening.catch((error: unknown) => {
+    if (!isReleased()) options.log.error({ err: error }, 'the bus cannot be opened');
+  });
   const patience = new AbortController();
   await Promise.race([opening, wait(firstConnectMs, undefined, { signal: patience.signal })]);
   patience.abort();
@@ -52,7 +62,7 @@ export async function openUpstream(options: { url: string; log: Log }): Promise<
     },
     askAll: async (subject, forMs) => (await bus?.askAll(subject, forMs)) ?? [],
     async [Symbol.asyncDispose]() {
-      isReleased = true;
+      release.abort();
       await bus?.[Symbol.asyncDispose]();
     },
   };

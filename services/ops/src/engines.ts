@@ -1,6 +1,7 @@
 // The engines of one command. A service waits for its engines; a command is waited for by a person, and gives up.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
+import { natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, redactUrl, type Log } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
 import { Refusal } from './command.ts';
@@ -13,11 +14,10 @@ const patienceMs = 10_000;
 export const openOpsLog = ({ LOG_LEVEL: level }: Pick<StreamsConfig, 'LOG_LEVEL'>): Log =>
   openLog({ service: name, level, pretty: process.stderr.isTTY, destination: process.stderr });
 
-export async function openOpsBus(config: Pick<StreamsConfig, 'NATS_URL'>, log: Log): Promise<Bus> {
-  const url = config.NATS_URL;
+export async function openOpsBus(config: StreamsConfig | PurgeConfig, log: Log): Promise<Bus> {
   return withinPatience(
-    openBus({ url, name, log }),
-    `NATS_URL: NATS does not let this command in at ${redactUrl(url)}`,
+    openBus({ ...natsOptionsOf(config), name, log }),
+    `NATS_URL: NATS does not let this command in at ${redactUrl(config.NATS_URL)}`,
   );
 }
 

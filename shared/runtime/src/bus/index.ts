@@ -1,5 +1,6 @@
 // The bus: everything that this system does with NATS goes through this door, and no other room imports a NATS package.
 // Questions are requests and replies, facts go to JetStream.
+import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import { answerAll, askAll } from './ask-all.ts';
 import {
@@ -58,13 +59,13 @@ export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { StreamStanding } from './stream-watch.ts';
 export type { ConsumerFacts, ConsumerSpec, StreamSpec } from './streams.ts';
 
-export interface BusOptions {
-  /** One or more `nats://host:port`, separated by commas. */
-  url: string;
+export interface BusOptions extends NatsOptions {
   /** Shown in the server's list of connections. */
   name: string;
   log: Log;
   observe?: ObserveRequest;
+  /** Ends the wait for a NATS that does not come. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface Broadcast {

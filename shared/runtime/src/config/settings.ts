@@ -1,17 +1,14 @@
 // The settings that several services share. A service's own ones stand in its `config.ts`.
 import { Type } from 'typebox';
-import { isHttpAddress, parseNatsServers } from './addresses.ts';
+import { isHttpAddress } from './addresses.ts';
+import { jetstreamSettings, natsSettings } from './nats.ts';
 
-/** What every service needs. */
+export { natsSettings } from './nats.ts';
+
+/** What every service with streams needs. */
 export const baseSettings = {
-  NATS_URL: Type.String({
-    description:
-      'Address of NATS: `nats://user:password@host:4222`, or with a token in place of both. ' +
-      'Several servers of one cluster are separated by commas.',
-    default: 'nats://127.0.0.1:4222',
-    check: (text: string) => parseNatsServers(text) !== undefined,
-    expected: 'an address such as nats://127.0.0.1:4222, or several separated by commas',
-  }),
+  ...natsSettings,
+  ...jetstreamSettings,
   NATS_MONITOR_URL: Type.Optional(
     Type.String({
       description:
@@ -72,10 +69,12 @@ export const baseSettings = {
 /** What a service with records of its own needs beside them. */
 export const storeSettings = {
   MONGODB_URL: Type.String({
-    description: 'Address of MongoDB. Options in it are kept, except that writes are always durable.',
+    description:
+      'Address of MongoDB. Options in it are kept, except those that the service sets itself: a line at its start names them.',
     default: 'mongodb://127.0.0.1:27017',
     pattern: '^mongodb(\\+srv)?://\\S+$',
     expected: 'an address such as mongodb://127.0.0.1:27017',
+    file: true,
   }),
   MONGODB_DATABASE: Type.String({
     description: 'Name of the database. Each service keeps to its own collections in it.',
