@@ -1,6 +1,7 @@
 // The batches service: batches of products, and the due-diligence statements drafted for them. This file is its
 // wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
+import { buildOf } from '@integration-sync/runtime/build';
 import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
@@ -47,7 +48,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
   starting.use(
     await bus.serve({
       service: 'batches',
-      version: '1.0.0',
+      ...buildOf(config),
       description: 'Batches and their due-diligence drafts: pushes and listings',
       inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       handlers: {

@@ -1,5 +1,6 @@
 // The catalog service: suppliers and products. This file is its wiring, in order, and nothing else.
 import { healthSubject, subjects } from '@integration-sync/contracts';
+import { buildOf } from '@integration-sync/runtime/build';
 import { openFooting } from '@integration-sync/runtime/footing';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
@@ -47,7 +48,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
   starting.use(
     await bus.serve({
       service: 'catalog',
-      version: '1.0.0',
+      ...buildOf(config),
       description: 'Suppliers and products: pushes, listings, and what others ask about them',
       inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       handlers: {

@@ -74,6 +74,7 @@ export const GatewayConfig = Type.Object(
     }),
     NATS_URL: baseSettings.NATS_URL,
     LOG_LEVEL: baseSettings.LOG_LEVEL,
+    BUILD_REVISION: baseSettings.BUILD_REVISION,
     METRICS_HOST: baseSettings.METRICS_HOST,
     METRICS_PORT: baseSettings.METRICS_PORT,
   },

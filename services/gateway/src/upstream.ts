@@ -2,6 +2,7 @@
 // is there, every request is answered 503 at once.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
+import type { Build } from '@integration-sync/runtime/build';
 import { openBus, type Bus, type Reply, type RequestOptions } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 
@@ -18,17 +19,18 @@ export interface Upstream extends AsyncDisposable {
 const messageHeaderBytesMax = 64 * 1024;
 
 /** The gateway answers nothing over the bus, but `nats micro ls` lists its replicas beside those of the services. */
-const identity = { service: 'gateway', version: '1.0.0', description: 'The public interface' };
+const identity = { service: 'gateway', description: 'The public interface' };
 
 const firstConnectMs = 2_000;
 
-export async function openUpstream(options: { url: string; log: Log }): Promise<Upstream> {
+export async function openUpstream(options: { url: string; build: Build; log: Log }): Promise<Upstream> {
+  const { build, ...where } = options;
   let bus: Bus | undefined;
   let isReleased = false;
-  const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {
+  const opening = openBus({ ...where, name: 'gateway' }).then(async (opened) => {
     if (isReleased) return opened[Symbol.asyncDispose]();
     bus = opened;
-    await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
+    await bus.serve({ ...identity, ...build, inFlightMax: 1, handlers: {} });
   });
   opening.catch((error: unknown) => options.log.error({ err: error }, 'the bus cannot be opened'));
   const patience = new AbortController();

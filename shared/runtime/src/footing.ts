@@ -2,6 +2,7 @@
 // order, waiting for engines that are not there yet, and closed in the opposite one.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
+import { buildOf } from './build.ts';
 import { openBus, type Bus } from './bus/index.ts';
 import type { baseSettings, storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
@@ -28,7 +29,12 @@ export interface FootingOptions {
 export async function openFooting({ service, config, log, signal }: FootingOptions): Promise<Footing> {
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
-    await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),
+    await openMetrics({
+      service,
+      build: buildOf(config),
+      port: config.METRICS_PORT,
+      host: config.METRICS_HOST,
+    }),
   );
   const store = opening.use(
     await openStore({
