@@ -33,7 +33,9 @@ export async function firstLineOf(name: Rendering): Promise<string> {
 /** Undefined where this machine has no helm (`HELM` names one that is not on PATH). */
 export async function render(name: Rendering): Promise<string | undefined> {
   const values = valuesOf[name].flatMap((file) => ['--values', valuesFile(file)]);
-  const args = ['template', 'acme', 'deploy/helm', '--namespace', 'sync', ...values];
+  // The oldest Kubernetes that the chart takes, so that every helm renders the same.
+  const place = ['--namespace', 'sync', '--kube-version', '1.27.0'];
+  const args = ['template', 'acme', 'deploy/helm', ...place, ...values];
   try {
     const { stdout } = await promisify(execFile)(process.env['HELM'] || 'helm', args, { cwd: root });
     return `${await firstLineOf(name)}\n${stdout}`;
