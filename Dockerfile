@@ -19,11 +19,12 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace services/gateway --workspace services/catalog \
       --workspace services/batches --workspace services/webhooks \
       --workspace shared/contracts --workspace shared/runtime --workspace shared/sync
+RUN rm -r dev test package-lock.json .npmrc
 
 FROM ${NODE_IMAGE}
 WORKDIR /app
-COPY --from=dependencies /app/node_modules node_modules
-COPY package.json ./
+# With the node_modules of each package: what two packages want in another version than a third stands there.
+COPY --from=dependencies /app ./
 COPY shared shared
 COPY services services
 COPY deploy/healthcheck.sh ./
