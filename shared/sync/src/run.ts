@@ -98,9 +98,19 @@ export function concludeRun(
     fields,
   );
   const { syncId, action, integration, startedAt } = run;
-  const { entityType } = run.of.kind;
+  const { entityType, drafting } = run.of.kind;
   return {
     completion: { ...counts, drafted: drafts.length, completedAt, fields, outcomes },
-    announcement: { syncId, action, integration, entityType, counts, startedAt, completedAt, records },
+    announcement: {
+      syncId,
+      action,
+      integration,
+      entityType,
+      counts,
+      startedAt,
+      completedAt,
+      draftEvent: drafting?.event,
+      records,
+    },
   };
 }

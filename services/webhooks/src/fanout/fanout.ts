@@ -75,24 +75,10 @@ export function openFanout(options: FanoutOptions): Fanout {
     }
     const { shared = [], backlog = [] } = Object.groupBy(all, ({ way }) => way);
     // Little work that many wait for, before much that can wait.
-    await publishAll(shared);
-    await publishAll(backlog);
+    await publishAll(bus, shared);
+    await publishAll(bus, backlog);
     if (backlog.length > 0) onBacklog();
     return all.reduce((sum, { count }) => sum + count, 0);
-  };
-
-  const publishAll = async (outgoing: readonly Outgoing[]): Promise<void> => {
-    let messages: Message[] = [];
-    let bytes = 0;
-    for (const parcel of outgoing.values().flatMap(parcelsOf)) {
-      messages.push(parcel);
-      bytes += parcel.body.length;
-      if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
-      await bus.publishBatch(messages);
-      messages = [];
-      bytes = 0;
-    }
-    if (messages.length > 0) await bus.publishBatch(messages);
   };
 
   const work = async (batch: readonly Taken[]): Promise<void> => {
@@ -137,6 +123,21 @@ export function openFanout(options: FanoutOptions): Fanout {
     },
     settled: () => queue.settled(),
   };
+}
+
+/** A bounded number of parcels and bytes at a time. */
+async function publishAll(bus: Pick<Bus, 'publishBatch'>, outgoing: readonly Outgoing[]): Promise<void> {
+  let messages: Message[] = [];
+  let bytes = 0;
+  for (const parcel of outgoing.values().flatMap(parcelsOf)) {
+    messages.push(parcel);
+    bytes += parcel.body.length;
+    if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
+    await bus.publishBatch(messages);
+    messages = [];
+    bytes = 0;
+  }
+  if (messages.length > 0) await bus.publishBatch(messages);
 }
 
 function* parcelsOf({ integration, groups, way }: Outgoing): Generator<Message> {

@@ -7,7 +7,6 @@ import type { Log } from '../log.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
-import { waitedForMs } from './request.ts';
 
 export interface BusRequest {
   subject: string;
@@ -15,8 +14,8 @@ export interface BusRequest {
   body: Uint8Array;
   /** Until then somebody waits for the answer; epoch milliseconds, by the clock of this process. */
   deadline: number;
-  /** By `performance.now()`: until then the caller waits for the reply, unless it hangs up. */
-  waitedForUntilMs: number;
+  /** By `performance.now()`: until then the caller waits for the reply. In the past where it said that it does not. */
+  readonly waitedForUntilMs: number;
   /** Asks the caller. One that was told meanwhile that the request failed may have sent another one since. */
   isWaitedFor: () => Promise<boolean>;
   integration: string;
@@ -42,6 +41,13 @@ const defaultTimeoutMs = 30_000;
 /** In characters. */
 const firstWordsMax = 1_000;
 
+/** A request that a replica has. */
+export interface RequestInHand {
+  readonly message: Msg;
+  /** Its caller said that it does not wait any more. */
+  isGivenUp: boolean;
+}
+
 export interface Answering {
   handler: BusHandler;
   gate: Gate;
@@ -58,11 +64,12 @@ export interface Answered {
 /** A failure that the handler throws is an answer, too. */
 export async function answer(
   connection: Connection,
-  message: Msg,
+  inHand: RequestInHand,
   { handler, gate, quiet }: Answering,
 ): Promise<Answered> {
   const startedAt = performance.now();
-  const request = readRequest(connection, message);
+  const { message } = inHand;
+  const request = readRequest(connection, inHand);
   let code: Answered['code'] = 'ok';
   let reply: BusReply = {};
   let waitedMs = 0;
@@ -98,20 +105,25 @@ export async function answer(
   return { code, seconds };
 }
 
-function readRequest(connection: Connection, message: Msg): BusRequest {
+function readRequest(connection: Connection, inHand: RequestInHand): BusRequest {
+  const { message } = inHand;
   const headers = readHeaders(message.headers);
   const integration = headers.get(requestHeaders.integration) ?? '';
   const requestId = headers.get(requestHeaders.requestId) ?? '';
+  // A caller of another kind cannot be asked, and is taken to wait.
+  const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
+    ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
+      Number(headers.get(requestHeaders.promisedMs) ?? 0)
+    : Infinity;
   return {
     subject: message.subject,
     headers,
     body: message.data,
     deadline: Date.now() + Number(headers.get(requestHeaders.timeoutMs) ?? defaultTimeoutMs),
-    // A caller of another kind cannot be asked, and is taken to wait.
-    waitedForUntilMs: headers.has(requestHeaders.sentAtMs)
-      ? (connection.inbox.sentAtMs(message) ?? -Infinity) + waitedForMs
-      : Infinity,
-    isWaitedFor: async () => connection.connected && (await connection.inbox.isWaitedFor(message)),
+    get waitedForUntilMs() {
+      return inHand.isGivenUp ? -Infinity : promisedUntilMs;
+    },
+    isWaitedFor: async () => connection.connected && (await connection.inbox.callers.isWaiting(message)),
     integration,
     requestId,
     log: connection.log.child({ requestId, integration }),

@@ -1,5 +1,5 @@
-// What every service that keeps records stands on: its metrics, its database and the bus. They are opened in this
-// order, waiting for engines that are not there yet, and closed in the opposite one.
+// The resources of a service that has a database: its metrics, the store and the bus. The service opens them in this
+// order, waits for engines that do not answer yet, and closes them in the opposite order.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { buildOf } from './build.ts';
@@ -10,23 +10,23 @@ import { openMetrics, type Metrics } from './metrics.ts';
 import { observeStreams, tellNotes } from './standing.ts';
 import { openStore, type Store } from './store/index.ts';
 
-export interface Footing extends AsyncDisposable {
+export interface Resources extends AsyncDisposable {
   readonly metrics: Metrics;
   readonly store: Store;
   readonly bus: Bus;
 }
 
-type FootingConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
+type ResourcesConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
 
-export interface FootingOptions {
+export interface ResourcesOptions {
   service: ServiceName;
-  config: Readonly<FootingConfig>;
+  config: Readonly<ResourcesConfig>;
   log: Log;
-  /** Ends the wait for a database that does not come. */
+  /** Ends the wait for a database that does not answer. */
   signal?: AbortSignal | undefined;
 }
 
-export async function openFooting({ service, config, log, signal }: FootingOptions): Promise<Footing> {
+export async function openResources({ service, config, log, signal }: ResourcesOptions): Promise<Resources> {
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
     await openMetrics({
