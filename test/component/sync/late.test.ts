@@ -1,7 +1,7 @@
 // What reaches the database after its push was taken for dead and settled: it is found, told and counted later.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { watermarkKey, openWatermarks, settledUntil } from '../../../shared/sync/src/watermarks.ts';
-import { watchMs } from '../../../shared/sync/src/journal-times.ts';
+import { watchMs } from '../../../shared/sync/src/journal/journal-times.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
 import { startMortal } from '../../support/mortal.ts';

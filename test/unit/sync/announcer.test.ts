@@ -1,7 +1,7 @@
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import type { Announcement } from '../../../shared/sync/src/announcement.ts';
-import { openAnnouncer } from '../../../shared/sync/src/announcer.ts';
+import type { Announcement } from '../../../shared/sync/src/announcing/announcement.ts';
+import { openAnnouncer } from '../../../shared/sync/src/announcing/announcer.ts';
 
 const of = (syncId: string): Announcement => ({
   syncId,

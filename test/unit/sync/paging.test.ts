@@ -1,9 +1,9 @@
 import { Failure, readOneOf } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/cursor.ts';
+import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/listing/cursor.ts';
 import { settledUntil } from '../../../shared/sync/src/watermarks.ts';
-import { choosePlan, linkToNext, readPageAsked } from '../../../shared/sync/src/paging.ts';
+import { choosePlan, linkToNext, readPageAsked } from '../../../shared/sync/src/listing/listing-request.ts';
 
 const key = Buffer.alloc(32, 1);
 const listing = 'acme/suppliers';

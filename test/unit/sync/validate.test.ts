@@ -1,7 +1,7 @@
 import { Batch, Product, Supplier } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileValidator } from '../../../shared/sync/src/validate.ts';
+import { compileValidator } from '../../../shared/sync/src/items/validate.ts';
 
 const validate = {
   supplier: compileValidator(Supplier),

@@ -2,7 +2,7 @@
 // connects nowhere and is counted, so that nothing leaves the machine even where the guard fails.
 import type { buildConnector } from 'undici';
 import { describe, expect, it, test } from 'vitest';
-import { parseAllowList } from '../../../services/webhooks/src/sending/address.ts';
+import { parseAllowList } from '../../../services/webhooks/src/sending/allowed-addresses.ts';
 import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
 import type { KnownEndpoint } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { openEgressGuard } from '../../../services/webhooks/src/sending/egress-guard.ts';
