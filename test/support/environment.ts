@@ -9,7 +9,10 @@ const ofSystems = new Set(['MONGODB_URL', 'MONGODB_DATABASE', 'NATS_URL', 'NATS_
 
 /** A MongoDB may be lent to the tests, which take databases of their own in it; one NATS is one system. */
 export function environmentOfTests(environment: Environment): Record<string, string | undefined> {
-  const kept = Object.entries(environment).filter(([name]) => !ofSystems.has(name));
+  // Nor is a collector of traces.
+  const kept = Object.entries(environment).filter(
+    ([name]) => !ofSystems.has(name) && !name.startsWith('OTEL_'),
+  );
   const lent = environment['TEST_MONGODB_URL'];
   return {
     // Tests start some two hundred processes. One that finds what another has compiled starts in half the time.

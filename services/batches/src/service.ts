@@ -26,7 +26,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
   const { log = openLog({ service: 'batches', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
   log.info({ settings: maskSettings(BatchesConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const { metrics, store, bus } = starting.use(
+  const { metrics, store, bus, tracing } = starting.use(
     await openFooting({ service: 'batches', config, log, signal }),
   );
   const batches = batchesKind(resolveProducts(bus));
@@ -37,6 +37,7 @@ export async function startBatches(config: BatchesConfig, deps: BatchesDeps = {}
       bus,
       log,
       metrics,
+      tracing,
       kinds: [batches],
       streamSettings: config,
       pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,

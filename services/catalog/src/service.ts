@@ -26,7 +26,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
   const { log = openLog({ service: 'catalog', level: config.LOG_LEVEL }), now, onStage, signal } = deps;
   log.info({ settings: maskSettings(CatalogConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const { metrics, store, bus } = starting.use(
+  const { metrics, store, bus, tracing } = starting.use(
     await openFooting({ service: 'catalog', config, log, signal }),
   );
   const products = productsKind(openLookup(store, suppliers, erasableForMs));
@@ -37,6 +37,7 @@ export async function startCatalog(config: CatalogConfig, deps: CatalogDeps = {}
       bus,
       log,
       metrics,
+      tracing,
       kinds: [suppliers, products],
       streamSettings: config,
       pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,

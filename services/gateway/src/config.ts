@@ -1,6 +1,6 @@
 // The settings of the gateway.
 import { limits } from '@integration-sync/contracts';
-import { baseSettings, isHttpAddress } from '@integration-sync/runtime/config';
+import { baseSettings, isHttpAddress, tracingSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 
 export const GatewayConfig = Type.Object(
@@ -76,6 +76,7 @@ export const GatewayConfig = Type.Object(
     LOG_LEVEL: baseSettings.LOG_LEVEL,
     METRICS_HOST: baseSettings.METRICS_HOST,
     METRICS_PORT: baseSettings.METRICS_PORT,
+    ...tracingSettings,
   },
   {
     // With both, a caller could sign a token with the public key as the shared secret.

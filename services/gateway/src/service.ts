@@ -2,6 +2,7 @@
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
+import { openTracing } from '@integration-sync/runtime/tracing';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body-budgets.ts';
 import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
@@ -35,7 +36,8 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   const metrics = starting.use(
     await openMetrics({ service: 'gateway', port: config.METRICS_PORT, host: config.METRICS_HOST }),
   );
-  const upstream = starting.use(await openUpstream({ url: config.NATS_URL, log }));
+  const tracing = starting.use(await openTracing({ service: 'gateway', config, log }));
+  const upstream = starting.use(await openUpstream({ url: config.NATS_URL, log, tracing }));
 
   let stopping = false;
   const isStopping = (): boolean => stopping;
@@ -45,6 +47,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     log,
     metrics,
+    tracing,
     isStopping,
   };
   const app = starting.adopt(createServer(options), close);

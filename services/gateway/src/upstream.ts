@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { openBus, type Bus, type Reply, type RequestOptions } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 
 export interface Upstream extends AsyncDisposable {
   readonly connected: boolean;
@@ -14,6 +15,12 @@ export interface Upstream extends AsyncDisposable {
   askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
 }
 
+export interface UpstreamOptions {
+  url: string;
+  log: Log;
+  tracing?: Tracing | undefined;
+}
+
 /** More than the headers of an HTTP request can be. */
 const messageHeaderBytesMax = 64 * 1024;
 
@@ -22,7 +29,7 @@ const identity = { service: 'gateway', version: '1.0.0', description: 'The publi
 
 const firstConnectMs = 2_000;
 
-export async function openUpstream(options: { url: string; log: Log }): Promise<Upstream> {
+export async function openUpstream(options: UpstreamOptions): Promise<Upstream> {
   let bus: Bus | undefined;
   let isReleased = false;
   const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {

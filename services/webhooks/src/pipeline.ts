@@ -16,6 +16,7 @@ import { bundlesStream } from '@integration-sync/contracts';
 import type { Broadcast, Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
 import { openDeliver } from './delivering/deliver.ts';
 import { openLanes } from './delivering/lanes.ts';
@@ -54,6 +55,8 @@ export interface PipelineOptions {
   signal: AbortSignal;
   inFlightMax: number;
   metrics: Pick<Metrics, 'registry'>;
+  /** Undefined where nothing is traced. */
+  tracing: Tracing | undefined;
   log: Log;
   /** Makes streams and consumers again, should the server have lost them. */
   ensure: () => Promise<void>;
@@ -86,7 +89,7 @@ const failureLimits = { max: 4, patienceMs: 500 };
 const sweepMs = 500;
 
 export function startPipeline(options: PipelineOptions): Pipeline {
-  const { bus, endpoints, send, inFlightMax, log } = options;
+  const { bus, endpoints, send, inFlightMax, tracing, log } = options;
   const closing = new AsyncDisposableStack();
 
   const replicas = closing.use(openReplicas(bus));
@@ -150,7 +153,7 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   const subscribers = openSubscribers(options.revisions, endpoints);
   const countUnsettled = openCounting(bus);
   const onBacklog = (): void => backlogs.look();
-  const fanout = openFanout({ subscribers, bus, leases, metrics, countUnsettled, onBacklog, log });
+  const fanout = openFanout({ subscribers, bus, leases, metrics, countUnsettled, onBacklog, tracing, log });
 
   const onChanged = ({ body, headers }: Broadcast): void => {
     if (headers.get('replica') === replicas.self) return;

@@ -1,4 +1,4 @@
-// What every service that keeps records stands on: its metrics, its database and the bus. They are opened in this
+// What every service that keeps records stands on: its metrics, its traces, its database and the bus. They are opened in this
 // order, waiting for engines that are not there yet, and closed in the opposite one.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
@@ -8,11 +8,14 @@ import type { Log } from './log.ts';
 import { openMetrics, type Metrics } from './metrics.ts';
 import { observeStreams, tellNotes } from './standing.ts';
 import { openStore, type Store } from './store/index.ts';
+import { openTracing, type Tracing } from './tracing/index.ts';
 
 export interface Footing extends AsyncDisposable {
   readonly metrics: Metrics;
   readonly store: Store;
   readonly bus: Bus;
+  /** Undefined where nothing is traced. */
+  readonly tracing: Tracing | undefined;
 }
 
 type FootingConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
@@ -30,6 +33,7 @@ export async function openFooting({ service, config, log, signal }: FootingOptio
   const metrics = opening.use(
     await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),
   );
+  const tracing = opening.use(await openTracing({ service, config, log }));
   const store = opening.use(
     await openStore({
       url: config.MONGODB_URL,
@@ -37,6 +41,7 @@ export async function openFooting({ service, config, log, signal }: FootingOptio
       poolSize: config.MONGODB_POOL_SIZE,
       log,
       signal,
+      tracing,
     }),
   );
   const bus = opening.use(
@@ -45,10 +50,11 @@ export async function openFooting({ service, config, log, signal }: FootingOptio
       name: service,
       log,
       observe: (seen) => metrics.observeRequest(seen),
+      tracing,
     }),
   );
   observeStreams(metrics.registry, bus);
   opening.use(tellNotes(service, bus));
   const open = opening.move();
-  return { metrics, store, bus, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return { metrics, store, bus, tracing, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

@@ -78,7 +78,7 @@ const backlogMax = 10_000;
 const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
 
 /** What is kept for as long as there may be something to announce. */
-const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '' } as const;
+const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '', traceparent: '' } as const;
 
 export function openJournal(store: Store, collection: string): Journal {
   const entries = store.collection<Entry & { expireAt?: Date }>(collection);

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
 import { environmentOfTests } from '../../support/environment.ts';
 
-it('leaves out where a system in use has its engines, and keeps the rest', () => {
+it('leaves out where a system in use has its engines and its collector, and keeps the rest', () => {
   expect(
     environmentOfTests({
       MONGODB_URL: 'mongodb://in-use',
       MONGODB_DATABASE: 'in_use',
       NATS_URL: 'nats://in-use',
       NATS_MONITOR_URL: 'http://in-use',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://in-use',
       ENGINES: 'path',
       NODE_COMPILE_CACHE: '/compiled',
       PATH: '/bin',

@@ -4,6 +4,7 @@ import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integrat
 import type { Msg } from '@nats-io/nats-core';
 import type { Gate } from '../gate.ts';
 import type { Log } from '../log.ts';
+import { readTraceparent, traceIdOf, type Attributes, type Span } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
@@ -21,6 +22,8 @@ export interface BusRequest {
   isWaitedFor: () => Promise<boolean>;
   integration: string;
   requestId: string;
+  /** For what comes of the request, where it belongs to a trace. */
+  traceparent?: string | undefined;
   log: Log;
 }
 
@@ -62,7 +65,9 @@ export async function answer(
   { handler, gate, quiet }: Answering,
 ): Promise<Answered> {
   const startedAt = performance.now();
-  const request = readRequest(connection, message);
+  const { request, span } = readRequest(connection, message, quiet);
+  const work = span === undefined ? handler : within(connection, span, handler);
+  let fault: unknown;
   let code: Answered['code'] = 'ok';
   let reply: BusReply = {};
   let waitedMs = 0;
@@ -73,17 +78,20 @@ export async function answer(
       waitedMs = performance.now() - startedAt;
     }
     try {
-      reply = await handler(request);
+      reply = await work(request);
     } finally {
       gate.leave(request.integration);
     }
     respond(connection, message, replyParts(connection, reply));
   } catch (error) {
     const failure = asFailure(error, request);
+    fault = failure;
     code = failure.code;
     respond(connection, message, failureParts(connection, failure));
   }
   const seconds = (performance.now() - startedAt) / 1000;
+  span?.set({ 'sync.waitedMs': Math.round(waitedMs), ...prefixed(reply.logFields) });
+  span?.end(fault);
   const level = code === 'internal' ? 'error' : quiet ? 'debug' : 'info';
   request.log[level](
     {
@@ -98,11 +106,32 @@ export async function answer(
   return { code, seconds };
 }
 
-function readRequest(connection: Connection, message: Msg): BusRequest {
+/** What is asked all the time belongs to no trace. */
+function readRequest(
+  connection: Connection,
+  message: Msg,
+  quiet: boolean,
+): { request: BusRequest; span: Span | undefined } {
   const headers = readHeaders(message.headers);
   const integration = headers.get(requestHeaders.integration) ?? '';
   const requestId = headers.get(requestHeaders.requestId) ?? '';
-  return {
+  const given = readTraceparent(headers.get(requestHeaders.traceparent));
+  const span = quiet
+    ? undefined
+    : connection.tracing?.begin({
+        name: `answer ${message.subject}`,
+        kind: 'server',
+        parent: given,
+        attributes: {
+          'messaging.system': 'nats',
+          'messaging.destination.name': message.subject,
+          'sync.integration': integration,
+          'sync.requestId': requestId,
+        },
+      });
+  const traceparent = span?.traceparent ?? given;
+  const traceId = traceIdOf(traceparent);
+  const request = {
     subject: message.subject,
     headers,
     body: message.data,
@@ -114,9 +143,22 @@ function readRequest(connection: Connection, message: Msg): BusRequest {
     isWaitedFor: async () => connection.connected && (await connection.inbox.isWaitedFor(message)),
     integration,
     requestId,
-    log: connection.log.child({ requestId, integration }),
+    traceparent,
+    log: connection.log.child(
+      traceId === undefined ? { requestId, integration } : { requestId, integration, traceId },
+    ),
   };
+  return { request, span };
 }
+
+/** What the handler asks the database is part of the span. */
+const within =
+  ({ tracing }: Connection, span: Span, handler: BusHandler): BusHandler =>
+  (request) =>
+    tracing === undefined ? handler(request) : tracing.within(span, () => handler(request));
+
+const prefixed = (fields: BusReply['logFields'] = {}): Attributes =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [`sync.${name}`, value]));
 
 function replyParts(
   connection: Connection,

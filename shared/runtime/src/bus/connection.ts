@@ -7,6 +7,7 @@ import { AuthorizationError, PermissionViolationError } from '@nats-io/nats-core
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { ConfigError, parseNatsServers } from '../config/index.ts';
 import type { Log } from '../log.ts';
+import type { Tracing } from '../tracing/index.ts';
 import { openInbox, type Inbox } from './inbox.ts';
 
 const retryMs = 250;
@@ -22,6 +23,7 @@ export interface Connection extends AsyncDisposable {
   readonly manager: JetStreamManager;
   readonly inbox: Inbox;
   readonly log: Log;
+  readonly tracing: Tracing | undefined;
   readonly connected: boolean;
   /** What the server takes as one message. */
   readonly maxPayloadBytes: number;
@@ -36,6 +38,7 @@ export interface ConnectionOptions {
   url: string;
   name: string;
   log: Log;
+  tracing?: Tracing | undefined;
 }
 
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
@@ -74,6 +77,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     manager,
     inbox,
     log: options.log,
+    tracing: options.tracing,
     get connected() {
       return isConnected();
     },

@@ -1,6 +1,7 @@
 // The bus: everything that this system does with NATS goes through this door, and nobody else imports a NATS
 // package. Requests and replies for questions, JetStream for facts.
 import type { Log } from '../log.ts';
+import type { Tracing } from '../tracing/index.ts';
 import { answerAll, askAll } from './ask-all.ts';
 import {
   countBySubject,
@@ -55,6 +56,8 @@ export interface BusOptions {
   name: string;
   log: Log;
   observe?: ObserveRequest;
+  /** Requests that carry a `traceparent`, and those that are answered, are steps of a trace. */
+  tracing?: Tracing | undefined;
 }
 
 export interface Broadcast {

@@ -12,7 +12,7 @@ import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 export { isHttpAddress, parseNatsServers } from './addresses.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskSettings } from './mask.ts';
-export { baseSettings, storeSettings } from './settings.ts';
+export { baseSettings, storeSettings, tracingSettings, type TracingConfig } from './settings.ts';
 
 /** Says what is wrong in words meant for the person who starts the process: one line per problem. */
 export class ConfigError extends Error {

@@ -4,10 +4,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { MongoClient, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
+import type { Tracing } from '../tracing/index.ts';
 import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';
 import { watchHeartbeats } from './heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
+import { openOperate } from './operations.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
@@ -33,6 +35,8 @@ export interface StoreOptions {
   poolSize?: number;
   /** Ends the wait for a database that does not come. */
   signal?: AbortSignal | undefined;
+  /** What a traced step asks the database is a step of its own. */
+  tracing?: Tracing | undefined;
 }
 
 export interface Store extends AsyncDisposable {
@@ -53,6 +57,7 @@ export async function openStore({
   log,
   poolSize = 16,
   signal,
+  tracing,
 }: StoreOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   const client = opening.adopt(clientOf(url, { maxPoolSize: poolSize }), close);
@@ -91,7 +96,7 @@ export async function openStore({
   for (const deaf of [client, watcher]) opening.use(watchHeartbeats(deaf, () => renew(deaf)));
   await answered(watchdog, signal);
 
-  const database = guarded(client.db(name), watchdog);
+  const database = guarded(client.db(name), openOperate(watchdog, tracing));
   const open = opening.move();
   return {
     database,
