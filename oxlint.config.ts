@@ -120,6 +120,12 @@ export default {
     ...refuse(...everywhere),
   },
   overrides: [
+    {
+      files: ['services/*/src/**', 'shared/*/src/**'],
+      rules: {
+        'eslint/max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+      },
+    },
     { files: ['shared/contracts/**'], rules: refuse(...everywhere, pureContracts) },
     { files: ['shared/runtime/src/bus/**'], rules: refuse(...everywhereBut(nats)) },
     {

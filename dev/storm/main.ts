@@ -1,5 +1,5 @@
-// npm run storm -- --seed 7 --seconds 300: a stack of its own in seeded bad weather, and a check of everything that was
-// promised. Exit code 1 where a promise was not kept.
+// npm run storm -- --seed 7 --seconds 300: a stack of its own under seeded faults, and a check of everything that the
+// service promises. It exits with code 1 where the service broke a promise.
 import { join, resolve } from 'node:path';
 import { endSignals } from '../process/signals.ts';
 import { explainMisuse } from '../process/words.ts';

@@ -32,7 +32,7 @@ const mayNot = [
   ['shared/sync/src/index.ts', 'mongodb', "Only shared/runtime's store opens MongoDB"],
   ['shared/runtime/src/bus/index.ts', 'mongodb', "Only shared/runtime's store opens MongoDB"],
   ['services/gateway/src/service.ts', '@opentelemetry/api', "Only shared/runtime's tracing knows"],
-  ['shared/runtime/src/footing.ts', '@opentelemetry/sdk-trace', "Only shared/runtime's tracing knows"],
+  ['shared/runtime/src/resources.ts', '@opentelemetry/sdk-trace', "Only shared/runtime's tracing knows"],
   [
     'shared/runtime/src/bus/index.ts',
     '../../../../services/webhooks/src/service.ts',

@@ -2,9 +2,9 @@
 // to them as the gateway does.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startBatches, type Batches, type BatchesDeps } from '@integration-sync/batches';
+import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
-import { startCatalog, type Catalog, type CatalogDeps } from '@integration-sync/catalog';
+import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import {
   Failure,
@@ -26,6 +26,7 @@ import type { Bus, RequestOptions } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
+import type { RecordService, RecordServiceDeps } from '@integration-sync/sync';
 import { openTestBus, text } from './bus.ts';
 import { startNats } from './nats.ts';
 
@@ -36,8 +37,8 @@ export interface World extends AsyncDisposable {
   /** What a process of a service is told. */
   readonly environment: Record<string, string>;
   /** By another way to the database, where one is given. */
-  startCatalog(deps?: CatalogDeps, mongodb?: string): Promise<Catalog>;
-  startBatches(deps?: BatchesDeps): Promise<Batches>;
+  startCatalog(deps?: RecordServiceDeps, mongodb?: string): Promise<RecordService>;
+  startBatches(deps?: RecordServiceDeps): Promise<RecordService>;
   /** Of an integration of its own, unless another caller's is given. With the reason of the signal it gives up. */
   caller(integration?: string, timeoutMs?: number, signal?: AbortSignal): Caller;
 }

@@ -52,9 +52,14 @@ const orders = [
     why: 'what a push announces again after it was settled has the ids that the stream still knows',
   },
   {
-    short: `${bus}/inbox.ts confirmedWithinMs`,
+    short: `${bus}/still-waiting.ts confirmedWithinMs`,
     long: `${sync}/permission.ts answeredWithinMs`,
     why: 'only a replica that stood still while it asked its caller asks again',
+  },
+  {
+    short: `${sync}/permission.ts promptLeftMs`,
+    long: `${bus}/request.ts waitedForMs`,
+    why: 'a push that comes at once is promised that its caller waits',
   },
   {
     short: `${gateway}/body-budgets.ts patienceMs`,
@@ -123,7 +128,7 @@ const orders = [
     why: 'a reader notices that nats-server is silent before its request for messages ends',
   },
   {
-    short: `${webhooks}/sending/connections.ts proxyConnectTimeoutMs`,
+    short: `${webhooks}/sending/dispatchers.ts proxyConnectTimeoutMs`,
     long: `${contracts}/limits.ts deliveryDeadlineMs`,
     why: 'that the egress proxy is away is known before the attempt counts against the receiver',
   },

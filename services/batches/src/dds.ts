@@ -3,8 +3,10 @@ import type { DdsEntry } from '@integration-sync/contracts';
 import { derivedId, type Drafting, type Fields } from '@integration-sync/sync';
 import type { ProductOrigin } from './products.ts';
 
-export const drafting: Drafting<ProductOrigin> = {
+export const drafting: Drafting<ProductOrigin, 'dds.created'> = {
   flag: 'autoCreateDDS',
+  answerKey: 'ddsCreated',
+  event: 'dds.created',
   collection: 'dds',
   idOf: (batchInternalId) => derivedId('dds', batchInternalId),
   draft({ internalId, externalId, fields }, product): DdsEntry {

@@ -18,32 +18,33 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
-import { openDeliver } from './delivering/deliver.ts';
-import { openLanes } from './delivering/lanes.ts';
+import { openDeliver, type Deliver } from './delivering/deliver.ts';
+import { openLanes, type Lanes } from './delivering/lanes.ts';
 import { openRecorder } from './delivering/recorder.ts';
 import { openReport } from './delivering/report.ts';
 import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
 import type { Revisions } from './endpoints/revisions.ts';
 import type { Endpoints } from './endpoints/store.ts';
-import { openFanout } from './fanout/fanout.ts';
+import { openFanout, type Fanout } from './fanout/fanout.ts';
 import { openSubscribers } from './fanout/subscribers.ts';
 import { readUnbundled } from './fanout/unbundled.ts';
 import { openBacklogs } from './intake/backlogs.ts';
 import { openIntake } from './intake/intake.ts';
 import { openMetrics, type WebhookMetrics } from './metrics.ts';
 import { openHeld, type Held } from './retrying/held.ts';
-import { openOwners } from './retrying/owners.ts';
-import { openReplicas } from './retrying/replicas.ts';
+import { openOwners, type Owners } from './retrying/owners.ts';
+import { openReplicas, type Replicas } from './retrying/replicas.ts';
 import { openSetAside } from './retrying/set-aside.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
-import { openLeases } from './streams/leases.ts';
+import { openLeases, type Leases } from './streams/leases.ts';
 import { openReadingCheck } from './streams/reading.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer, heldStream } from './streams/streams.ts';
 import { openCounting } from './streams/ways.ts';
 import { openLimiter } from './tools/limiter.ts';
 import { openRetry } from './tools/retry.ts';
+import { startSweeping } from './tools/sweeping.ts';
 
 export interface PipelineOptions {
   bus: Bus;
@@ -86,20 +87,12 @@ const waitingPerInFlight = 2;
 const waitingMax = 1_000;
 /** What is done about failing endpoints, before it is due: healthy ones must not feel it. */
 const failureLimits = { max: 4, patienceMs: 500 };
-const sweepMs = 500;
 
 export function startPipeline(options: PipelineOptions): Pipeline {
-  const { bus, endpoints, send, inFlightMax, tracing, log } = options;
+  const { bus, endpoints, tracing, log } = options;
   const closing = new AsyncDisposableStack();
-
-  const replicas = closing.use(openReplicas(bus));
-  const attemptLog = closing.use(openAttemptLog(bus, log, replicas.self));
-  const held = openHeld(bus);
-  const cache = openEndpointCache(endpoints, options.vault);
-  const lanes = closing.use(
-    openLanes({ inFlightMax, waitingMax: Math.min(inFlightMax * waitingPerInFlight, waitingMax) }),
-  );
-  const leases = closing.use(openLeases());
+  const state = openState(options, closing);
+  const { replicas, attemptLog, held, cache, lanes, leases, disabledEvents } = state;
   const metrics = openMetrics(options.metrics.registry, {
     inFlight: () => lanes.inFlight,
     waiting: () => lanes.waiting,
@@ -109,88 +102,31 @@ export function startPipeline(options: PipelineOptions): Pipeline {
     disabled: () => endpoints.countDisabled(),
     held: async () => (await bus.streamFacts(heldStream)).messages,
   });
-  const disabledEvents = openDisabledEvents({ endpoints, revisions: options.revisions, bus, log });
-  const tellChanged = (endpointId: string): void => {
-    cache.forget(endpointId);
-    owners.wake(endpointId);
-    bus.broadcast(changedSubject, endpointId, { replica: replicas.self });
-  };
-
-  const limit = openLimiter(failureLimits);
-  const recorder = openRecorder({
-    endpoints,
-    limit,
-    tellChanged,
-    announce: disabledEvents.announce,
-    metrics,
-  });
-  const report = openReport(log, attemptLog, metrics);
-  const retry = openRetry(log, options.signal);
-  const deliver = openDeliver({ send, cache, recorder, held, report, retry });
-  const owners = openOwners({ endpoints, held, cache, lanes, deliver, replicas, tellChanged, limit, log });
+  const { deliver, owners, tellChanged } = openSending(options, state, metrics);
   const stopping = new AbortController();
-  const retryUntilStop = openRetry(log, stopping.signal);
-  const setAside = openSetAside({
-    held,
-    owners,
-    metrics,
-    retry: retryUntilStop,
-    signal: stopping.signal,
-    log,
-  });
-  const onMessage = openIntake({
-    cache,
-    lanes,
-    leases,
-    setAside,
-    owners,
-    deliver,
-    metrics,
-    retry: retryUntilStop,
-    log,
-  });
-  const { ensure } = options;
+  const retry = openRetry(log, stopping.signal);
+  const setAside = openSetAside({ ...state, owners, metrics, retry, signal: stopping.signal, log });
+  const onMessage = openIntake({ ...state, setAside, owners, deliver, metrics, retry, log });
   const subscribers = openSubscribers(options.revisions, endpoints);
   const countUnsettled = openCounting(bus);
   const onBacklog = (): void => backlogs.look();
   const fanout = openFanout({ subscribers, bus, leases, metrics, countUnsettled, onBacklog, tracing, log });
 
-  const onChanged = ({ body, headers }: Broadcast): void => {
-    if (headers.get('replica') === replicas.self) return;
-    const id = Buffer.from(body).toString();
-    cache.forget(id);
-    owners.wake(id);
-  };
-  const onAnyChanged = (): void => {
-    cache.forgetAll();
-    owners.wakeAll();
-  };
-  closing.use(bus.listen(changedSubject, onChanged, onAnyChanged));
+  closing.use(listenForChanges(bus, replicas.self, cache, owners));
   // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.
   closing.defer(() => leases.giveBackAll());
   closing.defer(() => setAside.settled());
   closing.defer(() => disabledEvents.settled());
   closing.defer(async () => void (await Promise.all([owners.close(), lanes.close()])));
   closing.defer(() => fanout.settled());
-  closing.use(sweeping([owners.sweep, disabledEvents.sweep], log));
-  const { min, max, perInFlight } = parcelsAhead;
-  const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
-  const reading = closing.use(
-    bus.consume(bundlesStream, fanoutConsumer.name, { ahead: bundlesAhead, onMessage: fanout.take, ensure }),
-  );
-  if (options.unbundledEvents) closing.use(readUnbundled({ bus, take: fanout.take, log }));
-  const delivering = closing.use(
-    bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }),
-  );
-  const checkReading = openReadingCheck({
-    [bundlesStream]: reading,
-    [deliveriesStream]: delivering,
-  });
+  closing.use(startSweeping([owners.sweep, disabledEvents.sweep], log));
+  const checkReading = startReading(options, closing, { onEvents: fanout.take, onMessage });
   // What can wait leaves the processor to the fan-out, which others wait for.
   const onBacklogMessage = async (message: StreamMessage): Promise<void> => {
     await onMessage(message);
     await fanout.keptUp();
   };
+  const { ensure } = options;
   const backlogs = closing.use(
     openBacklogs({ bus, countUnsettled, onMessage: onBacklogMessage, ensure, log }),
   );
@@ -209,27 +145,101 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-/** Looks after what dead replicas left. One sweep at a time. */
-function sweeping(sweeps: readonly (() => Promise<void>)[], log: Log): AsyncDisposable {
-  let sweepOfAll = Promise.resolve();
-  let busy = false;
-  const sweep = async (): Promise<void> => {
-    try {
-      for (const one of sweeps) await one();
-    } catch (error) {
-      log.debug({ err: error }, 'sweeping failed, trying again');
-    }
-    busy = false;
-  };
-  const timer = setInterval(() => {
-    if (busy) return;
-    busy = true;
-    sweepOfAll = sweep();
-  }, sweepMs);
+/** What the stages of the pipeline share: what this replica remembers, holds and has under way. */
+interface State {
+  replicas: Replicas;
+  attemptLog: AttemptLog;
+  held: Held;
+  cache: EndpointCache;
+  lanes: Lanes;
+  leases: Leases;
+  disabledEvents: DisabledEvents;
+}
+
+function openState(
+  { bus, endpoints, revisions, vault, inFlightMax, log }: PipelineOptions,
+  closing: AsyncDisposableStack,
+): State {
+  const replicas = closing.use(openReplicas(bus));
+  const attemptLog = closing.use(openAttemptLog(bus, log, replicas.self));
   return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer);
-      await sweepOfAll;
-    },
+    replicas,
+    attemptLog,
+    held: openHeld(bus),
+    cache: openEndpointCache(endpoints, vault),
+    lanes: closing.use(
+      openLanes({ inFlightMax, waitingMax: Math.min(inFlightMax * waitingPerInFlight, waitingMax) }),
+    ),
+    leases: closing.use(openLeases()),
+    disabledEvents: openDisabledEvents({ endpoints, revisions, bus, log }),
   };
+}
+
+interface Sending {
+  deliver: Deliver;
+  owners: Owners;
+  tellChanged: (endpointId: string) => void;
+}
+
+/** From a delivery to what its attempt means for the endpoint. */
+function openSending(
+  { bus, endpoints, send, signal, log }: PipelineOptions,
+  { replicas, attemptLog, held, cache, lanes, disabledEvents }: State,
+  metrics: WebhookMetrics,
+): Sending {
+  const tellChanged = (endpointId: string): void => {
+    cache.forget(endpointId);
+    owners.wake(endpointId);
+    bus.broadcast(changedSubject, endpointId, { replica: replicas.self });
+  };
+  const limit = openLimiter(failureLimits);
+  const { announce } = disabledEvents;
+  const recorder = openRecorder({ endpoints, limit, tellChanged, announce, metrics });
+  const report = openReport(log, attemptLog, metrics);
+  const retry = openRetry(log, signal);
+  const deliver = openDeliver({ send, cache, recorder, held, report, retry });
+  const owners = openOwners({ endpoints, held, cache, lanes, deliver, replicas, tellChanged, limit, log });
+  return { deliver, owners, tellChanged };
+}
+
+/** Hears from the other replicas which endpoints have changed. */
+function listenForChanges(
+  bus: Pick<Bus, 'listen'>,
+  self: string,
+  cache: EndpointCache,
+  owners: Owners,
+): Disposable {
+  const onChanged = ({ body, headers }: Broadcast): void => {
+    if (headers.get('replica') === self) return;
+    const id = Buffer.from(body).toString();
+    cache.forget(id);
+    owners.wake(id);
+  };
+  const onAnyChanged = (): void => {
+    cache.forgetAll();
+    owners.wakeAll();
+  };
+  return bus.listen(changedSubject, onChanged, onAnyChanged);
+}
+
+interface Readers {
+  onEvents: Fanout['take'];
+  onMessage: (message: StreamMessage) => Promise<void> | undefined;
+}
+
+/** Reads the events and the shared way. Returns what throws where this replica cannot read them. */
+function startReading(
+  { bus, inFlightMax, ensure, unbundledEvents, log }: PipelineOptions,
+  closing: AsyncDisposableStack,
+  { onEvents, onMessage }: Readers,
+): () => void {
+  const events = { ahead: bundlesAhead, onMessage: onEvents, ensure };
+  const reading = closing.use(bus.consume(bundlesStream, fanoutConsumer.name, events));
+  if (unbundledEvents) closing.use(readUnbundled({ bus, take: onEvents, log }));
+  const { min, max, perInFlight } = parcelsAhead;
+  const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
+  const delivering = closing.use(
+    bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }),
+  );
+  return openReadingCheck({ [bundlesStream]: reading, [deliveriesStream]: delivering });
 }

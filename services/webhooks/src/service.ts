@@ -8,7 +8,7 @@ import {
   healthSubject,
 } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { openFooting } from '@integration-sync/runtime/footing';
+import { openResources } from '@integration-sync/runtime/resources';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
@@ -35,7 +35,7 @@ import { openPoster } from './sending/post.ts';
 import { openResolver, type Resolve } from './sending/resolver.ts';
 import { openSend, type Send } from './sending/send.ts';
 import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams/streams.ts';
-import { keepUp } from './streams/upkeep.ts';
+import { startReconciler } from './streams/reconcile.ts';
 
 export interface Webhooks extends AsyncDisposable {
   readonly metricsUrl: string;
@@ -64,7 +64,8 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
   log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const { metrics, store, bus, tracing } = starting.use(await openFooting({ service, config, log, signal }));
+  const resources = await openResources({ service, config, log, signal });
+  const { metrics, store, bus, tracing } = starting.use(resources);
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
   const revisions = openRevisions(store);
@@ -78,7 +79,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const unbundledEvents = await bus.patiently(`consumer ${unbundledConsumer}`, () =>
     bus.hasConsumer(eventsStream, unbundledConsumer),
   );
-  starting.use(keepUp(ensure, log));
+  starting.use(startReconciler(ensure, log));
 
   const { connector, ca } = deps;
   const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));

@@ -46,6 +46,12 @@ export type RequestSubject = (typeof subjects)[keyof typeof subjects];
 /** Every service with engines behind it answers here whether it is ready. */
 export const healthSubject = (service: ServiceName): string => `svc.${service}.health.check`;
 
+/**
+ * Here a caller says that it waits no longer for the answer to a request: the body is the subject to which that answer would
+ * go. Every replica of the service hears it.
+ */
+export const givenUpSubject = (service: string): string => `svc.${service}.given-up`;
+
 /** What every replica of the service has to say of its streams; one that has nothing to say does not answer. */
 export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
 

@@ -10,6 +10,11 @@ export const requestHeaders = {
   timeoutMs: 'timeout-ms',
   /** When the caller sent it, by its own clock. A caller with this header answers whether it still waits. */
   sentAtMs: 'sent-at-ms',
+  /**
+   * For so long after it was sent the request does not fail for a reason of the caller's own process, which says so at once
+   * where it stops waiting all the same. A caller of an earlier release promises nothing.
+   */
+  promisedMs: 'promised-ms',
   /** The raw query string, without its question mark. */
   query: 'query',
   /** The value of `{id}` in the path. */

@@ -1,5 +1,5 @@
-// Where work waits for its turn, in a line for each key. What waits is bounded in count and bytes, of one key and of
-// all; of room that is full, the key that takes the most gives up its latest for one that takes less.
+// Where work waits for its turn, in a line for each key. The room bounds what waits, in count and bytes, of one key and
+// of all; when it is full, the key that takes the most gives up its latest for one that takes less.
 import { Failure } from '@integration-sync/contracts';
 
 /** What may wait. */
@@ -71,17 +71,6 @@ export function openLines(room: WaitingRoom): Lines {
     return true;
   };
 
-  const nextLine = (rankOf: (key: string) => number): Line | undefined => {
-    let next: Line | undefined;
-    let lowest = Infinity;
-    for (const line of lines.values()) {
-      const rank = rankOf(line.key);
-      if (rank < lowest) [next, lowest] = [line, rank];
-      if (lowest === 0) break;
-    }
-    return next;
-  };
-
   return {
     get waiting() {
       return waiting;
@@ -98,7 +87,7 @@ export function openLines(room: WaitingRoom): Lines {
       return promise;
     },
     giveTurn(rankOf) {
-      const line = nextLine(rankOf);
+      const line = lowestOf(lines.values(), rankOf);
       if (line === undefined) return undefined;
       take(line, 0)?.begin();
       if (lines.delete(line.key)) lines.set(line.key, line);
@@ -112,6 +101,18 @@ export function openLines(room: WaitingRoom): Lines {
       }
     },
   };
+}
+
+/** The first of those with the lowest rank. */
+function lowestOf(lines: Iterable<Line>, rankOf: (key: string) => number): Line | undefined {
+  let next: Line | undefined;
+  let lowest = Infinity;
+  for (const line of lines) {
+    const rank = rankOf(line.key);
+    if (rank < lowest) [next, lowest] = [line, rank];
+    if (lowest === 0) break;
+  }
+  return next;
 }
 
 const busy = (): Failure =>

@@ -1,15 +1,10 @@
 // The events of one push, made from its journal entry alone, so that each replica makes the same ones, however often: the same
 // ids, the same bytes, the same order.
-import {
-  eventSubject,
-  type DdsEntry,
-  type EntityType,
-  type EventBody,
-  type EventKind,
-} from '@integration-sync/contracts';
+import { eventSubject, type EntityType, type EventBody, type EventKind } from '@integration-sync/contracts';
 import type { Action } from './action.ts';
 import type { Counts } from './answer.ts';
 import { eventId } from './ids.ts';
+import type { Draft } from './kind.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface Announcement {
@@ -22,6 +17,8 @@ export interface Announcement {
   counts: Counts;
   startedAt: Date;
   completedAt: Date;
+  /** The event that announces a draft, for a kind that has drafts. */
+  draftEvent: EventKind | undefined;
   /** Those that the push did something to, in the order of their places. */
   records: readonly AnnouncedRecord[];
 }
@@ -31,7 +28,8 @@ export interface AnnouncedRecord {
   internalId: string;
   externalId: string;
   outcome: Outcome;
-  draft?: DdsEntry;
+  /** The draft that the push made for it. */
+  draft?: Draft;
 }
 
 export interface EventMessage {
@@ -41,7 +39,7 @@ export interface EventMessage {
 }
 
 export function makeEvents(announcement: Announcement): EventMessage[] {
-  const { syncId, action, integration, entityType, counts, records } = announcement;
+  const { syncId, action, integration, entityType, counts, draftEvent, records } = announcement;
   const timestamp = announcement.completedAt.toISOString();
 
   const message = <Kind extends EventKind>(
@@ -73,7 +71,9 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     return [message(`${entityType}.updated`, eventId(syncId, `updated-${place}`), data)];
   });
   const ofDrafts = records.flatMap(({ place, draft }) =>
-    draft === undefined ? [] : [message('dds.created', eventId(syncId, `drafted-${place}`), draft)],
+    draft === undefined || draftEvent === undefined
+      ? []
+      : [message(draftEvent, eventId(syncId, `drafted-${place}`), draft)],
   );
   const completed = message('sync.completed', eventId(syncId, 'completed'), {
     syncId,

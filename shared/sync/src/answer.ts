@@ -1,12 +1,7 @@
 // What a push is answered with: an entry per pushed item, in the pushed order, and the counts.
-import {
-  limits,
-  type DdsEntry,
-  type PushError,
-  type PushRecord,
-  type RunError,
-} from '@integration-sync/contracts';
+import { limits, type PushError, type PushRecord, type RunError } from '@integration-sync/contracts';
 import type { PushedRecord } from './fold.ts';
+import type { Draft, Kind } from './kind.ts';
 
 export interface Rejected {
   position: number;
@@ -54,14 +49,15 @@ export interface Answered {
   settled: readonly Settled[];
   rejected: readonly Rejected[];
   counts: Counts;
-  /** For a kind that drafts statements, those that the push made. */
-  drafts: readonly { entry: DdsEntry }[] | undefined;
+  /** Those that the push made. */
+  drafts: readonly { entry: Draft }[];
 }
 
-export function answerOf({ settled, rejected, counts, drafts }: Answered) {
+/** A kind that has drafts names the key under which the answer holds them. */
+export function answerOf({ drafting }: Kind, { settled, rejected, counts, drafts }: Answered) {
   const { success, errors, records } = answerItems(settled, rejected, 'UPDATED');
   const { created, updated } = counts;
-  const ofDrafts = drafts === undefined ? {} : { ddsCreated: drafts.map(({ entry }) => entry) };
+  const ofDrafts = drafting === undefined ? {} : { [drafting.answerKey]: drafts.map(({ entry }) => entry) };
   return { success, created, updated, errors, records, ...ofDrafts };
 }
 

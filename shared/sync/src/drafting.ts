@@ -1,4 +1,4 @@
-// Which of a push's records get a statement: each that has none.
+// Which of a push's records get a draft: each that has none.
 import type { Log } from '@integration-sync/runtime/log';
 import type { NewDraft } from './drafts.ts';
 import type { KindEngine } from './engine.ts';
@@ -11,7 +11,7 @@ export interface DraftFacts {
   draftedBefore: ReadonlySet<string>;
 }
 
-/** The ids of the statements that there are already. */
+/** The ids of the drafts that exist already. */
 export async function readDrafted(
   { kind, drafts }: KindEngine,
   records: readonly PushedRecord[],
@@ -30,12 +30,13 @@ export function missingDrafts(
   if (rule === undefined) return [];
   return settled.flatMap(({ record, fields }): NewDraft[] => {
     const { place, internalId, externalId } = record;
-    if (draftedBefore.has(rule.idOf(internalId))) return [];
+    const id = rule.idOf(internalId);
+    if (draftedBefore.has(id)) return [];
     try {
       const parent = found.get(String(fields[reference?.field ?? '']));
-      return [{ place, entry: rule.draft({ internalId, externalId, fields }, parent) }];
+      return [{ place, id, entry: rule.draft({ internalId, externalId, fields }, parent) }];
     } catch (error) {
-      log.error({ err: error, internalId }, 'no statement could be drafted');
+      log.error({ err: error, internalId }, 'the replica could not make a draft for a record');
       return [];
     }
   });

@@ -1,22 +1,24 @@
-// Statements that are drafted once for a record: the id follows from the record's, so that there are never two.
-import type { DdsEntry } from '@integration-sync/contracts';
+// Documents that are drafted once for a record: the id follows from the record's, so that there are never two.
 import { duplicateIndexes, type Store } from '@integration-sync/runtime/store';
 import { orderOf } from './ids.ts';
-import { wholeAnswer, type Writing } from './records.ts';
+import type { Draft } from './kind.ts';
+import { wholeAnswer, type Writing } from './record-document.ts';
 
 export interface DraftDocument {
-  /** The id of the statement. */
+  /** The id of the draft. */
   _id: string;
   integration: string;
-  entry: DdsEntry;
+  entry: Draft;
   order: string;
   push: string;
   lastSyncedAt: Date;
 }
 
 export interface NewDraft {
+  /** The place of its record in the push. */
   place: number;
-  entry: DdsEntry;
+  id: string;
+  entry: Draft;
 }
 
 export interface Drafts {
@@ -27,7 +29,7 @@ export interface Drafts {
     writing: Pick<Writing, 'integration' | 'syncId' | 'at'>,
   ): Promise<NewDraft[]>;
   /** Those among the ids that the push made, by id. */
-  madeBy(syncId: string, ids: readonly string[]): Promise<Map<string, DdsEntry>>;
+  madeBy(syncId: string, ids: readonly string[]): Promise<Map<string, Draft>>;
   /** Moves the time of what the push has made. */
   stamp(syncId: string, ids: readonly string[], at: Date): Promise<void>;
 }
@@ -44,9 +46,9 @@ export function openDrafts(store: Store, collection: string): Drafts {
     },
     async insert(several, { integration, syncId, at }) {
       if (several.length === 0) return [];
-      const sorted = several.toSorted((one, other) => (one.entry.ddsId < other.entry.ddsId ? -1 : 1));
-      const documents = sorted.map(({ place, entry }) => ({
-        _id: entry.ddsId,
+      const sorted = several.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+      const documents = sorted.map(({ place, id, entry }) => ({
+        _id: id,
         integration,
         entry,
         order: orderOf(syncId, place),

@@ -44,6 +44,6 @@ export interface KindEngine {
   validate: Validator;
   readers: Readonly<Record<Action, FieldReader>>;
   records: Records;
-  /** For a kind that drafts statements. */
+  /** For a kind that has drafts. */
   drafts: Drafts | undefined;
 }

@@ -3,7 +3,12 @@ export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
 export { erasableForMs, openLookup, type Lookup } from './lookup.ts';
-export { openSync, type Sync, type SyncOptions } from './sync.ts';
 export type { RunJournal } from './history.ts';
+export {
+  startRecordService,
+  type RecordService,
+  type RecordServiceDeps,
+  type RecordServiceRule,
+} from './record-service.ts';
 export { readAnswer, readQuestion } from './question.ts';
 export { syncSettings } from './settings.ts';

@@ -1,5 +1,6 @@
 // What the journal keeps of one push, and what it is completed with.
 import type { EntityType, RunError } from '@integration-sync/contracts';
+import type { Collection } from '@integration-sync/runtime/store';
 import type { StatusChange } from './action.ts';
 import type { Counts } from './answer.ts';
 
@@ -36,6 +37,11 @@ export interface Entry extends Counts {
   /** The integration of a watched entry that no history shows. */
   hiddenFrom?: string;
 }
+
+/** An entry as the database has it, which removes it after `expireAt`. */
+export type StoredEntry = Entry & { expireAt?: Date };
+
+export type Entries = Collection<StoredEntry>;
 
 /** By internal id, what a push changed in records that another one has changed again before it settled. */
 export type Evidence = Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,6 @@
 // What a kind of record is to this engine: a small declaration. Everything else that happens to suppliers,
 // products and batches is the same.
-import type { DdsEntry, EntityType } from '@integration-sync/contracts';
+import type { EntityType, EventData, EventKind } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
 
 /** An item as it was pushed, once it is known to be right; a field may still be null or empty, to clear it. */
@@ -31,13 +31,21 @@ export interface Reference<Found> {
   find(externalIds: readonly string[], asking: Asking): Promise<ReadonlyMap<string, Found>>;
 }
 
-/** A statement that is drafted once for a record, when the push asks for it. */
-export interface Drafting<Found> {
+/** A draft as the push's answer, the event and the listing show it. */
+export type Draft = EventData<EventKind>;
+
+/** A document that the engine drafts once for a record, when the push asks for it. */
+export interface Drafting<Found, Event extends EventKind = EventKind> {
   /** The top-level boolean of the push body that asks for drafts. */
   flag: string;
+  /** The array of the push's answer that holds the drafts that the push made. */
+  answerKey: string;
+  /** The event that announces each new draft, with the draft as its data. */
+  event: Event;
   collection: string;
+  /** The id of the draft of the record with this internal id. */
   idOf: (internalId: string) => string;
-  draft(record: DraftedRecord, found: Found | undefined): DdsEntry;
+  draft(record: DraftedRecord, found: Found | undefined): EventData<Event>;
 }
 
 export interface DraftedRecord {

@@ -3,7 +3,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from './ids.ts';
 import type { Fields, Kind } from './kind.ts';
-import { wholeAnswer, type RecordDocument } from './records.ts';
+import { wholeAnswer, type RecordDocument } from './record-document.ts';
 
 export interface Lookup {
   /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */

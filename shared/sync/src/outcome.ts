@@ -2,7 +2,7 @@
 // bytes a record, in the order of places.
 //
 //   bit 15       the push created the record
-//   bit 14       the push drafted a statement for it
+//   bit 14       the push made a draft for it
 //   bits 0–13    which fields it changed, in the order of the entry's list of field names
 export interface Outcome {
   created: boolean;

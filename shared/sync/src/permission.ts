@@ -3,15 +3,15 @@
 //
 //   when                                                     why
 //   ───────────────────────────────────────────────────────  ───────────────────────────────────────────────────────────
-//   it waited for its turn, or in a socket                   its caller may have hung up
+//   it waited for its turn, or in a socket                   its caller may have hung up, and its gateway have died
 //   its place in the order of pushes is taken (its stamp),   what is acknowledged to a caller that gave up before bears
 //   and the caller promised nothing for that moment          a later stamp, from here on
 //   it is about to overwrite what a later push wrote         that one may be what the caller pushed instead
 //   it reads and writes once more                            the same
 //   the last yes is too old                                  the process may have stood still
 //
-// A caller promises not to fail for some time after it sent the request, and then need not be asked (bus/request.ts).
-// What is on its way to the database when it gives up takes effect only on what was read before (records.ts). Together
+// A caller promises not to fail for some time after it sent the request, and to say so where it hangs up all the same; then
+// it need not be asked (bus/request.ts). What is on its way to the database when it gives up takes effect only on what was read before (records.ts). Together
 // these keep every acknowledged push from being overwritten by an older one.
 import { Failure } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
@@ -25,23 +25,27 @@ export interface Permission {
   renew(): Promise<void>;
 }
 
+/** So much of the promise is left to a push that came at once and found a place. */
+const promptLeftMs = 400;
 const recentMs = 1_000;
 /** Longer than an answer may take: only a process that stood still while it asked asks again at once. */
 const answeredWithinMs = 3_000;
 
 export function openPermission(
-  { waitedForUntilMs, isWaitedFor }: Pick<BusRequest, 'waitedForUntilMs' | 'isWaitedFor'>,
+  request: Pick<BusRequest, 'waitedForUntilMs' | 'isWaitedFor'>,
   now: () => number = () => performance.now(),
 ): Permission {
+  // While another one waited, its gateway may have died, and then no replica hears that its caller hung up.
+  const isPrompt = request.waitedForUntilMs - now() >= promptLeftMs;
   /** The caller waited then. */
   let confirmedAtMs = -Infinity;
 
   const renew = async (): Promise<void> => {
     const askedAtMs = now();
-    if (waitedForUntilMs < Infinity && !(await isWaitedFor())) throw notWaitedFor();
+    if (request.waitedForUntilMs < Infinity && !(await request.isWaitedFor())) throw notWaitedFor();
     confirmedAtMs = askedAtMs;
   };
-  const isPromised = (): boolean => now() <= waitedForUntilMs;
+  const isPromised = (): boolean => isPrompt && now() <= request.waitedForUntilMs;
 
   return {
     renew,

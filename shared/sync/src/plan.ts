@@ -37,7 +37,7 @@ export async function plan(
   return {
     headers: {},
     body: JSON.stringify({
-      ...answerOf({ settled, rejected, counts, drafts: kind.drafting === undefined ? undefined : drafts }),
+      ...answerOf(kind, { settled, rejected, counts, drafts }),
       unchanged: counts.unchanged,
       details: plannedItems(of, { records, rejected, stored }),
     }),

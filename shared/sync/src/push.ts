@@ -13,16 +13,14 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
   const { kind } = of;
   const body = readPush(kind, request.body);
   const prepared = await prepare(of, request, body);
-  const done = await carryOut(engine, of, request, {
+  const { syncId, settled, counts, drafts } = await carryOut(engine, of, request, {
     action: 'push',
     drafting: body.drafting,
     ...prepared,
   });
-  const { syncId, settled, counts } = done;
-  const drafts = kind.drafting === undefined ? undefined : done.drafts;
   return {
     headers: { 'x-sync-id': syncId },
-    body: JSON.stringify(answerOf({ settled, rejected: prepared.rejected, counts, drafts })),
+    body: JSON.stringify(answerOf(kind, { settled, rejected: prepared.rejected, counts, drafts })),
     logFields: { syncId, items: body.items.length, ...counts },
   };
 }

@@ -5,7 +5,7 @@ import { internalIdOf, syncIdOf } from './ids.ts';
 import { fieldNames, type Fields } from './kind.ts';
 import type { ListingRule } from './listing.ts';
 import { narrowingOf, readNarrowing } from './narrowing.ts';
-import type { RecordDocument } from './records.ts';
+import type { RecordDocument } from './record-document.ts';
 import { statusField, statusOf } from './status.ts';
 
 export function recordListing(of: KindEngine): ListingRule<RecordDocument> {

@@ -150,6 +150,7 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     counts: entry,
     startedAt,
     completedAt: completedAt ?? startedAt,
+    draftEvent: of.kind.drafting?.event,
     records,
   };
 }
@@ -164,10 +165,15 @@ const idsOf = (of: KindEngine, { ids }: Entry): string[] =>
 const draftIds = (of: KindEngine, ids: readonly string[]): string[] =>
   ids.flatMap((id) => of.kind.drafting?.idOf(id) ?? []);
 
-/** By internal id, the statements that the push drafted. */
+/** By the internal ids of their records, the drafts that the push made. */
 async function draftsOf(of: KindEngine, { _id, drafting }: Entry, ids: readonly string[]) {
   const rule = of.kind.drafting;
   if (!drafting || rule === undefined || of.drafts === undefined) return new Map<string, never>();
   const made = await of.drafts.madeBy(_id, draftIds(of, ids));
-  return new Map([...made.values()].map((entry) => [entry.batchInternalId, entry]));
+  return new Map(
+    ids.flatMap((id) => {
+      const draft = made.get(rule.idOf(id));
+      return draft === undefined ? [] : [[id, draft] as const];
+    }),
+  );
 }

@@ -101,7 +101,7 @@ export function concludeRun(
     fields,
   );
   const { syncId, action, integration, traceparent, startedAt } = run;
-  const { entityType } = run.of.kind;
+  const { entityType, drafting } = run.of.kind;
   return {
     completion: { ...counts, drafted: drafts.length, completedAt, fields, outcomes },
     announcement: {
@@ -113,6 +113,7 @@ export function concludeRun(
       counts,
       startedAt,
       completedAt,
+      draftEvent: drafting?.event,
       records,
     },
   };

@@ -75,7 +75,7 @@ export interface Sync extends AsyncDisposable {
   changeStatus(kind: Kind, action: StatusChange): BusHandler;
   /** Answers listings of the kind. */
   list(kind: Kind): BusHandler;
-  /** Answers listings of the statements that were drafted for the kind. */
+  /** Answers listings of the drafts of the kind. */
   listDrafts(kind: Kind): BusHandler;
   /** Answers what another service asks about the pushes that were made here. */
   answerRuns(): BusHandler;
@@ -132,7 +132,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     },
     list: (kind) => answering(openListing(listing, recordListing(engineOf(kind)))),
     listDrafts(kind) {
-      if (kind.drafting === undefined) throw new Error(`nothing is drafted for ${kind.plural}`);
+      if (kind.drafting === undefined) throw new Error(`the kind ${kind.plural} has no drafts`);
       return answering(openListing(listing, draftListing(kind.drafting.collection)));
     },
     answerRuns: () => answering(answerRuns(runs)),

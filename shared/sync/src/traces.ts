@@ -16,7 +16,7 @@ export interface Traces {
   documents: ReadonlyMap<string, Trace>;
   /** What the push changed in documents that another one has changed again since. */
   evidence: Readonly<Record<string, readonly string[]>>;
-  /** The records for which the push drafted a statement. */
+  /** The records for which the push made a draft. */
   drafted: ReadonlySet<string>;
 }
 

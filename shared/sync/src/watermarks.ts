@@ -72,32 +72,9 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     return new Date(after?.stamp ?? before.stamp + 1);
   };
 
-  const settle = async (key: string, syncId: string, records: number, before: number): Promise<boolean> => {
-    const watermark = await watermarks.findOne({ _id: key });
-    const counted = watermark?.counted?.[syncId];
-    if (watermark === null || !Object.hasOwn(watermark.open, syncId)) return (counted ?? records) >= records;
-    const { matchedCount } = await watermarks.updateOne(
-      {
-        _id: key,
-        [`open.${syncId}`]: { $exists: true },
-        [`counted.${syncId}`]: counted ?? { $exists: false },
-      },
-      {
-        $inc: { total: records - (counted ?? before) },
-        $set: { [`counted.${syncId}`]: records },
-        $unset: {
-          [`open.${syncId}`]: '',
-          ...Object.fromEntries(outdated(watermark, syncId, now()).map((id) => [`counted.${id}`, ''])),
-        },
-      },
-    );
-    // Another replica was quicker, and has closed it; unless it was opened once more.
-    return matchedCount === 1 || settle(key, syncId, records, before);
-  };
-
   return {
     open,
-    settle,
+    settle: (key, syncId, records, before) => settle(watermarks, now, { key, syncId, records, before }),
     async close(key, syncId, added) {
       const name = `open.${syncId}`;
       const { matchedCount } = await watermarks.updateOne(
@@ -122,6 +99,43 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     },
     withOpen: () => watermarks.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
   };
+}
+
+interface Settling {
+  key: string;
+  syncId: string;
+  /** How many records of the push there are. */
+  records: number;
+  /** How many of them its own process may have counted. */
+  before: number;
+}
+
+async function settle(
+  watermarks: Collection<Watermark>,
+  now: () => number,
+  settling: Settling,
+): Promise<boolean> {
+  const { key, syncId, records, before } = settling;
+  const watermark = await watermarks.findOne({ _id: key });
+  const counted = watermark?.counted?.[syncId];
+  if (watermark === null || !Object.hasOwn(watermark.open, syncId)) return (counted ?? records) >= records;
+  const { matchedCount } = await watermarks.updateOne(
+    {
+      _id: key,
+      [`open.${syncId}`]: { $exists: true },
+      [`counted.${syncId}`]: counted ?? { $exists: false },
+    },
+    {
+      $inc: { total: records - (counted ?? before) },
+      $set: { [`counted.${syncId}`]: records },
+      $unset: {
+        [`open.${syncId}`]: '',
+        ...Object.fromEntries(outdated(watermark, syncId, now()).map((id) => [`counted.${id}`, ''])),
+      },
+    },
+  );
+  // Another replica was quicker, and has closed it; unless it was opened once more.
+  return matchedCount === 1 || settle(watermarks, now, settling);
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;

@@ -9,7 +9,7 @@ import type { Engine } from './engine.ts';
 import type { Fields } from './kind.ts';
 import { beginRun, type Stamps } from './run-lifecycle.ts';
 import type { Prepared } from './prepare.ts';
-import type { Writing } from './records.ts';
+import type { Writing } from './record-document.ts';
 import { watermarkKeys, type Run, type Written, type WrittenRecord } from './run.ts';
 
 /** A write that began later might meet a replica that has taken the push over. */

@@ -1,8 +1,9 @@
-import type { DdsEntry } from '@integration-sync/contracts';
+import { Batch, type DdsEntry } from '@integration-sync/contracts';
 import { describe, expect, it } from 'vitest';
 import { makeEvents, type Announcement } from '../../../shared/sync/src/announcement.ts';
-import { answerItems, countItems } from '../../../shared/sync/src/answer.ts';
+import { answerItems, answerOf, countItems } from '../../../shared/sync/src/answer.ts';
 import { acceptItems, referencedIds } from '../../../shared/sync/src/accept.ts';
+import type { Kind } from '../../../shared/sync/src/kind.ts';
 import type { Verdict } from '../../../shared/sync/src/validate.ts';
 
 const untouched = { created: false, drafted: false, changed: [] };
@@ -27,6 +28,7 @@ const announcement: Announcement = {
   counts: { created: 1, updated: 3, unchanged: 1, failed: 2 },
   startedAt: new Date('2026-03-31T09:26:53.589Z'),
   completedAt: new Date('2026-03-31T09:26:53.641Z'),
+  draftEvent: 'dds.created',
   records: [
     {
       place: 0,
@@ -43,6 +45,14 @@ const announcement: Announcement = {
       draft,
     },
   ],
+};
+
+const plainKind: Kind = {
+  entityType: 'batch',
+  plural: 'batches',
+  idPrefix: 'bat',
+  schema: Batch,
+  nameField: 'batchNumber',
 };
 
 describe('the events of a push', () => {
@@ -96,7 +106,14 @@ describe('the events of a push', () => {
     ]);
   });
 
-  it('are the same bytes whoever makes them', () => {
+  it('announce a draft with the event that its kind names, and without one announce none', () => {
+    const drafted = makeEvents({ ...announcement, draftEvent: 'product.created' });
+    expect(drafted.find(({ id }) => id === 'sync_1-drafted-2')?.subject).toBe('events.acme.product.created');
+    const without = makeEvents({ ...announcement, draftEvent: undefined });
+    expect(without.filter(({ id }) => id.includes('drafted'))).toEqual([]);
+  });
+
+  it('are the same bytes on every replica', () => {
     expect(makeEvents(structuredClone(announcement))).toEqual(makeEvents(announcement));
   });
 
@@ -196,5 +213,24 @@ describe('the answer', () => {
 
   it('is a success without errors, also without anything', () => {
     expect(answerItems([], [], 'UPDATED')).toEqual({ success: true, errors: [], records: [] });
+  });
+
+  it('holds the drafts under the key that the kind names, and none for a kind without drafts', () => {
+    const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+    const answered = { settled: [], rejected: [], counts, drafts: [{ entry: draft }] };
+    const withDrafts: Kind = {
+      ...plainKind,
+      drafting: {
+        flag: 'draftLabels',
+        answerKey: 'labelsMade',
+        event: 'dds.created',
+        collection: 'labels',
+        idOf: (id) => id,
+        draft: () => draft,
+      },
+    };
+    const common = { success: true, created: 0, updated: 0, errors: [], records: [] };
+    expect(answerOf(withDrafts, answered)).toEqual({ ...common, labelsMade: [draft] });
+    expect(answerOf(plainKind, answered)).toEqual(common);
   });
 });

@@ -11,6 +11,7 @@ const of = (syncId: string): Announcement => ({
   counts: { created: 0, updated: 0, unchanged: 0, failed: 0 },
   startedAt: new Date(0),
   completedAt: new Date(0),
+  draftEvent: undefined,
   records: [],
 });
 

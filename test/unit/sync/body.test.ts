@@ -18,6 +18,8 @@ const batches: Kind = {
   nameField: 'batchNumber',
   drafting: {
     flag: 'autoCreateDDS',
+    answerKey: 'ddsCreated',
+    event: 'dds.created',
     collection: 'dds',
     idOf: (id) => id,
     draft() {

@@ -3,16 +3,26 @@ import { openPermission } from '../../../shared/sync/src/permission.ts';
 
 /** A caller that waits until `givesUpAtMs`, promised to until `promisedUntilMs`, and is asked over a line that takes `tripMs`. */
 function setUp({
-  promisedUntilMs = 100,
+  promisedUntilMs = 500,
   givesUpAtMs = Infinity,
+  saysSoAtMs = Infinity,
+  beganAtMs = 0,
   tripMs = [0],
-}: { promisedUntilMs?: number; givesUpAtMs?: number; tripMs?: number[] } = {}) {
-  let nowMs = 0;
+}: {
+  promisedUntilMs?: number;
+  givesUpAtMs?: number;
+  saysSoAtMs?: number;
+  beganAtMs?: number;
+  tripMs?: number[];
+} = {}) {
+  let nowMs = beganAtMs;
   const askedAtMs: number[] = [];
   const trips = [...tripMs];
   const permission = openPermission(
     {
-      waitedForUntilMs: promisedUntilMs,
+      get waitedForUntilMs() {
+        return nowMs >= saysSoAtMs ? -Infinity : promisedUntilMs;
+      },
       isWaitedFor() {
         askedAtMs.push(nowMs);
         const waits = nowMs < givesUpAtMs;
@@ -36,12 +46,23 @@ const refused = expect.stringContaining('no longer waits');
 
 describe('the permission to write', () => {
   it('needs no question for as long as the caller promised to wait', async () => {
-    const { at, askedAtMs } = setUp({ givesUpAtMs: 110 });
+    const { at, askedAtMs } = setUp({ givesUpAtMs: 510 });
     expect(await at(90, (permission) => permission.confirm())).toBe('yes');
-    expect(await at(100, (permission) => permission.renewUnlessPromised())).toBe('yes');
+    expect(await at(500, (permission) => permission.renewUnlessPromised())).toBe('yes');
     expect(askedAtMs).toEqual([]);
-    expect(await at(120, (permission) => permission.renewUnlessPromised())).toEqual(refused);
-    expect(askedAtMs).toEqual([120]);
+    expect(await at(520, (permission) => permission.renewUnlessPromised())).toEqual(refused);
+    expect(askedAtMs).toEqual([520]);
+  });
+
+  it('needs a question within the promise once the caller says that it does not wait any more', async () => {
+    const { at } = setUp({ givesUpAtMs: 200, saysSoAtMs: 201 });
+    expect(await at(200, (permission) => permission.renewUnlessPromised())).toBe('yes');
+    expect(await at(201, (permission) => permission.renewUnlessPromised())).toEqual(refused);
+  });
+
+  it('needs a question within the promise where the push waited before it began', async () => {
+    const { at } = setUp({ beganAtMs: 101, givesUpAtMs: 50 });
+    expect(await at(101, (permission) => permission.confirm())).toEqual(refused);
   });
 
   it('needs no question while the last yes is recent, and one where it is older', async () => {

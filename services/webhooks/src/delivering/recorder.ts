@@ -40,37 +40,14 @@ export interface RecorderOptions {
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
 }
 
-export function openRecorder({
-  endpoints,
-  limit,
-  tellChanged,
-  announce,
-  metrics,
-}: RecorderOptions): Recorder {
+export function openRecorder(options: RecorderOptions): Recorder {
+  const { endpoints, limit, tellChanged } = options;
   const limitSuccesses = openLimiter({ max: successesMax });
   /**
    * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs, the
    * first tells the others that they do not count, and they need not ask the database for that.
    */
   const lines = new Map<string, Promise<Recorded>>();
-
-  /** The endpoint as it is after the decision, or null if another replica or a caller was faster. */
-  const store = async (read: Endpoint, attempt: FailedAttempt, next: Next): Promise<Endpoint | null> => {
-    if (next.disable !== undefined) {
-      const disabled = await endpoints.disable(read, next.disable, next.failures, new Date());
-      if (disabled !== null) {
-        metrics.disabledBy(next.disable);
-        announce(disabled);
-      }
-      return disabled;
-    }
-    const { sequence, number, dueAt } = attempt;
-    return endpoints.recordFailure(
-      read,
-      next.failures,
-      withTrial(read.trials, { sequence, attempts: number, dueAt }),
-    );
-  };
 
   const record = async (attempt: FailedAttempt, left: Endpoint | undefined): Promise<Recorded> => {
     // Mostly nothing has happened since, so it is read again only where the update finds that something has.
@@ -86,7 +63,7 @@ export function openRecorder({
         failures: read.failures,
       });
       if (next.gate === 'unchanged') return { next, left: read };
-      const stored = await store(read, attempt, next);
+      const stored = await store(options, read, attempt, next);
       if (stored !== null) {
         tellChanged(read._id);
         return { next, left: stored };
@@ -96,18 +73,7 @@ export function openRecorder({
     return {};
   };
 
-  /** What was stored, and its answer lost, finds nothing to do when it is stored again; all are told all the same. */
-  const untold = new Set<string>();
-  const toldAfterTrouble = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
-    try {
-      const result = await work();
-      if (untold.delete(id)) tellChanged(id);
-      return result;
-    } catch (error) {
-      untold.add(id);
-      throw error;
-    }
-  };
+  const toldAfterTrouble = openTelling(tellChanged);
 
   return {
     async succeeded(endpoint) {
@@ -130,6 +96,45 @@ export function openRecorder({
         if (lines.get(id) === recording) lines.delete(id);
       }
     },
+  };
+}
+
+/** The endpoint as it is after the decision, or null if another replica or a caller was faster. */
+async function store(
+  { endpoints, metrics, announce }: Pick<RecorderOptions, 'endpoints' | 'metrics' | 'announce'>,
+  read: Endpoint,
+  { sequence, number, dueAt }: FailedAttempt,
+  next: Next,
+): Promise<Endpoint | null> {
+  if (next.disable === undefined) {
+    const trials = withTrial(read.trials, { sequence, attempts: number, dueAt });
+    return endpoints.recordFailure(read, next.failures, trials);
+  }
+  const disabled = await endpoints.disable(read, next.disable, next.failures, new Date());
+  if (disabled !== null) {
+    metrics.disabledBy(next.disable);
+    announce(disabled);
+  }
+  return disabled;
+}
+
+/**
+ * The database may have stored a change whose answer was lost, and a second try then finds nothing to do. So after an
+ * error, the next success tells all replicas of the endpoint, whether it stored anything or not.
+ */
+function openTelling(
+  tellChanged: (endpointId: string) => void,
+): <T>(id: string, work: () => Promise<T>) => Promise<T> {
+  const untold = new Set<string>();
+  return async (id, work) => {
+    try {
+      const result = await work();
+      if (untold.delete(id)) tellChanged(id);
+      return result;
+    } catch (error) {
+      untold.add(id);
+      throw error;
+    }
   };
 }
 

@@ -58,23 +58,6 @@ export function openEndpointCache(endpoints: Pick<Endpoints, 'findAll'>, vault: 
   const entries = new LRUCache<string, Entry>({ max: endpointsMax });
   const loads = new Map<string, Load>();
 
-  const prepare = (endpoint: Endpoint): KnownEndpoint => {
-    const { _id, secret } = endpoint;
-    try {
-      return {
-        endpoint,
-        open: endpoint.open,
-        key: signingKeyOf(vault.open(secret, _id)),
-        previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
-          key: signingKeyOf(vault.open(sealed, _id)),
-          expiresAtMs: expiresAt.getTime(),
-        })),
-      };
-    } catch (cause) {
-      throw new Unusable('its secret cannot be opened here', { cause });
-    }
-  };
-
   const find = openLoader(endpoints);
 
   const load = async (id: string): Promise<KnownEndpoint | null> => {
@@ -82,7 +65,7 @@ export function openEndpointCache(endpoints: Pick<Endpoints, 'findAll'>, vault: 
     started.answer = (async () => {
       try {
         const found = await find(id);
-        const known = found === null ? null : prepare(found);
+        const known = found === null ? null : prepareEndpoint(found, vault);
         if (!started.outdated) {
           entries.set(id, { known, until: performance.now() + keptMs });
         }
@@ -126,10 +109,28 @@ export function openEndpointCache(endpoints: Pick<Endpoints, 'findAll'>, vault: 
       return load(meant.endpointId);
     },
     remembered: (endpointId) => entries.get(endpointId)?.known,
-    prepare,
+    prepare: (endpoint) => prepareEndpoint(endpoint, vault),
     forget,
     forgetAll() {
       for (const id of [...entries.keys(), ...loads.keys()]) forget(id);
     },
   };
+}
+
+/** Opens the endpoint's secrets. */
+function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
+  const { _id, secret } = endpoint;
+  try {
+    return {
+      endpoint,
+      open: endpoint.open,
+      key: signingKeyOf(vault.open(secret, _id)),
+      previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
+        key: signingKeyOf(vault.open(sealed, _id)),
+        expiresAtMs: expiresAt.getTime(),
+      })),
+    };
+  } catch (cause) {
+    throw new Unusable('its secret cannot be opened here', { cause });
+  }
 }

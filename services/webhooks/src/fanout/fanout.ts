@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { bundlesStream, unbundle, type Bundle } from '@integration-sync/contracts';
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Span, Tracing } from '@integration-sync/runtime/tracing';
+import type { Span, SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Leases, Lease } from '../streams/leases.ts';
 import { firstSending, packParcels, type Message, type Way } from '../streams/messages.ts';
@@ -81,24 +81,10 @@ export function openFanout(options: FanoutOptions): Fanout {
     }
     const { shared = [], backlog = [] } = Object.groupBy(all, ({ way }) => way);
     // Little work that many wait for, before much that can wait.
-    await publishAll(shared);
-    await publishAll(backlog);
+    await publishAll(bus, shared);
+    await publishAll(bus, backlog);
     if (backlog.length > 0) onBacklog();
     return all.reduce((sum, { count }) => sum + count, 0);
-  };
-
-  const publishAll = async (outgoing: readonly Outgoing[]): Promise<void> => {
-    let messages: Message[] = [];
-    let bytes = 0;
-    for (const parcel of outgoing.values().flatMap(parcelsOf)) {
-      messages.push(parcel);
-      bytes += parcel.body.length;
-      if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
-      await bus.publishBatch(messages);
-      messages = [];
-      bytes = 0;
-    }
-    if (messages.length > 0) await bus.publishBatch(messages);
   };
 
   const work = async (batch: readonly Taken[]): Promise<void> => {
@@ -141,19 +127,9 @@ export function openFanout(options: FanoutOptions): Fanout {
       }
       if (waiting <= waitingMax && waiting + bundle.count > waitingMax) less = Promise.withResolvers();
       waiting += bundle.count;
-      const { traceparent: parent } = message;
-      const span = tracing?.begin({
-        name: 'fan out',
-        kind: 'consumer',
-        parent,
-        attributes: {
-          'messaging.system': 'nats',
-          'messaging.destination.name': bundlesStream,
-          'sync.integration': integrationOf(message),
-          'sync.events': bundle.count,
-        },
-      });
-      queue.add({ lease: leases.take(message), bundle, span, traceparent: span?.traceparent ?? parent });
+      const span = tracing?.begin(startOf(message, bundle));
+      const traceparent = span?.traceparent ?? message.traceparent;
+      queue.add({ lease: leases.take(message), bundle, span, traceparent });
     },
     keptUp() {
       if (waiting <= waitingMax) return undefined;
@@ -162,6 +138,33 @@ export function openFanout(options: FanoutOptions): Fanout {
     settled: () => queue.settled(),
   };
 }
+
+/** A bounded number of parcels and bytes at a time. */
+async function publishAll(bus: Pick<Bus, 'publishBatch'>, outgoing: readonly Outgoing[]): Promise<void> {
+  let messages: Message[] = [];
+  let bytes = 0;
+  for (const parcel of outgoing.values().flatMap(parcelsOf)) {
+    messages.push(parcel);
+    bytes += parcel.body.length;
+    if (messages.length < publishMessagesMax && bytes < publishBytesMax) continue;
+    await bus.publishBatch(messages);
+    messages = [];
+    bytes = 0;
+  }
+  if (messages.length > 0) await bus.publishBatch(messages);
+}
+
+const startOf = (message: StreamMessage, bundle: Bundle): SpanStart => ({
+  name: 'fan out',
+  kind: 'consumer',
+  parent: message.traceparent,
+  attributes: {
+    'messaging.system': 'nats',
+    'messaging.destination.name': bundlesStream,
+    'sync.integration': integrationOf(message),
+    'sync.events': bundle.count,
+  },
+});
 
 function* parcelsOf({ integration, groups, way }: Outgoing): Generator<Message> {
   for (const { to, events } of groups) {

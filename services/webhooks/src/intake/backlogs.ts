@@ -1,10 +1,9 @@
-// The ways that integrations have for themselves, each read by a consumer of its own for as long as there is
-// something on it: so none of them waits behind another. Every replica reads each of them, up to so many at once;
-// where there are more, they take turns.
-import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
+// The ways that integrations have for themselves, each read by a consumer of its own for as long as there is something on
+// it: so none of them waits behind another. Every replica reads each of them, up to so many at once; where there are
+// more, they take turns.
 import type { Log } from '@integration-sync/runtime/log';
-import { backlogConsumer, deliverConsumer, deliveriesStream } from '../streams/streams.ts';
 import type { Unsettled } from '../streams/ways.ts';
+import { openBacklogReader, type BacklogReaderOptions } from './backlog-reader.ts';
 
 export interface Backlogs extends AsyncDisposable {
   /** Something came on one of the ways. */
@@ -13,14 +12,8 @@ export interface Backlogs extends AsyncDisposable {
   readonly count: number;
 }
 
-export interface BacklogsOptions {
-  bus: Pick<Bus, 'consume' | 'ensureConsumer' | 'consumerFacts' | 'streamFacts'>;
+export interface BacklogsOptions extends BacklogReaderOptions {
   countUnsettled: () => Promise<Unsettled>;
-  /** While the promise that it returns is open, no further message of that integration is taken. */
-  onMessage: (message: StreamMessage) => void | Promise<void>;
-  /** Makes the stream again, should the server have lost it. */
-  ensure: () => Promise<void>;
-  log: Log;
   readersMax?: number;
   turnMs?: number;
 }
@@ -29,65 +22,111 @@ const lookMs = 250;
 /** An integration that has bursts has several. */
 const lingerMs = 5_000;
 
-interface Reading {
-  readonly reader: AsyncDisposable;
-  readonly since: number;
-  /** Since when nothing was found there. */
-  emptySince: number | undefined;
-}
-
 export function openBacklogs(options: BacklogsOptions): Backlogs {
   const { countUnsettled, log, readersMax = 100, turnMs = 2_000 } = options;
-  const readings = new Map<string, Reading>();
-  const ends = new Set<Promise<void>>();
+  const readings = openReadings(options);
   const closing = new AbortController();
-  let looking: Promise<void> | undefined;
-  let again = false;
-  /** The last one whose turn began; its next in the order of names is next. */
+  /** The integration whose turn began last; the next one in the order of names follows. */
   let last = '';
-
-  const begin = (integration: string): void => {
-    last = integration;
-    const onFailed = (): void => {
-      if (readings.get(integration) === reading) readings.delete(integration);
-    };
-    const reader = openReader(integration, options, onFailed);
-    const reading: Reading = { reader, since: performance.now(), emptySince: undefined };
-    readings.set(integration, reading);
-  };
-
-  const end = (integration: string, { reader }: Reading): void => {
-    readings.delete(integration);
-    const ended = Promise.resolve(reader[Symbol.asyncDispose]()).finally(() => ends.delete(ended));
-    ends.add(ended);
-  };
 
   const lookOnce = async (): Promise<void> => {
     const { backlog } = await countUnsettled();
     const now = performance.now();
-    for (const [integration, reading] of readings) {
+    for (const [integration, reading] of readings.all) {
       reading.emptySince = backlog.has(integration) ? undefined : (reading.emptySince ?? now);
-      if (reading.emptySince !== undefined && reading.emptySince <= now - lingerMs) end(integration, reading);
+      if (reading.emptySince !== undefined && reading.emptySince <= now - lingerMs) readings.end(integration);
     }
-    const unread = [...backlog.keys()].filter((integration) => !readings.has(integration)).toSorted();
+    const unread = [...backlog.keys()].filter((integration) => !readings.all.has(integration)).toSorted();
     const inTurn = [...unread.filter((name) => name > last), ...unread.filter((name) => name <= last)];
     for (const integration of inTurn) {
       if (closing.signal.aborted || !makeRoom(now)) return;
-      begin(integration);
+      last = integration;
+      readings.begin(integration);
     }
   };
 
   /** The one whose turn has lasted longest is read again when all others had theirs. */
   const makeRoom = (now: number): boolean => {
-    if (readings.size < readersMax) return true;
-    const [longest] = readings;
-    const empty = readings.entries().find(([, { emptySince }]) => emptySince !== undefined);
+    if (readings.all.size < readersMax) return true;
+    const [longest] = readings.all;
+    const empty = readings.all.entries().find(([, { emptySince }]) => emptySince !== undefined);
     const next = empty ?? (longest !== undefined && longest[1].since <= now - turnMs ? longest : undefined);
     if (next === undefined) return false;
-    end(...next);
+    readings.end(next[0]);
     return true;
   };
 
+  const looks = openLooks(lookOnce, closing.signal, log);
+  const timer = setInterval(looks.look, lookMs);
+
+  return {
+    look: looks.look,
+    get count() {
+      return readings.all.size;
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      clearInterval(timer);
+      await looks.settled();
+      await readings.endAll();
+    },
+  };
+}
+
+interface Reading {
+  readonly reader: AsyncDisposable;
+  readonly since: number;
+  /** Since when the way is empty. */
+  emptySince: number | undefined;
+}
+
+/** The ways that this replica reads now. */
+interface Readings {
+  /** By integration, the longest turn first. */
+  readonly all: ReadonlyMap<string, Reading>;
+  begin(integration: string): void;
+  /** Stops in the background. */
+  end(integration: string): void;
+  /** Resolves when every reader has stopped. */
+  endAll(): Promise<void>;
+}
+
+function openReadings(options: BacklogReaderOptions): Readings {
+  const all = new Map<string, Reading>();
+  const ends = new Set<Promise<void>>();
+  const end = (integration: string): void => {
+    const reading = all.get(integration);
+    if (reading === undefined) return;
+    all.delete(integration);
+    const ended = Promise.resolve(reading.reader[Symbol.asyncDispose]()).finally(() => ends.delete(ended));
+    ends.add(ended);
+  };
+  return {
+    all,
+    begin(integration) {
+      const onFailed = (): void => {
+        if (all.get(integration) === reading) all.delete(integration);
+      };
+      const reader = openBacklogReader(integration, options, onFailed);
+      const reading: Reading = { reader, since: performance.now(), emptySince: undefined };
+      all.set(integration, reading);
+    },
+    end,
+    async endAll() {
+      for (const integration of all.keys()) end(integration);
+      await Promise.all(ends);
+    },
+  };
+}
+
+/** Looks one after the other: one that is asked for during another follows it, however often it is asked for. */
+function openLooks(
+  lookOnce: () => Promise<void>,
+  closing: AbortSignal,
+  log: Log,
+): { look: () => void; settled(): Promise<void> } {
+  let looking: Promise<void> | undefined;
+  let again = false;
   const lookOn = async (): Promise<void> => {
     do {
       again = false;
@@ -96,91 +135,16 @@ export function openBacklogs(options: BacklogsOptions): Backlogs {
       } catch (error) {
         log.debug({ err: error }, 'looking for backlogs failed, trying again');
       }
-    } while (again && !closing.signal.aborted);
+    } while (again && !closing.aborted);
   };
-
-  const look = (): void => {
-    if (closing.signal.aborted) return;
-    again = true;
-    looking ??= lookOn().finally(() => (looking = undefined));
-  };
-  const timer = setInterval(look, lookMs);
-
   return {
-    look,
-    get count() {
-      return readings.size;
+    look() {
+      if (closing.aborted) return;
+      again = true;
+      looking ??= lookOn().finally(() => (looking = undefined));
     },
-    async [Symbol.asyncDispose]() {
-      closing.abort();
-      clearInterval(timer);
+    async settled() {
       await looking;
-      for (const [integration, reading] of readings) end(integration, reading);
-      await Promise.all(ends);
     },
   };
-}
-
-const parcelsAhead = 2;
-/** By then the shared way is taken to stand still, for reasons of others. */
-const patienceMs = 2_000;
-const pollMs = 20;
-
-type ReaderOptions = Pick<BacklogsOptions, 'bus' | 'onMessage' | 'ensure' | 'log'>;
-
-/** Reads one integration's way until it is disposed. */
-function openReader(
-  integration: string,
-  { bus, onMessage, ensure, log }: ReaderOptions,
-  onFailed: () => void,
-): AsyncDisposable {
-  const consumer = backlogConsumer(integration);
-  const stop = new AbortController();
-  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
-
-  // One that is to end waits for no room any more.
-  const take = (message: StreamMessage): void | Promise<void> => {
-    const room = onMessage(message);
-    return room && Promise.race([room, stopped]);
-  };
-
-  const makeAgain = async (): Promise<void> => {
-    await ensure();
-    await bus.ensureConsumer(deliveriesStream, consumer);
-  };
-
-  const open = async (): Promise<AsyncDisposable | undefined> => {
-    try {
-      await sharedWayRead(bus, stop.signal);
-      if (stop.signal.aborted) return undefined;
-      await bus.ensureConsumer(deliveriesStream, consumer);
-    } catch (error) {
-      log.debug({ err: error, integration }, 'a backlog cannot be read yet, trying again');
-      onFailed();
-      return undefined;
-    }
-    const reading = { ahead: parcelsAhead, onMessage: take, ensure: makeAgain };
-    return bus.consume(deliveriesStream, consumer.name, reading);
-  };
-  const opening = open();
-
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await (await opening)?.[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** What the integration has there is older, and goes first. */
-async function sharedWayRead(
-  bus: Pick<Bus, 'consumerFacts' | 'streamFacts'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { lastSequence } = await bus.streamFacts(deliveriesStream);
-  for (let waitedMs = 0; waitedMs < patienceMs && !signal.aborted; waitedMs += pollMs) {
-    const { handedOutThrough, pending } = await bus.consumerFacts(deliveriesStream, deliverConsumer.name);
-    if (pending === 0 || handedOutThrough >= lastSequence) return;
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
-  }
 }

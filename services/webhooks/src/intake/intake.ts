@@ -38,35 +38,15 @@ const lookupsMax: Readonly<Record<Way, number>> = { shared: 500, backlog: 250 };
 
 /** For the consumer of the stream: while the promise that it returns is open, no further message is taken. */
 export function openIntake(options: IntakeOptions): (message: StreamMessage) => Promise<void> | undefined {
-  const { cache, lanes, leases, setAside, owners, deliver, metrics, retry, log } = options;
+  const { cache, lanes, leases, setAside, metrics, retry, log } = options;
   const lookups = new Set<Promise<void>>();
-
-  const find = (meant: Meant): Promise<KnownEndpoint | null | Unusable> =>
-    cache.get(meant).catch((error: unknown) => {
-      if (error instanceof Unusable) return error;
-      throw error;
-    });
 
   const send = async (lease: Lease, delivery: Delivery, way: Way): Promise<void> => {
     // Much may have happened while it waited for its turn.
     const known = cache.peek(delivery);
     if (known === undefined) return lookUp(lease, [delivery], delivery, way);
     if (known === null || !isOpenFor(known, delivery)) return route(lease, delivery, known, way);
-    try {
-      await deliver(known, delivery, undefined);
-    } catch (error) {
-      log.debug({ err: error, eventId: delivery.eventId }, 'a delivery was not finished here');
-      setAside.put(lease, delivery);
-      return;
-    }
-    try {
-      // Known to be closed here means that something is held. From here on the delivery itself is done with.
-      if (!known.open) await retry('finding a keeper', () => owners.ensure(delivery.endpointId));
-    } catch {
-      // The process stops. What it still leases goes back to the stream.
-      return;
-    }
-    lease.ack();
+    await deliverLeased(options, lease, delivery, known);
   };
 
   const route = (lease: Lease, delivery: Delivery, known: KnownEndpoint | null, way: Way): void => {
@@ -92,7 +72,7 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
   ): Promise<void> => {
     let known;
     try {
-      known = await retry('looking an endpoint up', () => find(meant));
+      known = await retry('looking an endpoint up', () => findUsable(cache, meant));
     } catch {
       // The process stops. What it still leases goes back to the stream.
       return;
@@ -127,6 +107,36 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
     if (lookups.size >= lookupsMax[way]) return Promise.race(lookups);
     return setAside.room(way) ?? (way === 'shared' ? lanes.room() : lanes.backlogRoom(integration));
   };
+}
+
+const findUsable = (cache: IntakeOptions['cache'], meant: Meant): Promise<KnownEndpoint | null | Unusable> =>
+  cache.get(meant).catch((error: unknown) => {
+    if (error instanceof Unusable) return error;
+    throw error;
+  });
+
+/** Delivers, and then settles the delivery's part of the lease: what could not be finished here is set aside. */
+async function deliverLeased(
+  { deliver, setAside, owners, retry, log }: IntakeOptions,
+  lease: Lease,
+  delivery: Delivery,
+  known: KnownEndpoint,
+): Promise<void> {
+  try {
+    await deliver(known, delivery, undefined);
+  } catch (error) {
+    log.debug({ err: error, eventId: delivery.eventId }, 'a delivery was not finished here');
+    setAside.put(lease, delivery);
+    return;
+  }
+  try {
+    // A closed endpoint has something held, and needs an owner. The delivery itself is done with.
+    if (!known.open) await retry('finding a keeper', () => owners.ensure(delivery.endpointId));
+  } catch {
+    // The process stops. What it still leases goes back to the stream.
+    return;
+  }
+  lease.ack();
 }
 
 /** Those of one endpoint stand together. */

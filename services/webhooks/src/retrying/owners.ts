@@ -13,12 +13,12 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Deliver } from '../delivering/deliver.ts';
 import type { Lanes } from '../delivering/lanes.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
-import type { Endpoint } from '../endpoints/endpoint.ts';
 import { openLoader } from '../endpoints/loader.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { Limiter } from '../tools/limiter.ts';
 import type { Held } from './held.ts';
-import { nap, newOwned, wake, type OwnedEndpoint } from './owned.ts';
+import { newOwned, wake, type OwnedEndpoint } from './owned.ts';
+import { openOwning } from './owning.ts';
 import { openRedeliver } from './redeliver.ts';
 import type { Replicas } from './replicas.ts';
 
@@ -50,83 +50,29 @@ export interface OwnersOptions {
   log: Log;
 }
 
-const troubleMs = 500;
-
 export function openOwners(options: OwnersOptions): Owners {
   const { held, cache, lanes, deliver, replicas, tellChanged, limit, log } = options;
   const { self } = replicas;
-  const endpoints = {
-    ...options.endpoints,
-    find: openLoader(options.endpoints, limit),
-    claim: (id: string, replica: string) => limit(() => options.endpoints.claim(id, replica)),
-  };
+  const endpoints = limited(options.endpoints, limit);
   const owned = new Map<string, OwnedEndpoint>();
   /** Endpoints of which the database could not say whether it made them this replica's. */
   const unsure = new Set<string>();
   const closing = new AbortController();
   const isClosed = (): boolean => closing.signal.aborted;
   const redeliver = openRedeliver({ held, lanes, deliver, closing: closing.signal });
+  const own = openOwning({ endpoints, held, cache, redeliver, self, closing: closing.signal, log });
 
   /** Several calls may find at one moment that the endpoint is this replica's; it is looked after once all the same. */
   const begin = (id: string): void => {
     if (owned.has(id) || isClosed()) return;
     const one = newOwned();
     owned.set(id, one);
-    one.done = own(id, one);
-  };
-
-  const own = async (id: string, one: OwnedEndpoint): Promise<void> => {
-    let troubles = 0;
-    while (!isClosed()) {
-      one.changed = false;
-      one.more = false;
-      let isDone = false;
-      try {
-        isDone = await ownOnce(id, one);
-        troubles = 0;
-      } catch (error) {
-        if (isClosed()) break;
-        // An engine or a proxy that is away is not worth a line per endpoint and try.
-        if (troubles % 20 === 0)
-          log.warn(
-            { err: error, endpoint: id, tries: troubles + 1 },
-            'keeping an endpoint failed, trying again',
-          );
-        await nap(one, { ms: troubleMs * 2 ** troubles, forMore: false, closing: closing.signal });
-        troubles += 1;
-      }
-      // A delivery that was held up to here found an owner, and was left to it.
-      if (isDone && !one.changed && !one.more) break;
-    }
-    owned.delete(id);
-  };
-
-  /** True when it is no longer this replica's to look after. */
-  const ownOnce = async (id: string, one: OwnedEndpoint): Promise<boolean> => {
-    const endpoint = await endpoints.find(id);
-    if (endpoint === null) {
-      await held.removeEndpoint(id);
-      return true;
-    }
-    if (endpoint.keeper !== self) {
-      return endpoint.keeper !== undefined || (await endpoints.claim(id, self)) === null;
-    }
-    if (!(await lookAfter(endpoint, one))) return false;
-    await endpoints.letGo(id, self);
-    const after = await endpoints.find(id);
-    // Another replica may have held something before this one let go.
-    return after?.active !== true || (await held.count(id, after.epoch)) === 0;
-  };
-
-  /** True when there is nothing to look after. */
-  const lookAfter = async (endpoint: Endpoint, one: OwnedEndpoint): Promise<boolean> => {
-    if (!endpoint.active) return true;
-    return redeliver(cache.prepare(endpoint), one);
+    one.done = own(id, one, () => owned.delete(id));
   };
 
   /**
-   * Another replica owns the endpoint, or a caller deleted it while something was on its way to what is held for it. Every
-   * replica is told of a deletion and forgets the endpoint, before it hears that what it holds is stored.
+   * Another replica owns the endpoint, or a caller deleted it while something was on its way to what is held for it.
+   * Every replica hears of a deletion and forgets the endpoint before it hears that what it holds is stored.
    */
   const removeIfGone = async (id: string): Promise<void> => {
     if (cache.remembered(id) != null || (await endpoints.find(id)) !== null) return;
@@ -185,3 +131,10 @@ export function openOwners(options: OwnersOptions): Owners {
     },
   };
 }
+
+/** Finding and claiming take their turn, as many endpoints may fail at once. */
+const limited = (endpoints: OwnersOptions['endpoints'], limit: Limiter) => ({
+  ...endpoints,
+  find: openLoader(endpoints, limit),
+  claim: (id: string, replica: string) => limit(() => endpoints.claim(id, replica)),
+});

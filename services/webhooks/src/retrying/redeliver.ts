@@ -27,10 +27,12 @@ export type Redeliver = (known: KnownEndpoint, owned: OwnedEndpoint) => Promise<
 /** So many are read from the stream and delivered before they are removed from it. */
 const chunkEntries = 64;
 
-export function openRedeliver({ held, lanes, deliver, closing }: RedeliverOptions): Redeliver {
+export function openRedeliver(options: RedeliverOptions): Redeliver {
+  const { held, lanes, deliver, closing } = options;
+
   const tryOne = async (known: KnownEndpoint, owned: OwnedEndpoint): Promise<boolean> => {
     const { endpoint } = known;
-    const entry = await nextOnTrial(endpoint);
+    const entry = await nextOnTrial(held, endpoint);
     if (entry === undefined) return true;
     const { delivery, sequence } = entry;
     if (delivery.attempts >= attemptsMax) {
@@ -50,13 +52,6 @@ export function openRedeliver({ held, lanes, deliver, closing }: RedeliverOption
     return false;
   };
 
-  const nextOnTrial = async ({ _id, epoch, trials = [] }: Endpoint): Promise<HeldEntry | undefined> => {
-    const [trial] = trials;
-    const onTrial = trial === undefined ? undefined : await held.at(_id, epoch, trial.sequence);
-    const entry = onTrial ?? (await held.first(_id, epoch));
-    return entry === undefined ? undefined : asTried(entry, trials);
-  };
-
   const drain = async (known: KnownEndpoint, owned: OwnedEndpoint): Promise<boolean> => {
     const { _id, epoch, trials = [] } = known.endpoint;
     let wakeAt = Infinity;
@@ -70,7 +65,7 @@ export function openRedeliver({ held, lanes, deliver, closing }: RedeliverOption
         if (waitMs > 0) wakeAt = Math.min(wakeAt, performance.now() + waitMs);
         else due.push(entry);
       }
-      const { settled, trouble } = await deliverAll(known, due, owned);
+      const { settled, trouble } = await deliverAll(options, known, due, owned);
       const wholeSoFar = settled.length === chunk.length && wakeAt === Infinity;
       if (wholeSoFar) await held.removeThrough(_id, epoch, last.sequence);
       else await Promise.all(settled.map(({ sequence }) => held.remove(sequence)));
@@ -83,32 +78,43 @@ export function openRedeliver({ held, lanes, deliver, closing }: RedeliverOption
     return false;
   };
 
-  /** Those that need not be held any longer as they are. Once one has failed, no further one begins. */
-  const deliverAll = async (
-    known: KnownEndpoint,
-    entries: readonly HeldEntry[],
-    owned: OwnedEndpoint,
-  ): Promise<{ settled: HeldEntry[]; trouble: Error | undefined }> => {
-    const settled: HeldEntry[] = [];
-    let trouble: Error | undefined;
-    const tried = entries.map(async (entry) => {
-      const place = { sequence: entry.sequence, onTrial: false };
-      try {
-        const result = await lanes.run(laneOf(known.endpoint), async () =>
-          known.open && trouble === undefined && !owned.changed && !closing.aborted
-            ? deliver(known, entry.delivery, place)
-            : 'held',
-        );
-        if (result === 'settled') settled.push(entry);
-      } catch (error) {
-        trouble ??= error instanceof Error ? error : new Error(String(error));
-      }
-    });
-    await Promise.all(tried);
-    return { settled, trouble };
-  };
-
   return (known, owned) => (known.endpoint.open ? drain(known, owned) : tryOne(known, owned));
+}
+
+async function nextOnTrial(
+  held: RedeliverOptions['held'],
+  { _id, epoch, trials = [] }: Endpoint,
+): Promise<HeldEntry | undefined> {
+  const [trial] = trials;
+  const onTrial = trial === undefined ? undefined : await held.at(_id, epoch, trial.sequence);
+  const entry = onTrial ?? (await held.first(_id, epoch));
+  return entry === undefined ? undefined : asTried(entry, trials);
+}
+
+/** Those that need not be held any longer as they are. Once one has failed, no further one begins. */
+async function deliverAll(
+  { lanes, deliver, closing }: RedeliverOptions,
+  known: KnownEndpoint,
+  entries: readonly HeldEntry[],
+  owned: OwnedEndpoint,
+): Promise<{ settled: HeldEntry[]; trouble: Error | undefined }> {
+  const settled: HeldEntry[] = [];
+  let trouble: Error | undefined;
+  const tried = entries.map(async (entry) => {
+    const place = { sequence: entry.sequence, onTrial: false };
+    try {
+      const result = await lanes.run(laneOf(known.endpoint), async () =>
+        known.open && trouble === undefined && !owned.changed && !closing.aborted
+          ? deliver(known, entry.delivery, place)
+          : 'held',
+      );
+      if (result === 'settled') settled.push(entry);
+    } catch (error) {
+      trouble ??= error instanceof Error ? error : new Error(String(error));
+    }
+  });
+  await Promise.all(tried);
+  return { settled, trouble };
 }
 
 /** An endpoint has eight in flight, so few wait at a time. */

@@ -4,11 +4,11 @@ import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integrat
 import type { Msg } from '@nats-io/nats-core';
 import type { Gate } from '../gate.ts';
 import type { Log } from '../log.ts';
-import { readTraceparent, traceIdOf, type Attributes, type Span } from '../tracing/index.ts';
+import { traceIdOf } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
-import { waitedForMs } from './request.ts';
+import { closeRequestTrace, handlerWithin, openRequestTrace } from './request-trace.ts';
 
 export interface BusRequest {
   subject: string;
@@ -16,8 +16,8 @@ export interface BusRequest {
   body: Uint8Array;
   /** Until then somebody waits for the answer; epoch milliseconds, by the clock of this process. */
   deadline: number;
-  /** By `performance.now()`: until then the caller waits for the reply, unless it hangs up. */
-  waitedForUntilMs: number;
+  /** By `performance.now()`: until then the caller waits for the reply. In the past where it said that it does not. */
+  readonly waitedForUntilMs: number;
   /** Asks the caller. One that was told meanwhile that the request failed may have sent another one since. */
   isWaitedFor: () => Promise<boolean>;
   integration: string;
@@ -45,6 +45,13 @@ const defaultTimeoutMs = 30_000;
 /** In characters. */
 const firstWordsMax = 1_000;
 
+/** A request that a replica has. */
+export interface RequestInHand {
+  readonly message: Msg;
+  /** Its caller said that it does not wait any more. */
+  isGivenUp: boolean;
+}
+
 export interface Answering {
   handler: BusHandler;
   gate: Gate;
@@ -61,12 +68,15 @@ export interface Answered {
 /** A failure that the handler throws is an answer, too. */
 export async function answer(
   connection: Connection,
-  message: Msg,
+  inHand: RequestInHand,
   { handler, gate, quiet }: Answering,
 ): Promise<Answered> {
   const startedAt = performance.now();
-  const { request, span } = readRequest(connection, message, quiet);
-  const work = span === undefined ? handler : within(connection, span, handler);
+  const { message } = inHand;
+  const headers = readHeaders(message.headers);
+  const trace = openRequestTrace(connection, { subject: message.subject, headers, quiet });
+  const request = readRequest(connection, inHand, headers, trace.traceparent);
+  const handle = handlerWithin(connection, trace, handler);
   let fault: unknown;
   let code: Answered['code'] = 'ok';
   let reply: BusReply = {};
@@ -78,7 +88,7 @@ export async function answer(
       waitedMs = performance.now() - startedAt;
     }
     try {
-      reply = await work(request);
+      reply = await handle(request);
     } finally {
       gate.leave(request.integration);
     }
@@ -90,8 +100,7 @@ export async function answer(
     respond(connection, message, failureParts(connection, failure));
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  span?.set({ 'sync.waitedMs': Math.round(waitedMs), ...prefixed(reply.logFields) });
-  span?.end(fault);
+  closeRequestTrace(trace, { logFields: reply.logFields, waitedMs, error: fault });
   const level = code === 'internal' ? 'error' : quiet ? 'debug' : 'info';
   request.log[level](
     {
@@ -106,41 +115,30 @@ export async function answer(
   return { code, seconds };
 }
 
-/** What is asked all the time belongs to no trace. */
 function readRequest(
   connection: Connection,
-  message: Msg,
-  quiet: boolean,
-): { request: BusRequest; span: Span | undefined } {
-  const headers = readHeaders(message.headers);
+  inHand: RequestInHand,
+  headers: Headers,
+  traceparent: string | undefined,
+): BusRequest {
+  const { message } = inHand;
   const integration = headers.get(requestHeaders.integration) ?? '';
   const requestId = headers.get(requestHeaders.requestId) ?? '';
-  const given = readTraceparent(headers.get(requestHeaders.traceparent));
-  const span = quiet
-    ? undefined
-    : connection.tracing?.begin({
-        name: `answer ${message.subject}`,
-        kind: 'server',
-        parent: given,
-        attributes: {
-          'messaging.system': 'nats',
-          'messaging.destination.name': message.subject,
-          'sync.integration': integration,
-          'sync.requestId': requestId,
-        },
-      });
-  const traceparent = span?.traceparent ?? given;
   const traceId = traceIdOf(traceparent);
-  const request = {
+  // A caller of another kind cannot be asked, and is taken to wait.
+  const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
+    ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
+      Number(headers.get(requestHeaders.promisedMs) ?? 0)
+    : Infinity;
+  return {
     subject: message.subject,
     headers,
     body: message.data,
     deadline: Date.now() + Number(headers.get(requestHeaders.timeoutMs) ?? defaultTimeoutMs),
-    // A caller of another kind cannot be asked, and is taken to wait.
-    waitedForUntilMs: headers.has(requestHeaders.sentAtMs)
-      ? (connection.inbox.sentAtMs(message) ?? -Infinity) + waitedForMs
-      : Infinity,
-    isWaitedFor: async () => connection.connected && (await connection.inbox.isWaitedFor(message)),
+    get waitedForUntilMs() {
+      return inHand.isGivenUp ? -Infinity : promisedUntilMs;
+    },
+    isWaitedFor: async () => connection.connected && (await connection.inbox.callers.isWaiting(message)),
     integration,
     requestId,
     traceparent,
@@ -148,17 +146,7 @@ function readRequest(
       traceId === undefined ? { requestId, integration } : { requestId, integration, traceId },
     ),
   };
-  return { request, span };
 }
-
-/** What the handler asks the database is part of the span. */
-const within =
-  ({ tracing }: Connection, span: Span, handler: BusHandler): BusHandler =>
-  (request) =>
-    tracing === undefined ? handler(request) : tracing.within(span, () => handler(request));
-
-const prefixed = (fields: BusReply['logFields'] = {}): Attributes =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [`sync.${name}`, value]));
 
 function replyParts(
   connection: Connection,

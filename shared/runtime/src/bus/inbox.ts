@@ -1,13 +1,10 @@
-// Where the answers to a process's questions arrive. NATS's client has such an inbox as well, but makes an error
-// with its stack for every question that is answered: a twentieth of what a push costs the gateway.
+// Where the answers to a process's questions arrive. NATS's client has such an inbox as well, but makes an error with
+// its stack for every question that is answered: a twentieth of what a push costs the gateway.
 //
-// An answer may take its time, but not in silence: whoever has a question in hand says so every second (serve.ts).
-// So one that a dying process took with it is given up within seconds, and not only when its time is over.
-//
-// A replica that has a question in hand may also ask whether its answer is still waited for, before it does what
-// could no longer be undone: the caller may have been told long ago that its request failed. From the answer it learns
-// the clock of the process that asks, and so how old that one's questions are when they come (clocks.ts).
-import { requestHeaders } from '@integration-sync/contracts';
+// An answer may take its time, but not in silence: a replica that works on a question says so every second (serve.ts).
+// So the inbox gives up a question that a dying process took with it within seconds, and not only when its time is over.
+// And where the asking process stops waiting before the time of a question is over, the inbox says so to the replicas.
+import { givenUpSubject } from '@integration-sync/contracts';
 import {
   createInbox,
   headers as natsHeaders,
@@ -18,24 +15,22 @@ import {
   type NatsConnection,
   type Subscription,
 } from '@nats-io/nats-core';
-import { openClocks } from './clocks.ts';
+import { confirm, openCallers, type Callers } from './still-waiting.ts';
 
 export interface Question {
   headers: MsgHdrs;
   body: Uint8Array | string | undefined;
   timeoutMs: number;
-  /** Fires when the answer is not waited for any more. */
+  /** Fires when the caller no longer waits for the answer. */
   signal?: AbortSignal | undefined;
 }
 
 export interface Inbox extends Disposable {
-  /** Throws `GoneSilent` when nobody has the question in hand any more. */
+  /** Throws `GoneSilent` when no replica works on the question any more. */
   ask(subject: string, question: Question): Promise<Msg>;
-  /** Whether the process that asked in `message` still waits for the answer. Where it cannot be asked, it does not. */
-  isWaitedFor(message: Msg): Promise<boolean>;
-  /** When the question was sent, by `performance.now()`, or earlier; undefined where that is not known. */
-  sentAtMs(message: Msg): number | undefined;
-  /** Tells those who wait, or wait for this subject alone, that no answer will come. */
+  /** The processes that send questions to this one. */
+  readonly callers: Callers;
+  /** Fails the questions that wait, or those of this subject alone: no answer will come. */
   fail(reason: Error, subject?: string): void;
 }
 
@@ -45,44 +40,27 @@ export class GoneSilent extends Error {
 
 interface Waiting {
   subject: string;
-  /** How often nothing was heard of it when something should have been. */
+  /** For how many seconds in a row no replica said that it works on the question. */
   silences: number;
   resolve: (answer: Msg) => void;
   reject: (reason: Error) => void;
 }
 
-/** With this status and nothing else the server answers for a subject to which nobody listens. */
-const nobodyThere = 503;
-/** With this status a replica that has a question in hand says that it is working on it. */
+/** With this status and nothing else nats-server answers for a subject that has no listener. */
+const noListenerStatus = 503;
+/** With this status a replica says that it works on a question. */
 const inHandStatus = 102;
 export const signOfLife = natsHeaders(inHandStatus, 'In hand');
-/** With this status a process says that it does not wait for that answer any more. */
-const givenUpStatus = 410;
-/** What the clock of the process that answers says. */
-const clockHeader = 'clock-ms';
-/** A caller whose process is busy for so long is taken for one that has given up. */
-const confirmedWithinMs = 2_500;
 export const signEveryMs = 1_000;
-/** So much is forgiven to a process that is busy, or that stands still for a moment. */
+/** A replica may be busy, or stand still for a moment. */
 const silencesMax = 5;
 
-/** Of a sign of life that asks, too. */
-function confirm(question: Msg, isWaiting: boolean): void {
-  if ((question.reply ?? '') === '') return;
-  const headers = isWaiting ? natsHeaders() : natsHeaders(givenUpStatus, 'Given up');
-  headers.set(clockHeader, String(performance.now()));
-  question.respond(undefined, { headers });
-}
-
-/** Replies to one process differ in their last part only. */
-const askerOf = (reply: string): string => reply.slice(0, reply.lastIndexOf('.'));
-
-const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined);
+/** A request's subject is `svc.<service>.<noun>.<verb>`. */
+const serviceOf = (subject: string): string => subject.split('.')[1] ?? '';
 
 export function openInbox(nats: NatsConnection, prefix: string): Inbox {
   const address = `${createInbox(prefix)}.`;
   const waiting = new Map<string, Waiting>();
-  const clocks = openClocks();
   let asked = 0;
   let listening: Subscription | undefined;
 
@@ -95,7 +73,7 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     nats.subscribe(`${address}*`, {
       callback(error, answer) {
         if (error !== null) {
-          // The server does not let us listen; perhaps it will, the next time.
+          // nats-server does not let this process listen; the next question tries again.
           listening = undefined;
           return fail(error);
         }
@@ -103,12 +81,13 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
         if (answer.headers?.code === inHandStatus) {
           if (asker !== undefined) asker.silences = 0;
           confirm(answer, asker !== undefined);
-        } else if (answer.data.length > 0 || answer.headers?.code !== nobodyThere) asker?.resolve(answer);
+        } else if (answer.data.length > 0 || answer.headers?.code !== noListenerStatus)
+          asker?.resolve(answer);
         else asker?.reject(new NoRespondersError(asker.subject));
       },
     });
 
-  // Counted, not timed: when this process itself stood still, one silence has passed and not many.
+  // The inbox counts seconds and reads no clock: when this process itself stood still, it counts one silence and not many.
   const watch = setInterval(() => {
     for (const one of waiting.values()) {
       one.silences += 1;
@@ -125,7 +104,10 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     listening ??= listen();
     waiting.set(reply, { subject, silences: 0, resolve, reject });
     const timer = setTimeout(() => reject(new TimeoutError()), timeoutMs);
-    const withdraw = (): void => reject(signal?.reason);
+    const withdraw = (): void => {
+      if (waiting.has(reply) && !nats.isClosed()) nats.publish(givenUpSubject(serviceOf(subject)), reply);
+      reject(signal?.reason);
+    };
     signal?.addEventListener('abort', withdraw, { once: true });
     try {
       signal?.throwIfAborted();
@@ -137,29 +119,13 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     }
   };
 
+  const callers = openCallers((subject, withinMs) =>
+    ask(subject, { headers: signOfLife, body: undefined, timeoutMs: withinMs }),
+  );
   return {
     fail,
     ask,
-    sentAtMs({ reply = '', headers }) {
-      const theirsMs = numberIn(headers?.get(requestHeaders.sentAtMs));
-      return theirsMs === undefined ? undefined : clocks.read(askerOf(reply), theirsMs);
-    },
-    async isWaitedFor({ reply = '' }) {
-      const askedAtMs = performance.now();
-      try {
-        const { headers } = await ask(reply, {
-          headers: signOfLife,
-          body: undefined,
-          timeoutMs: confirmedWithinMs,
-        });
-        const theirsMs = numberIn(headers?.get(clockHeader));
-        if (theirsMs !== undefined) clocks.learn(askerOf(reply), theirsMs, askedAtMs);
-        return headers?.code !== givenUpStatus;
-      } catch {
-        // Its process is gone, does not answer, or is out of reach: none of them hands an answer on.
-        return false;
-      }
-    },
+    callers,
     [Symbol.dispose]() {
       clearInterval(watch);
     },

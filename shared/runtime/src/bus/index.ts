@@ -1,5 +1,5 @@
-// The bus: everything that this system does with NATS goes through this door, and nobody else imports a NATS
-// package. Requests and replies for questions, JetStream for facts.
+// The bus: everything that this system does with NATS goes through this door, and no other room imports a NATS package.
+// Questions are requests and replies, facts go to JetStream.
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { answerAll, askAll } from './ask-all.ts';
@@ -86,7 +86,7 @@ export interface Bus extends AsyncDisposable {
   patiently<T>(what: string, work: () => Promise<T>): Promise<T>;
   ensureStream(spec: StreamSpec): Promise<void>;
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
-  /** Of those streams that were ensured here. */
+  /** How the streams stand that this process made sure of. */
   streamStandings(): StreamStanding[];
   /** What is to be said of them: a sentence each. */
   streamNotes(): string[];

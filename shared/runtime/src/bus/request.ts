@@ -21,10 +21,10 @@ export interface Reply {
 }
 
 /**
- * For so long after it was sent a request never fails for a reason of our own, so that a replica that has it within this
- * time need not ask whether it is still waited for.
+ * For so long after it was sent a request never fails for a reason of our own, and where its caller hangs up the replicas
+ * hear it at once; so a replica need not ask meanwhile whether it is still waited for.
  */
-export const waitedForMs = 100;
+const waitedForMs = 500;
 
 /** Throws the `Failure` that the service answered with, or the one that says why it could not be asked. */
 export function sendRequest(
@@ -52,6 +52,7 @@ async function send(connection: Connection, subject: string, options: RequestOpt
     // Not when it ends: clocks of different machines differ.
     [requestHeaders.timeoutMs]: String(options.timeoutMs),
     [requestHeaders.sentAtMs]: String(sentAtMs),
+    [requestHeaders.promisedMs]: String(waitedForMs),
   });
   if (!connection.connected) throw disconnected();
   let message;

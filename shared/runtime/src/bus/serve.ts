@@ -1,10 +1,10 @@
 // The subjects of a service: every replica joins its queue group, works on a bounded number of a kind at a time in turns
 // over integrations, says "busy" to what waits too long for its turn, and answers every request (answer.ts). Of what
 // takes long it says every second that it still has it in hand.
-import { requestHeaders, type ErrorCode } from '@integration-sync/contracts';
+import { givenUpSubject, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { openGate, type Gate, type WaitingRoom } from '../gate.ts';
-import { answer, type BusHandler } from './answer.ts';
+import { answer, type BusHandler, type RequestInHand } from './answer.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type EndpointTally } from './discovery.ts';
 import { signEveryMs, signOfLife } from './inbox.ts';
@@ -44,7 +44,7 @@ export async function serve(
   options: ServiceOptions,
   observe: ObserveRequest,
 ): Promise<AsyncDisposable> {
-  const inHand = new Map<Promise<void>, { message: Msg; isOld: boolean }>();
+  const inHand = new Map<Promise<void>, RequestInHand & { isOld: boolean }>();
   const tallies: EndpointTally[] = [];
   const subscriptions: Subscription[] = [];
 
@@ -61,7 +61,8 @@ export async function serve(
     const gate = options.gates?.[subject] ?? openGate(options.inFlightMax, smallRoom);
     const quiet = options.quiet?.includes(subject) === true;
     const take = (message: Msg): void => {
-      const work = answer(connection, message, { handler, gate, quiet }).then(({ code, seconds }) => {
+      const request = { message, isGivenUp: false, isOld: false };
+      const work = answer(connection, request, { handler, gate, quiet }).then(({ code, seconds }) => {
         inHand.delete(work);
         tally.requests += 1;
         tally.nanos += Math.round(seconds * 1e9);
@@ -71,7 +72,7 @@ export async function serve(
         }
         observe({ subject, outcome: code, seconds });
       });
-      inHand.set(work, { message, isOld: false });
+      inHand.set(work, request);
     };
     subscriptions.push(
       connection.nats.subscribe(subject, {
@@ -83,6 +84,16 @@ export async function serve(
       }),
     );
   }
+  // To all replicas, as the caller does not know which of them has its request.
+  subscriptions.push(
+    connection.nats.subscribe(givenUpSubject(options.service), {
+      callback(error, message) {
+        if (error !== null) return connection.log.error({ err: error }, 'subscription failed');
+        const reply = message.string();
+        for (const request of inHand.values()) if (request.message.reply === reply) request.isGivenUp = true;
+      },
+    }),
+  );
   const signs = setInterval(() => {
     for (const one of inHand.values()) {
       if (one.isOld) showInHand(one.message);

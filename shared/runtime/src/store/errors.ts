@@ -1,5 +1,5 @@
-// What went wrong with the database, in the three words that a caller can act on: it is away (try again),
-// somebody was first (a fact to work with), or we made a mistake (nothing to do but to say so).
+// What went wrong with the database, in the three words that a caller can act on: it is away (try again), another
+// writer was first (a fact to work with), or this code has a mistake (nothing to do but to say so).
 import { Failure } from '@integration-sync/contracts';
 import {
   MongoBulkWriteError,
@@ -11,7 +11,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
-import { DatabaseAway } from './watchdog.ts';
+import { DatabaseAway } from './operations.ts';
 
 export type StoreErrorKind = 'unavailable' | 'duplicate' | 'bug';
 
@@ -31,7 +31,7 @@ export function storeFailure(error: unknown): Failure {
   });
 }
 
-/** Whether something was inserted, and not somebody quicker with something of the same id. */
+/** Whether the document was inserted; false if another writer inserted one of the same id before. */
 export async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
   try {
     await inserting;

@@ -1,6 +1,6 @@
 // Puts the watchdog under everything that is done with a collection, so that no caller has to think of it.
 import { AbstractCursor, Collection, UnorderedBulkOperation } from 'mongodb';
-import type { Operate } from './operations.ts';
+import type { Operate } from './spans.ts';
 
 /**
  * The same driver object, whose operations end when the database goes away. The driver's rule makes this

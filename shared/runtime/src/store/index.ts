@@ -9,7 +9,7 @@ import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';
 import { watchHeartbeats } from './heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
-import { openOperate } from './operations.ts';
+import { openOperate } from './spans.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';

@@ -1,45 +1,77 @@
-// One operation on the database: it ends when the database goes away, and is a step of the trace to which it belongs. No
-// value that is asked for or stored stands in a span.
-import { AbstractCursor, AggregationCursor, Collection } from 'mongodb';
-import { spanning, type Tracing } from '../tracing/index.ts';
-import type { Watchdog } from './watchdog.ts';
+// The operations that the driver carries out, each of which ends: with its own outcome, or with DatabaseAway.
+//
+// An operation that the driver began on a connection that was just being closed never ends, though the database
+// answers: the driver waits for a destroyed socket to drain (mongodb 7.9). So an operation is lost when its
+// connections ended 1.5 s ago, or when it has taken longer than the driver gives any. One that begins right after some
+// connection ended has 1.5 s as well: its own may have ended too, and the driver would never say so.
+import type { Log } from '../log.ts';
 
-/** `target` is the driver's object whose method is called, and `name` that of the method. */
-export type Operate = <T>(target: object, name: string, work: () => Promise<T>) => Promise<T>;
+/** The database fell silent. Whether the operation took effect is not known. */
+export class DatabaseAway extends Error {
+  override readonly name = 'DatabaseAway';
+}
 
-export function openOperate(watchdog: Watchdog, tracing: Tracing | undefined): Operate {
-  if (tracing === undefined) return (_target, _name, work) => watchdog.during(work);
-  return (target, name, work) => {
-    // What no request asks for, such as looking for what was left behind, belongs to no trace.
-    const parent = tracing.current?.traceparent;
-    if (parent === undefined || isLocal(target, name)) return watchdog.during(work);
-    const collection = collectionOf(target);
-    const operation = operationOf(target, name);
-    const span = tracing.begin({
-      name: collection === undefined ? operation : `${operation} ${collection}`,
-      kind: 'client',
-      parent,
-      attributes: {
-        'db.system.name': 'mongodb',
-        'db.operation.name': operation,
-        'db.collection.name': collection,
-      },
-    });
-    return spanning(span, () => watchdog.during(work));
+export interface Operations {
+  /** The operation's own outcome, or DatabaseAway as soon as it is lost or the database is away. */
+  run<T>(operation: () => Promise<T>): Promise<T>;
+  /** The database is away: every operation fails. */
+  failAll(error: DatabaseAway): void;
+  /** The driver ended its connections. `maySpread` says whether it may be ending others that it hands out next. */
+  connectionsEnded(maySpread: boolean): void;
+  /** One tick of the watchdog has passed: fails what is lost by now. */
+  tick(): void;
+}
+
+export interface OperationsOptions {
+  /** So many operations were lost, each of which keeps a connection that is of no more use. */
+  onLost: (operations: number) => void;
+  log: Log;
+}
+
+/** More than the time in which the driver gives up a connection that is silent. */
+const operationTicksMax = 1_300;
+const ticksAfterEnd = 15;
+/** The driver may notice in the next moments that further connections have ended. */
+const suspectTicksMax = 3;
+
+export function openOperations({ onLost, log }: OperationsOptions): Operations {
+  /** What fails each operation, and after how many ticks it is lost. */
+  const underWay = new Map<(error: DatabaseAway) => void, number>();
+  /** While there are some, what begins may have got a connection that is just being closed. */
+  let suspectTicks = 0;
+
+  const giveUpLost = (): void => {
+    let lost = 0;
+    for (const [fail, ticksLeft] of underWay) {
+      underWay.set(fail, ticksLeft - 1);
+      if (ticksLeft > 1) continue;
+      fail(new DatabaseAway('The connection to MongoDB ended'));
+      lost += 1;
+    }
+    if (lost === 0) return;
+    log.warn({ operations: lost }, 'operations were lost with their connections');
+    onLost(lost);
   };
-}
 
-/** A cursor has a hundred documents and more from each answer of the server, and hands them out one by one. */
-const isLocal = (target: object, name: string): boolean =>
-  target instanceof AbstractCursor && (name === 'close' || target.bufferedCount() > 0);
-
-function collectionOf(target: object): string | undefined {
-  if (target instanceof Collection) return target.collectionName;
-  return target instanceof AbstractCursor ? target.namespace.collection : undefined;
-}
-
-/** Whatever a caller does with a cursor, the driver sends the query for it. */
-function operationOf(target: object, name: string): string {
-  if (!(target instanceof AbstractCursor)) return name;
-  return target instanceof AggregationCursor ? 'aggregate' : 'find';
+  return {
+    run<T>(operation: () => Promise<T>) {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      underWay.set(reject, suspectTicks > 0 ? ticksAfterEnd : operationTicksMax);
+      const forget = (): void => void underWay.delete(reject);
+      promise.then(forget, forget);
+      operation().then(resolve, reject);
+      return promise;
+    },
+    failAll(error) {
+      for (const fail of underWay.keys()) fail(error);
+    },
+    connectionsEnded(maySpread) {
+      if (maySpread) suspectTicks = suspectTicksMax;
+      for (const [fail, ticksLeft] of underWay) underWay.set(fail, Math.min(ticksLeft, ticksAfterEnd));
+    },
+    tick() {
+      giveUpLost();
+      suspectTicks = Math.max(0, suspectTicks - 1);
+    },
+  };
 }

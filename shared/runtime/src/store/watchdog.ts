@@ -1,26 +1,17 @@
 // Whether the database answers.
 //
-// The driver notices a server that was killed. It does not notice one that stands still, or whose own storage
-// does: connections stay open, and an operation waits until some long time-out, which cannot be a short one,
-// since a large write on a busy server takes seconds too. So the two are told apart by a small question that
-// any living server answers at once, asked on a connection of its own where it never queues.
+// The driver notices a server that was killed. It does not notice one that stands still, or whose own storage does:
+// connections stay open, and an operation waits until some long time-out, which cannot be a short one, since a large
+// write on a busy server takes seconds too. So the watchdog tells the two apart by a small question that any living
+// server answers at once, asked on a connection of its own where it never queues.
 //
 //   asked every 0.5 s ── no answer for 2 s ──▶ away: what is under way fails, and so does what comes
 //                     ◀── the next answer ────
 //
-// An operation that ends well is an answer too, so that nothing but silence is taken for silence.
-//
-// An operation that the driver began on a connection that was just being closed never ends, though the database
-// answers: the driver waits for a destroyed socket to drain (mongodb 7.9). So an operation is lost when its connections
-// ended 1.5 s ago, or when it has taken longer than the driver gives any. One that begins right after some connection
-// ended has 1.5 s as well: its own may have ended too, of which nothing else would ever tell.
+// An operation that ends well is an answer too, so that the watchdog takes nothing but silence for silence.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
-
-/** The database fell silent. Whether the operation that was under way took effect is not known. */
-export class DatabaseAway extends Error {
-  override readonly name = 'DatabaseAway';
-}
+import { DatabaseAway, openOperations, type OperationsOptions } from './operations.ts';
 
 export interface Watchdog extends Disposable {
   readonly connected: boolean;
@@ -32,12 +23,10 @@ export interface Watchdog extends Disposable {
   during<T>(operation: () => Promise<T>): Promise<T>;
 }
 
-export interface WatchdogOptions {
+export interface WatchdogOptions extends OperationsOptions {
   ask: () => Promise<unknown>;
   /** Whether waiting may mend it. */
   passing: (error: unknown) => boolean;
-  /** So many operations were lost, each of which keeps a connection that is of no more use. */
-  onLost: (operations: number) => void;
   log: Log;
 }
 
@@ -45,20 +34,12 @@ const askEveryMs = 500;
 const tickMs = 100;
 const silentTicksMax = 20;
 const sayEveryTicks = 50;
-/** More than the time in which the driver gives up a connection that is silent. */
-const operationTicksMax = 1_300;
-const ticksAfterEnd = 15;
-/** A connection that is noticed to have ended may be followed by others in the next moments. */
-const suspectTicksMax = 3;
 
 export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): Watchdog {
+  const operations = openOperations({ onLost, log });
   const first = Promise.withResolvers<void>();
   const stop = new AbortController();
-  /** What fails each operation, and after how many ticks it is lost. */
-  const underWay = new Map<(error: DatabaseAway) => void, number>();
   let connected = false;
-  /** While there are some, what begins may have got a connection that is just being closed. */
-  let suspectTicks = 0;
   let silentTicks = 0;
   let reason: unknown;
 
@@ -82,36 +63,21 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): W
     }
   };
 
-  const giveUpLost = (): void => {
-    let lost = 0;
-    for (const [fail, ticksLeft] of underWay) {
-      underWay.set(fail, ticksLeft - 1);
-      if (ticksLeft > 1) continue;
-      fail(new DatabaseAway('The connection to MongoDB ended'));
-      lost += 1;
-    }
-    if (lost === 0) return;
-    log.warn({ operations: lost }, 'operations were lost with their connections');
-    onLost(lost);
-  };
-
-  // Silence is counted in ticks, not read from a clock: a time in which this process itself stood still, and
-  // could not have heard an answer, counts as one tick.
+  // The watchdog counts silence in ticks and reads no clock: a time in which this process itself stood still, and
+  // could not hear an answer, counts as one tick.
   const ticks = setInterval(() => {
-    giveUpLost();
-    suspectTicks = Math.max(0, suspectTicks - 1);
+    operations.tick();
     silentTicks += 1;
     if (silentTicks >= silentTicksMax && connected) {
       connected = false;
-      for (const fail of underWay.keys())
-        fail(new DatabaseAway('MongoDB stopped answering', { cause: reason }));
+      operations.failAll(new DatabaseAway('MongoDB stopped answering', { cause: reason }));
     }
     if (!connected && silentTicks % sayEveryTicks === silentTicksMax) {
       log.warn({ silentMs: silentTicks * tickMs, reason: wordsOf(reason) }, 'waiting for MongoDB');
     }
   }, tickMs);
 
-  first.promise.catch(() => {}); // nobody may be waiting for it any more
+  first.promise.catch(() => {}); // The process may have stopped waiting for it.
   void keepAsking();
   return {
     get connected() {
@@ -119,18 +85,15 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): W
     },
     firstAnswer: first.promise,
     connectionsEnded() {
-      // Of one that does not answer nothing is asked, and the first connections of all have ended nothing.
-      if (connected) suspectTicks = suspectTicksMax;
-      for (const [fail, ticksLeft] of underWay) underWay.set(fail, Math.min(ticksLeft, ticksAfterEnd));
+      // While the database does not answer, no operation begins; and the first connections of all ended nothing.
+      operations.connectionsEnded(connected);
     },
     during<T>(operation: () => Promise<T>) {
       if (!connected)
         return Promise.reject<T>(new DatabaseAway('MongoDB does not answer', { cause: reason }));
-      const { promise, resolve, reject } = Promise.withResolvers<T>();
-      underWay.set(reject, suspectTicks > 0 ? ticksAfterEnd : operationTicksMax);
-      promise.then(answered, () => {}).finally(() => underWay.delete(reject));
-      operation().then(resolve, reject);
-      return promise;
+      const outcome = operations.run(operation);
+      outcome.then(answered, () => {});
+      return outcome;
     },
     [Symbol.dispose]() {
       stop.abort();

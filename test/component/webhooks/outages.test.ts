@@ -1,4 +1,4 @@
-// What happens to deliveries while an engine is away, or anything else dies.
+// Deliveries go on after an engine was away, a stream was lost or a replica died.
 import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';

@@ -1,5 +1,5 @@
-// What every service that keeps records stands on: its metrics, its traces, its database and the bus. They are opened in this
-// order, waiting for engines that are not there yet, and closed in the opposite one.
+// The resources of a service that has a database: its metrics, its traces, the store and the bus. The service opens them in
+// this order, waits for engines that do not answer yet, and closes them in the opposite order.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { openBus, type Bus } from './bus/index.ts';
@@ -10,7 +10,7 @@ import { observeStreams, tellNotes } from './standing.ts';
 import { openStore, type Store } from './store/index.ts';
 import { openTracing, type Tracing } from './tracing/index.ts';
 
-export interface Footing extends AsyncDisposable {
+export interface Resources extends AsyncDisposable {
   readonly metrics: Metrics;
   readonly store: Store;
   readonly bus: Bus;
@@ -18,17 +18,17 @@ export interface Footing extends AsyncDisposable {
   readonly tracing: Tracing | undefined;
 }
 
-type FootingConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
+type ResourcesConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
 
-export interface FootingOptions {
+export interface ResourcesOptions {
   service: ServiceName;
-  config: Readonly<FootingConfig>;
+  config: Readonly<ResourcesConfig>;
   log: Log;
-  /** Ends the wait for a database that does not come. */
+  /** Ends the wait for a database that does not answer. */
   signal?: AbortSignal | undefined;
 }
 
-export async function openFooting({ service, config, log, signal }: FootingOptions): Promise<Footing> {
+export async function openResources({ service, config, log, signal }: ResourcesOptions): Promise<Resources> {
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
     await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),

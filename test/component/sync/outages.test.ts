@@ -1,5 +1,5 @@
-// An engine goes away in the middle of things, or a service is told to stop: nothing that was acknowledged is lost,
-// and nobody waits for long.
+// An engine goes away in the middle of things, or an operator stops a service: no push that the service acknowledged is
+// lost, and no caller waits for long.
 import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';

@@ -1,5 +1,5 @@
-// The zoo: every way in which a receiver can behave, each with a receiver of its own, side by side. What each
-// attempt ended as is read from the attempt log, and the receiver beside it that behaves is not disturbed.
+// Every way in which a receiver can behave, each with a receiver of its own, side by side. The attempt log says how each
+// attempt ended, and the receiver beside it that behaves well is not disturbed.
 import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';

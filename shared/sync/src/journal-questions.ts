@@ -1,0 +1,53 @@
+// What the journal says about several entries at once. It changes none of them.
+import type { Filter } from '@integration-sync/runtime/store';
+import type { Backlog, Entries, Entry } from './journal-entry.ts';
+import { unsettled } from './journal-pushes.ts';
+
+export interface JournalQuestions {
+  /** Those of which what they did may still have to be found out. */
+  unsettledAmong(syncIds: readonly string[]): Promise<Set<string>>;
+  /** Those whose records their watermarks have not counted yet. */
+  pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
+  backlog(): Promise<Backlog>;
+  /** Pushes of the integration that were answered and may not be announced yet: all that are, up to so many. */
+  unannounced(integration: string, countMax: number): Promise<string[]>;
+}
+
+/** Counting must not become a burden itself, after an outage. */
+const backlogMax = 10_000;
+
+export function openJournalQuestions(entries: Entries): JournalQuestions {
+  const among = async (syncIds: readonly string[], rule: Filter<Entry>): Promise<Set<string>> => {
+    if (syncIds.length === 0) return new Set();
+    const found = await entries
+      .find({ _id: { $in: [...syncIds] }, ...rule }, { projection: { _id: 1 } })
+      .toArray();
+    return new Set(found.map(({ _id }) => _id));
+  };
+
+  return {
+    unsettledAmong: (syncIds) => among(syncIds, unsettled),
+    pendingAmong: (syncIds) => among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
+    async backlog() {
+      const [found] = await entries
+        .aggregate<Omit<Backlog, 'oldestAt'> & { oldestAt: Date }>(
+          [
+            { $match: { due: { $gt: new Date(0) }, watched: { $exists: false } } },
+            { $limit: backlogMax },
+            { $group: { _id: null, count: { $sum: 1 }, oldestAt: { $min: '$startedAt' } } },
+          ],
+          { hint: 'left-behind' },
+        )
+        .toArray();
+      return found ?? { count: 0, oldestAt: undefined };
+    },
+    async unannounced(integration, countMax) {
+      const found = await entries
+        .find({ due: { $gt: new Date(0) }, integration, state: 'written' }, { projection: { _id: 1 } })
+        .hint('left-behind')
+        .limit(countMax)
+        .toArray();
+      return found.map(({ _id }) => _id);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+// The start of a service that stores records. Catalog and batches each name their kinds and their handlers; everything
+// between the settings and the first request is the same for both.
+import { healthSubject, type ServiceName } from '@integration-sync/contracts';
+import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
+import { maskSettings, type baseSettings, type storeSettings } from '@integration-sync/runtime/config';
+import { healthHandlers } from '@integration-sync/runtime/health';
+import { openLog, type Log } from '@integration-sync/runtime/log';
+import { openResources } from '@integration-sync/runtime/resources';
+import type { Store } from '@integration-sync/runtime/store';
+import type { Static, TObject } from 'typebox';
+import type { Kind } from './kind.ts';
+import type { syncSettings } from './settings.ts';
+import type { Stage } from './stage.ts';
+import { openSync, type Sync } from './sync.ts';
+
+export interface RecordService extends AsyncDisposable {
+  readonly metricsUrl: string;
+}
+
+/** What a test replaces, and the signal by which a process ends its own start. */
+export interface RecordServiceDeps {
+  now?: () => number;
+  log?: Log;
+  onStage?: (stage: Stage) => Promise<void>;
+  /** Ends the wait for engines that do not answer. */
+  signal?: AbortSignal;
+}
+
+type Settings = TObject<typeof baseSettings & typeof storeSettings & typeof syncSettings>;
+
+export interface RecordServiceRule {
+  service: ServiceName;
+  /** What `nats service info` shows. */
+  description: string;
+  settings: Settings;
+  /** Opens the kinds of the service, once, and says which subjects it serves. */
+  open: (parts: RecordServiceParts) => Promise<RecordHandlers>;
+}
+
+export interface RecordServiceParts {
+  store: Store;
+  bus: Bus;
+  openKinds: (kinds: readonly Kind[]) => Promise<Sync>;
+}
+
+/** The handlers of a service by their subjects. */
+export interface RecordHandlers {
+  sync: Sync;
+  /** These share the places of the push gate. */
+  gated: Readonly<Record<string, BusHandler>>;
+  /** Each of these has places of its own. */
+  ungated: Readonly<Record<string, BusHandler>>;
+}
+
+export async function startRecordService(
+  { service, description, settings, open }: RecordServiceRule,
+  config: Readonly<Static<Settings>>,
+  deps: RecordServiceDeps,
+): Promise<RecordService> {
+  const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  log.info({ settings: maskSettings(settings, config) }, 'starting');
+  await using starting = new AsyncDisposableStack();
+  const resources = await openResources({ service, config, log, signal });
+  const { metrics, store, bus, tracing } = starting.use(resources);
+  const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
+    starting.use(
+      await openSync({
+        service,
+        store,
+        bus,
+        log,
+        metrics,
+        tracing,
+        kinds,
+        streamSettings: config,
+        pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,
+        now,
+        onStage,
+      }),
+    );
+  const { sync, gated, ungated } = await open({ store, bus, openKinds });
+  starting.use(
+    await bus.serve({
+      service,
+      version: '1.0.0',
+      description,
+      inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+      handlers: {
+        ...gated,
+        ...ungated,
+        ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
+      },
+      gates: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushGate])),
+      quiet: [healthSubject(service)],
+    }),
+  );
+  log.info({ metrics: metrics.url }, 'serving');
+  const running = starting.move();
+  return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
