@@ -84,16 +84,7 @@ export async function serve(
       }),
     );
   }
-  // To all replicas, as the caller does not know which of them has its request.
-  subscriptions.push(
-    connection.nats.subscribe(givenUpSubject(options.service), {
-      callback(error, message) {
-        if (error !== null) return connection.log.error({ err: error }, 'subscription failed');
-        const reply = message.string();
-        for (const request of inHand.values()) if (request.message.reply === reply) request.isGivenUp = true;
-      },
-    }),
-  );
+  const hearing = hearGivenUp(connection, options.service, () => inHand.values());
   const signs = setInterval(() => {
     for (const one of inHand.values()) {
       if (one.isOld) showInHand(one.message);
@@ -108,7 +99,9 @@ export async function serve(
   return {
     async [Symbol.asyncDispose]() {
       discovery[Symbol.dispose]();
-      using _signs = { [Symbol.dispose]: () => clearInterval(signs) };
+      using ending = new DisposableStack();
+      ending.defer(() => clearInterval(signs));
+      ending.defer(() => hearing.unsubscribe());
       if (connection.connected) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
       while (inHand.size > 0) await Promise.all(inHand.keys());
       // A reply counts as sent only when the server has it.
@@ -116,6 +109,20 @@ export async function serve(
     },
   };
 }
+
+/** All replicas hear it, as a caller does not know which of them has its request. */
+const hearGivenUp = (
+  { nats, log }: Connection,
+  service: string,
+  requests: () => Iterable<RequestInHand>,
+): Subscription =>
+  nats.subscribe(givenUpSubject(service), {
+    callback(error, message) {
+      if (error !== null) return log.error({ err: error }, 'subscription failed');
+      const reply = message.string();
+      for (const request of requests()) if (request.message.reply === reply) request.isGivenUp = true;
+    },
+  });
 
 /** Only to one of ours, who waits for more than the first message: it says for how long. */
 function showInHand(message: Msg): void {
