@@ -21,6 +21,7 @@ export interface Collector extends AsyncDisposable {
   readonly spans: SeenSpan[];
   /** Of each request, what its body was said to be. */
   readonly contentTypes: string[];
+  /** What it said nothing to it answers as soon as it behaves otherwise. */
   behave(behaviour: Behaviour): void;
 }
 
@@ -53,12 +54,14 @@ export async function openCollector(): Promise<Collector> {
   const spans: SeenSpan[] = [];
   const contentTypes: string[] = [];
   let behaviour: Behaviour = 'takes';
+  const unanswered: [body: string, response: ServerResponse][] = [];
 
   const answer = (body: string, response: ServerResponse): void => {
     if (behaviour === 'takes') {
       spans.push(...spansIn(JSON.parse(body) as Exported));
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     } else if (behaviour === 'refuses') response.writeHead(400).end();
+    else unanswered.push([body, response]);
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     if (request.method !== 'POST' || request.url !== '/v1/traces') return void response.writeHead(404).end();
@@ -76,6 +79,7 @@ export async function openCollector(): Promise<Collector> {
     contentTypes,
     behave(next) {
       behaviour = next;
+      for (const [body, response] of unanswered.splice(0)) answer(body, response);
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
