@@ -82,18 +82,53 @@ const webhooksRooms = {
   'pipeline.ts': [...roomsOfApi, 'intake'],
 } satisfies Record<string, string[]>;
 
-/** These two may import every room, and no room imports them. */
-const webhooksTop = ['service.ts', 'main.ts'];
+/** The rooms of shared/sync in the same way, the lowest first. Each may also import the files beside them. */
+const syncRooms = {
+  items: [],
+  records: ['items'],
+  journal: ['items'],
+  announcing: ['items', 'records', 'journal'],
+  'engine.ts': ['items', 'records', 'journal', 'announcing'],
+  pushing: ['items', 'records', 'journal', 'announcing', 'engine.ts'],
+  listing: ['items', 'records', 'journal', 'engine.ts'],
+  recovery: ['records', 'journal', 'announcing', 'engine.ts', 'pushing'],
+} satisfies Record<string, string[]>;
+
 const isFile = (room: string): boolean => room.endsWith('.ts');
 
-const webhooksBorders = Object.entries<string[]>(webhooksRooms).map(([room, open]) => {
-  const refused = Object.keys(webhooksRooms).filter((other) => other !== room && !open.includes(other));
-  const border: Border = {
-    group: [...refused, ...webhooksTop].map((other) => (isFile(other) ? `**/${other}` : `**/${other}/**`)),
-    message: `${room} of webhooks may import ${open.length === 0 ? 'no other room' : open.join(', ')}.`,
-  };
-  const files = [`services/webhooks/src/${isFile(room) ? room : `${room}/**`}`];
-  return { files, rules: refuse(...everywhere, pushes, border) };
+interface House {
+  folder: string;
+  name: string;
+  rooms: Readonly<Record<string, readonly string[]>>;
+  /** These may import every room, and no room imports them. */
+  top: readonly string[];
+  borders: readonly Border[];
+}
+
+const bordersOf = ({ folder, name, rooms, top, borders }: House) =>
+  Object.entries(rooms).map(([room, open]) => {
+    const refused = Object.keys(rooms).filter((other) => other !== room && !open.includes(other));
+    const border: Border = {
+      group: [...refused, ...top].map((other) => (isFile(other) ? `**/${other}` : `**/${other}/**`)),
+      message: `${room} of ${name} may import ${open.length === 0 ? 'no other room' : open.join(', ')}.`,
+    };
+    const files = [`${folder}/${isFile(room) ? room : `${room}/**`}`];
+    return { files, rules: refuse(...borders, border) };
+  });
+
+const webhooksBorders = bordersOf({
+  folder: 'services/webhooks/src',
+  name: 'webhooks',
+  rooms: webhooksRooms,
+  top: ['service.ts', 'main.ts'],
+  borders: [...everywhere, pushes],
+});
+const syncBorders = bordersOf({
+  folder: 'shared/sync/src',
+  name: 'sync',
+  rooms: syncRooms,
+  top: ['sync.ts', 'record-service.ts', 'index.ts'],
+  borders: everywhere,
 });
 
 export default {
@@ -135,6 +170,7 @@ export default {
     { files: ['shared/runtime/src/tracing/**'], rules: refuse(...everywhereBut(opentelemetry)) },
     { files: ['services/gateway/**', 'services/webhooks/**'], rules: refuse(...everywhere, pushes) },
     ...webhooksBorders,
+    ...syncBorders,
     {
       files: ['dev/**'],
       rules: {

@@ -1,7 +1,7 @@
-// Which source is tried when. Pure: what is there to be tried is somebody else's subject.
+// Which source is tried when. Pure: other files find out what there is to try.
 //
 //   ENGINES=…        that one alone, even where an address is set
-//   an address set   that one alone: whoever names a database does not want another
+//   an address set   that one alone: a person who names a database wants no other
 //   else             what made this folder's data, what served last, then docker, path, download, build
 import { NoEngine, sources, type EngineName, type Source } from './engine.ts';
 
@@ -22,7 +22,7 @@ export function orderSources({ forced, addressSet, remembered }: Circumstances):
   return [...new Set([...first, ...ours])];
 }
 
-/** Why a source did not serve. */
+/** Why a source cannot serve. */
 export interface Refusal {
   source: Source;
   why: string;
@@ -33,7 +33,7 @@ export interface Refusal {
 export const explainRefusals = (refusals: readonly Refusal[]): string =>
   refusals.map(({ source, why }) => `${source}: ${why}`).join('; ');
 
-/** For the one who has to do something about it. */
+/** For the person who has to act on it. */
 export const listRefusals = (refusals: readonly Refusal[]): string =>
   refusals
     .map(({ source, why, help }) => `  ${source}: ${why}${help === '' ? '' : `\n      → ${help}`}`)

@@ -1,6 +1,6 @@
-// An engine in a container, through testcontainers: started, waited for by its log line, kept running, and
-// removed at the end. Its data lies in a named volume: files that a container writes into a folder of ours
-// belong to somebody else, and on a Mac they are slow.
+// An engine in a container, through testcontainers: it starts it, waits for its log line, keeps it running,
+// and removes it at the end. Its data is in a named volume: files that a container writes into a folder of
+// this machine belong to another user, and on a Mac they are slow.
 import { setTimeout as wait } from 'node:timers/promises';
 import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
 import { findPort, isListening } from '../process/port.ts';
@@ -29,12 +29,13 @@ export interface ContainerSpec {
   readyWhen: RegExp;
   command?: string[];
   files?: Record<string, string>;
-  /** Given the ports on this machine, in the same order. */
+  /** Gets the ports on this machine, in the same order. */
   addresses: (ports: readonly number[]) => Addresses;
 }
 
 export async function startContainer(context: RowContext, spec: ContainerSpec): Promise<RunningEngine> {
-  // No helper container that ends what a dead process left: it is one more image, and we do that by label.
+  // Without testcontainers' own container that ends what a dead process left: it is one more image, and
+  // `docker.ts` does that by label.
   process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   const client = await findDocker(context);
   const removed = await removeAbandonedContainers(client);
@@ -63,7 +64,10 @@ export async function startContainer(context: RowContext, spec: ContainerSpec): 
   }
 }
 
-/** testcontainers binds a port on every address of the machine; an engine without login must stay at home. */
+/**
+ * testcontainers binds a port on every address of the machine; an engine without login must listen on
+ * loopback alone.
+ */
 class LoopbackContainer extends GenericContainer {
   protected override async beforeContainerCreated(): Promise<void> {
     const bindings: Record<string, { HostPort: string }[]> = { ...this.hostConfig.PortBindings };
@@ -142,7 +146,8 @@ class KeptContainer {
         await wait(pauseMs);
         await this.#restart();
       } catch {
-        // Docker itself may be away for a while; it is asked again until it answers or we are stopped.
+        // Docker itself may be away for a while; this asks again until Docker answers or the engine is
+        // stopped.
         await wait(dockerAwayMs);
       }
     }
@@ -155,7 +160,7 @@ class KeptContainer {
   /** Whether it runs, and as which process. */
   async look(): Promise<boolean> {
     const { State: state } = await this.#container.inspect();
-    // Elsewhere Docker runs in a machine of its own, whose pids mean nothing here.
+    // On other systems Docker runs in a machine of its own, whose pids mean nothing here.
     const pid = state.Running && process.platform === 'linux' ? state.Pid : undefined;
     if (pid !== this.#pid) {
       this.#pid = pid;

@@ -73,7 +73,7 @@ async function hasImage({ container }: Client, image: string): Promise<boolean> 
   }
 }
 
-/** Tells, years later too, who started a container and for which data. */
+/** Tells, years later too, which starter made a container and for which data. */
 export function labelsOf({ dataFolder }: RowContext): Record<string, string> {
   const starter = { host: hostname(), ...identify(process.pid) };
   return { [starterLabel]: JSON.stringify(starter), [dataLabel]: dataFolder };
@@ -92,13 +92,13 @@ export async function removeAbandonedContainers({ container: { dockerode } }: Cl
       await removeContainer(dockerode, info.Id);
       removed.push(info.Image);
     } catch {
-      // Somebody else is removing it at the same time; then it is gone, as wished.
+      // Another process is removing it at the same time; then it is gone, as wished.
     }
   }
   return removed;
 }
 
-/** Containers for this data. Nobody else works on it, so that they are what is left of a failed start. */
+/** Containers for this data. No other process works on it, so they are left from a failed start. */
 export async function removeContainersOf(
   { dataFolder }: RowContext,
   { container: { dockerode } }: Client,
@@ -118,13 +118,16 @@ function isAbandoned(label: string | undefined): boolean {
   return !runs({ pid: Number(pid), begunAt });
 }
 
-/** The volume's name stands in the data folder: who removes the folder gets a new volume, and the old one goes. */
+/**
+ * The volume's name is in the data folder: a person who removes the folder gets a new volume, and the old one
+ * goes.
+ */
 export async function openVolume({ dataFolder }: RowContext, client: Client): Promise<string> {
   const { dockerode } = client.container;
   const note = join(dataFolder, 'volume');
   const digest = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12);
   const volume = readText(note)?.trim() || `integration-sync-${digest}-${randomUUID().slice(0, 8)}`;
-  // Noted first: one that is not noted is taken for abandoned.
+  // The note comes first: a start takes a volume without a note for abandoned.
   writeWhole(note, `${volume}\n`);
   await dockerode.createVolume({
     Name: volume,
@@ -137,7 +140,7 @@ export async function removeVolume({ container: { dockerode } }: Client, volume:
   await dockerode.getVolume(volume).remove();
 }
 
-/** Volumes that no data folder names any more: it was removed, and so is what it stood for. */
+/** Volumes that no data folder names any more: with the folder, its data may go. */
 export async function removeAbandonedVolumes({ container: { dockerode } }: Client): Promise<void> {
   const { Volumes: volumes } = await dockerode.listVolumes({
     filters: { label: [`${hostLabel}=${hostname()}`] },
@@ -145,7 +148,7 @@ export async function removeAbandonedVolumes({ container: { dockerode } }: Clien
   for (const { Name: name, Labels: labelled } of volumes) {
     const dataFolder = labelled[dataLabel];
     if (dataFolder === undefined || readText(join(dataFolder, 'volume'))?.trim() === name) continue;
-    // It may be in use by a container that is about to go; then it is found the next time.
+    // It may be in use by a container that is about to go; then the next start finds it.
     await dockerode
       .getVolume(name)
       .remove()

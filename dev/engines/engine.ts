@@ -1,7 +1,7 @@
-// What an engine is to those who use one, wherever it came from.
+// An engine as its users see it, whichever source it is from.
 export type EngineName = 'mongodb' | 'nats';
 
-/** In the order of the table: the first that works is taken. */
+/** In the order of the table: the first source that works serves. */
 export const sources = ['environment', 'docker', 'path', 'download', 'build'] as const;
 export type Source = (typeof sources)[number];
 
@@ -13,13 +13,18 @@ export interface Engine extends AsyncDisposable {
   readonly monitorUrl?: string;
   /** What it is and why the sources before it did not serve. */
   readonly reason: string;
-  /** The processes of this machine that are the engine. None when it is not ours (`environment`). */
+  /**
+   * The processes of this machine that are the engine. None where another process started it (`environment`).
+   */
   pids(): number[];
-  /** SIGKILL to all of it. It comes back by itself on the same port with the same data, unless it is held. */
+  /**
+   * SIGKILL to all of it. It comes back by itself on the same port with the same data, unless a caller holds
+   * it.
+   */
   kill(): Promise<void>;
-  /** From now on a death is not mended, for tests of what happens while it is away. */
+  /** From now on a dead engine stays dead, for tests of what happens while it is away. */
   hold(): void;
-  /** Mended again; resolves when it is up. */
+  /** Restarted again after a death; resolves when it is up. */
   resume(): Promise<void>;
 }
 

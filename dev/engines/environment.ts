@@ -1,4 +1,4 @@
-// The first row of the table: somebody else runs the engine and names its address.
+// The first row of the table: an operator runs the engine, and the environment names its address.
 import { isListening } from '../process/port.ts';
 import { NotServed, type EngineName, type RunningEngine } from './engine.ts';
 
@@ -35,7 +35,7 @@ export async function useGiven(name: EngineName, url: string): Promise<RunningEn
   };
 }
 
-/** None where the address is looked up by DNS (`mongodb+srv`): then the services find out. */
+/** None where DNS gives the address (`mongodb+srv`): then the services find out. */
 function hostsOf(url: string, portDefault: number): { host: string; port: number }[] {
   if (url.startsWith('mongodb+srv:')) return [];
   const [, authority = ''] = /^[a-z+]+:\/\/([^/?]*)/i.exec(url) ?? [];

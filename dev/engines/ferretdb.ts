@@ -1,4 +1,4 @@
-// MongoDB where no mongod is to be had: FerretDB, built with Go, on PostgreSQL with DocumentDB from Debian.
+// MongoDB where there is no mongod: FerretDB, built with Go, on PostgreSQL with DocumentDB from Debian.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunningEngine } from './engine.ts';

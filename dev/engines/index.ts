@@ -1,5 +1,5 @@
-// The door of the engines: real MongoDB and real NATS on any machine, kept running while they are wanted.
-// Which ones are taken is told in `choice.ts`; where they come from, in `mongodb.ts` and `nats.ts`.
+// The door of the engines: real MongoDB and real NATS on any machine, kept running while a caller has them.
+// `choice.ts` says which sources are tried, `mongodb.ts` and `nats.ts` where they are from.
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -19,10 +19,10 @@ export { NoEngine, type Engine, type EngineName, type Source } from './engine.ts
 export type { Forced } from './choice.ts';
 
 export interface EnginesOptions {
-  /** Where their data lives. Two that run side by side have two folders. */
+  /** Where their data is. Two that run side by side have two folders. */
   dataFolder: string;
   logFolder?: string;
-  /** Is told what is going on, one line at a time. */
+  /** Gets the progress, one line at a time. */
   say?: (line: string) => void;
   /** One source alone; ENGINES in the environment says the same. */
   force?: Forced | undefined;
@@ -55,7 +55,7 @@ export async function startEngines(options: EnginesOptions): Promise<Engines> {
   return { mongodb, nats, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }
 
-/** One engine alone, for whoever needs a NATS or a MongoDB of their own. */
+/** One engine alone, for callers that need a NATS or a MongoDB of their own. */
 export async function startEngine(name: EngineName, options: EnginesOptions): Promise<Engine> {
   await using started = new AsyncDisposableStack();
   const [engine] = await startSeveral([name], options, started);
@@ -64,7 +64,7 @@ export async function startEngine(name: EngineName, options: EnginesOptions): Pr
   return { ...engine, [Symbol.asyncDispose]: () => release.disposeAsync() };
 }
 
-/** All at once. When one of them is not to be had, the others are stopped again. */
+/** All at once. When one of them cannot start, this stops the others again. */
 async function startSeveral(
   names: readonly EngineName[],
   options: EnginesOptions,
@@ -110,7 +110,7 @@ async function stopAll(engines: readonly Engine[]): Promise<void> {
   await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()));
 }
 
-/** The folder is ours from here on, and nothing of a former starter runs in it. */
+/** The folder belongs to this process from here on, and nothing of a former starter runs in it. */
 async function openFolder(
   folder: string,
   { fresh, temporary, say }: { fresh: boolean; temporary: boolean; say: EnginesOptions['say'] },
@@ -140,10 +140,10 @@ async function openFolder(
 export async function removeAbandoned(parent: string, prefix: string): Promise<void> {
   for (const entry of await readdir(parent)) {
     const folder = join(parent, entry);
-    // One without a lock has just been made, and is about to be locked.
+    // A folder without a lock is new, and its starter is about to lock it.
     if (!entry.startsWith(prefix) || !existsSync(join(folder, lockName))) continue;
     using lock = takeLock(join(folder, lockName));
-    // One that was closed in good order may be about to be used again.
+    // A starter may be about to use a folder again that it closed in good order.
     if (lock === undefined || !isLeftOpen(join(folder, ledgerName))) continue;
     await endLeftovers(join(folder, ledgerName));
     await rm(folder, { recursive: true, force: true });
@@ -153,7 +153,7 @@ export async function removeAbandoned(parent: string, prefix: string): Promise<v
 const lockName = 'engines.lock';
 const ledgerName = 'engines.json';
 
-/** All but the lock, which we hold. */
+/** All but the lock, which this process holds. */
 async function clear(folder: string): Promise<void> {
   for (const entry of await readdir(folder)) {
     if (!entry.startsWith(lockName)) await rm(join(folder, entry), { recursive: true, force: true });

@@ -1,5 +1,6 @@
-// What is fetched or built once for all. A thing is made under a temporary name and renamed when it is whole,
-// so that what has its name is whole, whenever its maker was interrupted; and there is one maker at a time.
+// Fetches or builds a thing once for all processes. It makes the thing under a temporary name and renames it
+// when it is whole, so that a thing under its name is whole, whenever its maker was interrupted; and one
+// maker works at a time.
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -56,7 +57,7 @@ export async function makeOnce(context: MakeContext, { name, make }: Recipe): Pr
       onWait: (owner) => progress.say(`${name} is being made by process ${owner ?? '?'}; waiting for it`),
     }),
   );
-  // Its maker may have finished it while we waited.
+  // Its maker may have finished it while this process waited.
   if (existsSync(whole)) return whole;
   await clearAway(folder, name);
   const draft = `${whole}.draft-${process.pid}`;
@@ -76,7 +77,7 @@ export async function makeOnce(context: MakeContext, { name, make }: Recipe): Pr
 
 const ledgerOf = (folder: string, name: string): string => join(folder, `${name}.making.json`);
 
-/** A maker that was killed has left its draft, and perhaps a command at work on it. We hold its lock. */
+/** A killed maker has left its draft, and perhaps a command that works on it. This process holds its lock. */
 async function clearAway(folder: string, name: string): Promise<void> {
   await endLeftovers(ledgerOf(folder, name));
   for (const entry of await readdir(folder)) {

@@ -1,13 +1,13 @@
-// What is remembered from one start to the next: in the cache folder what served this user last, in the data
-// folder what made its data and on which port. Only ever a hint: what is remembered is tried, not trusted, and what can
-// be neither read nor written stops no start.
+// What the engines remember from one start to the next: in the cache folder what served this user last, in
+// the data folder what made its data and on which port. These are hints: a start tries them and does not
+// trust them, and one that it can neither read nor write does not stop it.
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
 import { sources, type EngineName, type Source } from './engine.ts';
 
 export interface Served {
   source: Source;
-  /** Why the sources before it did not serve, found out when they were last tried. */
+  /** Why the sources before it did not serve when they were last tried. */
   refused: string;
   port?: number;
 }

@@ -1,4 +1,4 @@
-// Where MongoDB comes from, and how mongod is run. FerretDB, the last row, has a file of its own.
+// Where MongoDB is from, and how mongod runs. FerretDB, the last row, has a file of its own.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunningEngine } from './engine.ts';

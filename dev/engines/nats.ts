@@ -1,4 +1,4 @@
-// Where NATS comes from, and how it is run: JetStream on disk, every acknowledged message synced.
+// Where NATS is from, and how it runs: JetStream on disk, every acknowledged message synced.
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
@@ -17,7 +17,7 @@ export const natsRows: Rows = {
       image: context.environment['NATS_IMAGE'] || pins.natsImage,
       ports: [4_222, 8_222],
       data: '/data',
-      // It has no shell, so that only its log tells.
+      // The image has no shell, so only the log tells.
       readyWhen: /Server is ready/,
       command: ['-c', '/integration-sync.conf'],
       files: {
@@ -110,7 +110,9 @@ async function runNats(context: RowContext, program: string, description: string
   });
 }
 
-/** A configuration of its own is told where to listen; where to store it reads from NATS_STORE_DIR. */
+/**
+ * A configuration of its own gets its addresses as arguments; it reads its store folder from NATS_STORE_DIR.
+ */
 async function argumentsOf(
   { dataFolder, natsConfig }: RowContext,
   port: number,

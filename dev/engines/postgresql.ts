@@ -1,4 +1,4 @@
-// PostgreSQL with DocumentDB, in a Debian folder of its own: what FerretDB keeps its documents in.
+// PostgreSQL with DocumentDB, in a Debian folder of its own: FerretDB keeps its documents in it.
 //
 // It runs inside a chroot of that folder, as Debian's user `postgres`. Its data lies in the stack's own
 // folder and is mounted into the chroot for this one process, in a mount namespace that ends with it: two
@@ -17,11 +17,11 @@ import type { RowContext } from './row.ts';
 import { startOnPort, startProgram } from './rows.ts';
 import { pins } from './versions.ts';
 
-/** `recipe` counts the changes to how it is made: a folder made by an older recipe is not taken. */
+/** `recipe` counts the changes to how it is made: a start does not take a folder of an older recipe. */
 const recipe = 1;
 const packages = [`postgresql-${pins.postgresql}`, `postgresql-${pins.postgresql}-documentdb`];
 const programs = `/usr/lib/postgresql/${pins.postgresql}/bin`;
-/** Where the data is seen from inside the chroot. */
+/** Where processes inside the chroot see the data. */
 const dataInside = '/mnt';
 
 const settings: Record<string, string> = {
@@ -42,7 +42,7 @@ const settings: Record<string, string> = {
   shared_preload_libraries: 'pg_cron,pg_documentdb_core,pg_documentdb,pg_documentdb_extended_rum',
   'cron.database_name': 'postgres',
   // Expiry and index builds are cron jobs. Their connections would go to the port that was set when the
-  // extension was created, where nobody or a stranger listens; background workers need no connection.
+  // extension was created, where no server listens, or another one; background workers need no connection.
   'cron.use_background_workers': 'on',
   'cron.log_run': 'off',
   'cron.log_statement': 'off',
@@ -96,9 +96,9 @@ export function makePostgresql(context: RowContext): Promise<string> {
 const mmdebstrapArguments = [
   '--variant=apt',
   `--include=${packages.join(',')}`,
-  // The archive of a release that is not out yet may be past the date that it gives itself.
+  // The archive of a release that is not out yet may be past its own date of expiry.
   '--aptopt=Acquire::Check-Valid-Until "false"',
-  // It is thrown away when it is not finished, so that nothing in it need be synced while it is made.
+  // An unfinished folder is thrown away, so nothing in it need be synced while it is made.
   '--dpkgopt=force-unsafe-io',
   '--dpkgopt=path-exclude=/usr/share/doc/*',
   '--dpkgopt=path-exclude=/usr/share/man/*',
@@ -204,7 +204,7 @@ async function copyData({ dataFolder, cache }: RowContext, fresh: string): Promi
   return data;
 }
 
-/** They end by themselves in less, as a rule. */
+/** As a rule they end by themselves in less. */
 const sessionsEndWithinMs = 1_000;
 
 /**
@@ -215,7 +215,7 @@ const sessionsEndWithinMs = 1_000;
 async function endSessions(data: string, withinMs: number): Promise<void> {
   const [pid = '', , , , , , sharedMemory = ''] = (readText(join(data, 'postmaster.pid')) ?? '').split('\n');
   const [, id] = sharedMemory.trim().split(/\s+/);
-  // One that lives has sessions that are none of ours to end.
+  // A live PostgreSQL has sessions that this start must not end.
   if (id === undefined || isPostgres(Number(pid))) return;
   const end = performance.now() + withinMs;
   for (let left = attachedTo(id); left.length > 0; left = attachedTo(id)) {
@@ -224,7 +224,7 @@ async function endSessions(data: string, withinMs: number): Promise<void> {
   }
 }
 
-/** In a list of what a process has mapped, shared memory has its id where files have their inode. */
+/** In the list of what a process has mapped, shared memory has its id where files have their inode. */
 function attachedTo(id: string): number[] {
   const mapped = new RegExp(`^\\S+ \\S+ \\S+ \\S+ ${id} +/SYSV`, 'm');
   return readdirSync('/proc')

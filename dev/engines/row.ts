@@ -1,4 +1,4 @@
-// One row of the table of sources: what it is given, and what it does.
+// One row of the table of sources: what it gets, and what it does.
 import type { Ledger } from '../process/ledger.ts';
 import type { Cache } from './cache.ts';
 import type { Forced } from './choice.ts';
@@ -14,16 +14,16 @@ export interface RowContext {
   dataFolder: string;
   /** Where its programs' logs go: NAME.log. */
   logFolder: string;
-  /** The port of the last time, which whoever noted the address would like to find again. */
+  /** The port of the last time, at which clients that noted the address look for it. */
   portWished: number | undefined;
-  /** What nats-server is configured by instead of what it would be given. */
+  /** The configuration of nats-server, in place of the usual one. */
   natsConfig: string | undefined;
   /** A process of the engine has come or gone. */
   onChange: () => void;
-  /** Nobody wants its data once it stops. */
+  /** Its data may go once it stops. */
   temporary: boolean;
 }
 
-/** Starts the engine from one source, or says by NotServed why that cannot be. */
+/** Starts the engine from one source, or says by NotServed why it cannot. */
 export type Row = (context: RowContext) => Promise<RunningEngine>;
 export type Rows = Record<Forced, Row>;

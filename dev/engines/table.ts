@@ -43,11 +43,11 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
 
 const diskFull = /ENOSPC|no space left/i;
 
-/** What is settled on is noted and told. */
+/** Notes the chosen source, and prints it. */
 function settleOn(source: Source, running: RunningEngine, refused: string, setting: Setting): Engine {
   const { name, forced, lastServed, madeData, cache } = setting;
   const reason = reasonOf(source, { forced, refused, description: running.description });
-  // What serves with a configuration of its own says nothing of what would serve without.
+  // A source that serves with a configuration of its own proves nothing about serving without.
   const isUsual = forced === undefined && setting.natsConfig === undefined;
   if (isUsual && source !== 'environment') lastServed.note(name, { source, refused });
   if (source !== 'environment') madeData.note(name, { source, refused, ...portOf(running) });
@@ -73,7 +73,10 @@ function startFrom(source: Source, rows: Rows, setting: Setting): Promise<Runnin
   return rows[source]({ ...setting, dataFolder, portWished: madeData.recall(name)?.port });
 }
 
-/** What was tried now, or, where it was taken at once because it served before, what was found out then. */
+/**
+ * What this start tried, or, where it took a source at once because it served before, what the earlier start
+ * found out.
+ */
 function refusalsBefore(source: Source, refusals: readonly Refusal[], remembered: string): string {
   return refusals.length > 0
     ? explainRefusals(refusals.filter((refusal) => refusal.source !== source))
@@ -94,7 +97,7 @@ function portOf({ url }: RunningEngine): { port?: number } {
   return port === undefined ? {} : { port: Number(port) };
 }
 
-/** Whatever goes wrong with a source, there may be another; but only what is expected has words of its own. */
+/** Whatever fails in a source, another may serve; but only expected failures have a message of their own. */
 function refusalOf(source: Source, error: unknown): Refusal {
   const message = messageOf(error);
   const why = message.replaceAll(/\s+/g, ' ').slice(0, 500);

@@ -1,4 +1,4 @@
-// What is fetched and built, pinned in one place, and the least that serves.
+// The versions that are fetched and built, pinned in one place, and the oldest that serve.
 export const pins = {
   mongodbImage: 'mongo:8',
   natsImage: 'nats:2.15',

@@ -29,7 +29,7 @@ export function exchange(
       const answer = readAnswer(received, expectsBody);
       if (answer !== undefined) end(answer);
     });
-    // What was received counts, also where the other side then cut the connection.
+    // Received bytes count, also where the other side then cut the connection.
     socket.on('error', () => undefined);
     socket.on('close', () => end('closed'));
     socket.write(bytes);

@@ -1,6 +1,6 @@
-// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --only own|schemathesis]: odd requests against a whole
-// stack of its own, in a temporary folder. Nothing may be answered 5xx, hang, or answer what the description
-// does not have; and memory is as flat afterwards as before. Exit code 1 otherwise.
+// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --only own|schemathesis]: odd requests against a
+// whole stack of its own, in a temporary folder. The stack may answer none with 5xx, hang at none, and give
+// no answer that the description does not have; its memory stays flat. Exit code 1 otherwise.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

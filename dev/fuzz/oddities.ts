@@ -1,4 +1,4 @@
-// Values that programs have stumbled over, by where they can stand.
+// Values that programs have stumbled over, by where they can occur.
 
 export const oddTexts = [
   '',
@@ -33,7 +33,7 @@ export const oddTexts = [
   'x'.repeat(5_000),
 ] as const;
 
-/** As JSON text: some of them are none, or more than JavaScript can hold. */
+/** As JSON text: some are no JSON, or more than JavaScript can hold. */
 export const oddJson = [
   'null',
   'true',

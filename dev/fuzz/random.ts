@@ -1,4 +1,4 @@
-// Chance that can be repeated: the same seed draws the same requests.
+// Repeatable chance: the same seed draws the same requests.
 
 export interface Random {
   /** From 0 up to, not including, `below`. */

@@ -1,14 +1,14 @@
-// A request of the fuzzer's: a good one from the route table, in which one to three things are made odd.
+// A request of the fuzzer: a good one from the route table, with one to three odd changes.
 import { eventKinds, routes, type Route } from '@integration-sync/contracts';
 import { methods, oddHeaders, oddJson, oddPaths, oddQueryValues, oddTexts } from './oddities.ts';
 import type { Random } from './random.ts';
 
 export interface OddRequest {
-  /** As it goes over the wire. */
+  /** Its bytes on the wire. */
   bytes: Buffer;
   /** Whether an answer to it has a body: a HEAD's has none. */
   expectsBody: boolean;
-  /** What was done to it, for the report. */
+  /** The changes to it, for the report. */
   story: string;
 }
 
@@ -119,7 +119,7 @@ const mutations: readonly [Mutation, ...Mutation[]] = [
     const text = draft.body?.toString() ?? '';
     const list = /\[(?<item>\{.*\})\]/s.exec(text);
     const item = list?.groups?.['item'];
-    // Twice over would be more than anybody can hold.
+    // Twice over would be more memory than there is.
     if (list === null || item === undefined || item.length > 1_000) return;
     draft.body = Buffer.from(
       text.replace(list[0], () => `[${Array.from({ length: count }, () => item).join(',')}]`),

@@ -1,5 +1,5 @@
-// Schemathesis (from PyPI) against the running interface and its own description: as somebody with a good
-// token, as somebody without one, and as another integration. Installed once, into the user's cache folder.
+// Schemathesis (from PyPI) against the running interface and its own description: with a good token, without
+// one, and as another integration. Installed once, into the user's cache folder.
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

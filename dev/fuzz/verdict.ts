@@ -1,4 +1,4 @@
-// What an answer must be, whatever the question was.
+// What every answer must be, whatever the request was.
 import { codes, isErrorCode } from '@integration-sync/contracts';
 import type { Outcome } from './exchange.ts';
 

@@ -1,4 +1,4 @@
-// Sends odd requests, many at a time, and keeps what came of them.
+// Sends odd requests, many at a time, and counts their answers.
 import type { Stack } from '../stack/index.ts';
 import { exchange } from './exchange.ts';
 import { openRandom } from './random.ts';
@@ -14,7 +14,7 @@ export interface VolleyOptions {
 export interface Volley {
   /** How often each status came. */
   statuses: Map<number | string, number>;
-  /** Each with the request that it is the fault of. */
+  /** Each with the request that caused it. */
   faults: string[];
 }
 
@@ -55,7 +55,7 @@ async function gather(stack: Stack): Promise<Ingredients> {
     const answer = await fetch(`${stack.gateway}/api/v1/integration/webhook-events`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      // Nobody listens there: what is delivered fails at once.
+      // No receiver listens there: deliveries to it fail at once.
       body: JSON.stringify({ url: 'http://127.0.0.1:9/', events: ['supplier.created'] }),
     });
     const webhook: { id?: string } = JSON.parse(await answer.text());

@@ -1,5 +1,5 @@
-// A child process that is kept running: an engine or a service. It has a session of its own, so that a
-// Ctrl-C in the terminal reaches us alone and we decide in which order things stop.
+// A child process that is kept running: an engine or a service. It has a session of its own, so that a Ctrl-C
+// in the terminal reaches the supervisor alone, which decides in which order things stop.
 //
 //   state     meaning                                            what an exit leads to
 //   down      never started                                      –
@@ -7,7 +7,7 @@
 //   up        ready                                              waiting
 //   waiting   dead, started again when its back-off is over      –
 //   held      supervision is paused: a fault test wants it dead  held
-//   stopped   stopped by us, for good                            stopped
+//   stopped   stopped by the supervisor, for good                            stopped
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -36,7 +36,7 @@ export interface ChildSpec {
   stopWithinMs?: number;
   /** Sent a second before its time to stop is over: makes it stop at once, and still in better order than SIGKILL. */
   hurrySignal?: NodeJS.Signals;
-  /** Ends what it may have left running. */
+  /** Ends processes that it may have left running. */
   afterStop?: () => Promise<void>;
   beforeStart?: () => Promise<void>;
   onLine?: (line: string) => void;
@@ -49,7 +49,7 @@ export interface ChildSpec {
 export interface Death {
   how: string;
   lastLines: readonly string[];
-  /** Undefined when nobody will start it again. */
+  /** Undefined when the supervisor will not start it again. */
   againInMs: number | undefined;
 }
 
@@ -70,9 +70,9 @@ export interface Child extends AsyncDisposable {
   pid(): number | undefined;
   /** SIGKILL, or another signal. It comes back by itself, unless it is held. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** From now on a death is not mended. */
+  /** From now on a dead child stays dead. */
   hold(): void;
-  /** Mended again; resolves when it is up. */
+  /** Restarted again after a death; resolves when it is up. */
   resume(): Promise<void>;
   /** Stops it in good order, for good. */
   stop(): Promise<void>;
@@ -92,7 +92,7 @@ export async function startChild(spec: ChildSpec, signal?: AbortSignal): Promise
   }
 }
 
-/** The end of one that was asked to end, and not a death. */
+/** The end of a child that the supervisor asked to end, and not a death. */
 const inGoodOrder = 'exit code 0';
 
 const linesKept = 40;
@@ -167,8 +167,8 @@ class SupervisedChild implements Child {
       await this.#spec.beforeStart?.();
       if (this.#isWanted()) await this.#spawn();
     } catch (error) {
-      // A first start that fails is the caller's. A later one is a death like any other: with a process, its
-      // exit counts it, and without one nobody else does.
+      // The caller handles a first start that fails. A later one is a death like any other: where there was a
+      // process, its exit counts the death; where there was none, this does.
       const isFirst = this.#upSince === 0;
       const wanted = this.#isWanted();
       if (isFirst) this.#state = 'stopped';
@@ -179,7 +179,7 @@ class SupervisedChild implements Child {
     }
   }
 
-  /** Told apart because hold() and stop() may come while something is awaited. */
+  /** A method, because hold() and stop() may change the state during an await. */
   #isWanted(): boolean {
     return this.#state === 'starting';
   }
@@ -218,7 +218,7 @@ class SupervisedChild implements Child {
     if (this.#isWanted()) this.#state = 'up';
   }
 
-  /** Resolves with how it ended, once its death has been dealt with. */
+  /** Resolves with how it ended, after its death has been handled. */
   async #follow(child: ChildProcess): Promise<string> {
     const closed = once(child, 'close').catch(() => undefined);
     const how = await endOf(child);
@@ -241,13 +241,13 @@ class SupervisedChild implements Child {
     if (againInMs === undefined) return;
     this.#state = 'waiting';
     this.#retry = setTimeout(() => {
-      // A failure has been told and has set the next try by the time it arrives here.
+      // A failure has been reported, and the next try is set, before it arrives here.
       this.start().catch(() => undefined);
     }, againInMs);
   }
 }
 
-/** One that cannot be started at all has ended too. */
+/** A child that cannot start at all has ended too. */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));

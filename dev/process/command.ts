@@ -34,7 +34,7 @@ export async function runCommand(
 ): Promise<string> {
   const { timeoutMs = 10 * 60_000, signal, onStart, onLine } = options;
   signal?.throwIfAborted();
-  // In a group of its own, so that whatever it started ends with it.
+  // In a group of its own, so that all that it started ends with it.
   const child = spawn(command, args, {
     cwd: options.folder,
     env: options.environment ?? process.env,
@@ -77,7 +77,7 @@ function exitCode(command: string, child: ReturnType<typeof spawn>): Promise<num
   });
 }
 
-/** The lines worth repeating: what tools print last is seldom the reason, what they call an error is. */
+/** The lines worth repeating: the last line of a tool is seldom the reason, a line with an error in it is. */
 function lastWords(lines: readonly string[]): string {
   const told = lines.map((line) => line.trim()).filter((line) => line !== '');
   const errors = told.filter((line) => /\b(error|fatal|failed|cannot|denied|no space)\b|^E:/i.test(line));

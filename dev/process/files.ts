@@ -1,4 +1,4 @@
-// Small files that other processes read while we write them: whole or not there, never half.
+// Small files that other processes read while this one writes them: whole or not there, never half.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -33,7 +33,7 @@ export function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    // The second is said below /proc of a process that is just ending.
+    // The system gives the second below /proc of a process that is just ending.
     if (error instanceof Error && 'code' in error && ['ENOENT', 'ESRCH'].includes(String(error.code)))
       return undefined;
     throw error;

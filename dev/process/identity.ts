@@ -5,7 +5,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ProcessIdentity {
   pid: number;
-  /** Compared, never read. Null where the system does not tell; such a process is never ended by its pid. */
+  /**
+   * Compared, never read. Null where the system does not tell; then no starter ends the process by its pid.
+   */
   begunAt: string | null;
 }
 
@@ -27,7 +29,7 @@ export interface EndOptions {
   graceMs?: number;
 }
 
-/** Ends a process that is not our child. Says whether there was one to end. */
+/** Ends a process that is no child of this one. Says whether there was one to end. */
 export async function endProcess(identity: ProcessIdentity, options: EndOptions = {}): Promise<boolean> {
   const { signal = 'SIGTERM', graceMs = 5_000 } = options;
   if (identity.begunAt === null || !runs(identity)) return false;

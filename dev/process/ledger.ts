@@ -1,8 +1,9 @@
 // Which processes this folder's starter has running, on disk. A starter that was killed leaves them behind;
-// the next one finds them here and ends them. A pid is only ever ended together with its beginning, so that
-// a stranger who was given the same pid later is left alone.
+// the next one finds them here and ends them. It ends a pid only together with its start time, so that it
+// leaves alone a stranger that got the same pid later.
 //
-// Whoever opens a ledger holds the folder's lock: one writer, and what stands in it is stale by then.
+// A process that opens a ledger holds the folder's lock: there is one writer, and the entries that it finds
+// are stale.
 import { existsSync, rmSync } from 'node:fs';
 import { endProcess, identify, type ProcessIdentity } from './identity.ts';
 import { readJson, writeJson } from './files.ts';

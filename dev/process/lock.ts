@@ -1,6 +1,6 @@
 // One at a time, across processes. The lock is the operating system's own, taken through SQLite on an empty
-// database file: whatever way its owner dies, the system lets go of it, so that no stale lock exists and
-// nobody ever has to judge whether one is stale.
+// database file: however its owner dies, the system lets go of it, so that no stale lock exists and no
+// process has to judge whether one is stale.
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,7 +11,7 @@ import { messageOf } from './words.ts';
 /** Held until it is disposed of, or until the process ends. */
 export type Lock = Disposable;
 
-/** The file itself cannot be had: no permission, no room, no such disk. */
+/** The system does not give the file: no permission, no room, no such disk. */
 export class LockFailure extends Error {
   override readonly name = 'LockFailure';
 }
@@ -43,7 +43,7 @@ function openExclusively(path: string): DatabaseSync | undefined {
   }
 }
 
-/** For messages only: who held it when we looked. */
+/** For messages only: who held it at the last look. */
 export function lockOwner(path: string): number | undefined {
   const owner = readJson(ownerPath(path));
   return typeof owner === 'object' && owner !== null && 'pid' in owner && typeof owner.pid === 'number'

@@ -1,5 +1,5 @@
-// What a child process says, kept in a file that cannot grow without bound: when it is full it becomes
-// NAME.1 and a new one begins, so that the last `bytesMax` are always there.
+// The output of a child process, in a file that cannot grow without bound: when it is full it becomes NAME.1
+// and a new one begins, so that the last `bytesMax` are always there.
 //
 // Lines are written some at a time: a service under load says thousands a second, and each write is a call
 // to the system in a process that has others to look after.

@@ -10,7 +10,7 @@ const lowestPort = 15_000;
 const highestPort = 31_999;
 const triesMax = 1_000;
 
-/** Throws where it is not the port that is in the way: a name that is nobody's, an address of another machine. */
+/** Throws where the port is not the cause: a name of no machine, an address of another machine. */
 export async function isPortFree(port: number, host = loopback): Promise<boolean> {
   const server = createServer();
   server.listen({ host, port, exclusive: true });
@@ -25,9 +25,9 @@ export async function isPortFree(port: number, host = loopback): Promise<boolean
   return true;
 }
 
-/** The wished one where it is free, else any. */
+/** The wished port where it is free, else any. */
 export async function findPort(wished?: number): Promise<number> {
-  // Whatever is in the way of the wished one is not in the way of others.
+  // Whatever blocks the wished port does not block other ports.
   if (wished !== undefined && (await isPortFree(wished).catch(() => false))) return wished;
   for (let tries = 0; tries < triesMax; tries += 1) {
     const port = randomInt(lowestPort, highestPort + 1);

@@ -2,7 +2,7 @@
 
 export const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** To end. Told once more, as by npm what the terminal has said already, the process goes on ending. */
+/** To end. At a second signal, such as npm's copy of the terminal's, the process goes on ending. */
 export function untilTold(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (const signal of endSignals) process.on(signal, () => resolve());

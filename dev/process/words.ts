@@ -1,4 +1,4 @@
-// What the commands of this folder tell the person who runs them.
+// How the commands of this folder speak to the person who runs them.
 
 /** What an error says, whatever was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -10,7 +10,7 @@ export function readCount(option: string, text: string, [least, most]: readonly 
   throw new RangeError(`${option} takes a number from ${least} to ${most}, not "${text}"`);
 }
 
-/** Followed by how the command is called, where that is what was wrong. */
+/** Followed by the usage, where the call was wrong. */
 export function explainMisuse(error: unknown, usage: string): string {
   const isMisuse =
     error instanceof RangeError ||

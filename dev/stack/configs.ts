@@ -1,5 +1,5 @@
-// What each service can be told, and whether it is told something that makes sense: found out before anything is
-// started, for all of them together.
+// The settings of each service, and whether they make sense: the stack checks them all before it starts
+// anything.
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { GatewayConfig } from '@integration-sync/gateway/config';
@@ -18,7 +18,7 @@ export const configs: Readonly<Record<Service, TObject>> = {
   webhooks: WebhooksConfig,
 };
 
-/** Where the engines will be is not known yet, unless the environment says it. */
+/** The addresses of the engines are not known yet, unless the environment names them. */
 export function checkSettings(environment: Environment, secrets: Secrets): void {
   const settings = settingsOf(
     {

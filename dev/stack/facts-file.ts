@@ -1,4 +1,4 @@
-// Keeps stack.json current: whatever happens to a process, what stands there follows.
+// Keeps stack.json current: it follows every change of a process.
 import type { Engines } from '../engines/index.ts';
 import { changeFacts, mergePids, removeFacts, type Pids, type StackFacts } from './facts.ts';
 import type { Fleet } from './fleet.ts';
@@ -7,7 +7,7 @@ import { serviceNames } from './services.ts';
 export type FixedFacts = Omit<StackFacts, 'pids' | 'metrics'>;
 
 export interface FactsFile extends AsyncDisposable {
-  /** Something has changed. Changes that come while it is being written are written once, afterwards. */
+  /** Something has changed. Changes that come during a write share the write after it. */
   changed(): void;
   written(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export function openFactsFile(folder: string, fixed: FixedFacts, fleet: Fleet, e
     changed() {
       if (waiting) return;
       waiting = true;
-      // A write that fails, on a full disk say, is tried again at the next change.
+      // A write that fails, as on a full disk, is tried again at the next change.
       writing = writing.then(write).catch(() => undefined);
     },
     written: () => writing,

@@ -21,7 +21,7 @@ export interface StackFacts {
   pids: Pids;
   /** Where each replica's Prometheus metrics are. */
   metrics: Record<string, string[]>;
-  /** What each service was told, for one more replica. */
+  /** The settings of each service, for one more replica. */
   settings: Partial<Record<Service, Settings>>;
 }
 
@@ -36,7 +36,7 @@ export function removeFacts(folder: string): void {
   rmSync(pathOf(folder), { force: true });
 }
 
-/** Replaced under a lock: a replica that was started from another terminal writes here too. */
+/** Replaced under a lock: a replica from another terminal writes here too. */
 export async function changeFacts(
   folder: string,
   change: (facts: StackFacts | undefined) => StackFacts | undefined,

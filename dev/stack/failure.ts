@@ -7,7 +7,7 @@ export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
 
-/** Undefined for what nobody foresaw: then the stack trace is what helps. */
+/** Undefined for an unforeseen error: its stack trace is what helps. */
 export function explainFailure(error: unknown): string | undefined {
   if (error instanceof StartFailure || error instanceof NoEngine) return error.message;
   if (error instanceof LockFailure) return `${error.message}\n${letWrite}`;

@@ -21,13 +21,13 @@ export interface FleetOptions {
 export interface Fleet extends AsyncDisposable {
   replicas(): readonly Replica[];
   find(service: Service, number: number): Replica;
-  /** All replicas of a service at once, with what their files say now. */
+  /** All replicas of a service at once, with the present content of their files. */
   restart(service: Service): Promise<void>;
 }
 
-// The gateway cuts what it still has in hand after 9 s, and is given the time for that. The others go once it is gone, but
-// after 6 s in any case, and finish what they have in hand. Together with the engines' 3 s this stays under the 15 s
-// within which everything has to be gone.
+// The gateway cuts off its remaining requests after 9 s, and gets that time. The others stop once it is gone,
+// but after 6 s in any case, and finish the work that they have. Together with the engines' 3 s this stays
+// under the 15 s within which everything has to be gone.
 const gatewayStopMs = 10_000;
 const headStartMs = 6_000;
 const othersStopMs = 5_000;

@@ -1,4 +1,4 @@
-// What a stack has to itself while it runs: its folder, its port and its address.
+// A stack's own folder, port and address while it runs.
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Environment } from '../engines/environment.ts';
@@ -13,7 +13,7 @@ const loopback = '127.0.0.1';
 
 export const lockOf = (folder: string): string => join(folder, 'stack.lock');
 
-/** The folder is ours from here on, and nothing of a stack that was killed runs any more. */
+/** The folder belongs to this stack from here on, and nothing of a killed stack runs any more. */
 export async function takeFolder(
   folder: string,
   say: (line: string) => void,
@@ -37,7 +37,7 @@ export async function takeFolder(
   return ledger;
 }
 
-/** Looked at before anything is started, which may take minutes. */
+/** Checked before the stack starts anything, as a start may take minutes. */
 export async function chooseGatewayPort(environment: Environment): Promise<number> {
   const port = Number(environment['GATEWAY_PORT'] || 8_080);
   if (port === 0) return findPort();
@@ -53,7 +53,7 @@ export async function chooseGatewayPort(environment: Environment): Promise<numbe
   );
 }
 
-/** Where this machine finds the gateway. One that is served on every address is found on loopback too. */
+/** Where this machine finds the gateway. A gateway on every address is found on loopback too. */
 export function gatewayUrl(environment: Environment, port: number): string {
   const host = environment['GATEWAY_HOST'] || loopback;
   if (host === '0.0.0.0' || host === '::') return `http://${loopback}:${port}`;

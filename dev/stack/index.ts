@@ -58,14 +58,14 @@ export interface Stack extends AsyncDisposable {
   pids(): Pids;
   /** SIGKILL, or another signal, to one replica; 1 is the first. It comes back by itself, unless it is held. */
   kill(service: Service, replica?: number, signal?: NodeJS.Signals): Promise<void>;
-  /** From now on a death of this replica is not mended, until it is resumed. */
+  /** From now on a death of this replica lasts, until it is resumed. */
   hold(service: Service, replica?: number): void;
   resume(service: Service, replica?: number): Promise<void>;
   /** Stops all of its replicas in good order, and starts them again. */
   restart(service: Service): Promise<void>;
   /** Resolves once the gateway's /readyz answers 200. */
   ready(withinMs?: number): Promise<void>;
-  /** Kills everything at once, for someone who does not want to wait for the good order. */
+  /** Kills everything at once, for a person who does not want to wait for the good order. */
   abandon(): void;
 }
 
@@ -116,7 +116,7 @@ async function untilReady(gateway: string, progress: Progress, ends: readonly Ab
       waitUntilReady(gateway, { withinMs: readyWithinMs, signal, onWait: note }),
     );
   } catch (error) {
-    // Its reason is a service that died, or whoever told us to stop.
+    // Its reason is a service that died, or the abort of the caller.
     signal.throwIfAborted();
     throw new StartFailure(`The stack does not become ready: ${messageOf(error)}`);
   }
@@ -165,8 +165,7 @@ function openControls({ fixed, fleet, engines, logFolder, release }: Running): S
     engines,
     logFolder,
     token(options = {}) {
-      if (authSecret === undefined)
-        throw new Error('tokens are signed by whoever owns the keys at AUTH_JWKS_URL');
+      if (authSecret === undefined) throw new Error('the issuer at AUTH_JWKS_URL signs tokens');
       const who = {
         ...(authIssuer ? { issuer: authIssuer } : {}),
         ...(authAudience ? { audience: authAudience } : {}),

@@ -1,4 +1,4 @@
-// What a service prints, as far as the terminal of `npm start` is concerned. Pure.
+// Which lines of a service the terminal of `npm start` shows, and how. Pure.
 export interface LogLine {
   /** For the screen. */
   text: string;
@@ -6,14 +6,14 @@ export interface LogLine {
   metrics?: string;
 }
 
-/** What a person wants to know of a line beside its words; the rest stands in the log. */
+/** What a person wants to know of a line beside its message; the log has the rest. */
 const telling = ['method', 'route', 'subject', 'stream', 'status', 'code'];
 const interesting = /"level":"(?:warn|error|fatal)"|"metrics":"/;
 const troubles = new Set(['warn', 'error', 'fatal']);
 
-/** A line that is no log line is trouble: a setting that is wrong, or a crash. */
+/** A line that is no log line means trouble: a wrong setting, or a crash. */
 export function readLine(text: string): LogLine {
-  // A service under load says thousands of lines a second, and hardly any of them is of interest here.
+  // A service under load logs thousands of lines a second, and hardly any of them matters here.
   if (text.startsWith('{') && !interesting.test(text)) return { text, isTrouble: false };
   const fields = parse(text);
   if (fields === undefined) return { text, isTrouble: text.trim() !== '' };
@@ -37,7 +37,7 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** While an engine is away a service complains with every request: the same words are let through once in a while. */
+/** While an engine is away a service complains at every request: the same message passes once in a while. */
 export function openDamper(
   quietMs: number,
   now: () => number = () => performance.now(),
@@ -47,7 +47,7 @@ export function openDamper(
     const time = now();
     const last = lastSaid.get(words);
     if (last !== undefined && time - last < quietMs) return false;
-    // A bound on what is remembered; forgetting costs a repetition.
+    // A bound on the remembered messages; forgetting one costs a repetition.
     if (lastSaid.size > 1_000) lastSaid.clear();
     lastSaid.set(words, time);
     return true;

@@ -1,4 +1,4 @@
-// What `npm start` can be told after its `--`.
+// The options of `npm start` after its `--`.
 import { parseArgs } from 'node:util';
 import { messageOf, readCount } from '../process/words.ts';
 import { StartFailure } from './failure.ts';
@@ -51,7 +51,7 @@ function parse(args: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    // Its first sentence names the option; the rest explains a syntax that nobody asked about.
+    // Its first sentence names the option; the rest explains a syntax that the person did not ask about.
     const [said] = error instanceof Error ? error.message.split('. ') : [];
     throw new StartFailure(`${said ?? String(error)}.\n\n${usage}`);
   }

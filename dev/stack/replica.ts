@@ -1,4 +1,4 @@
-// One running replica of a service: kept running, logged into a file of its own, and heard on the screen only
+// One running replica of a service: kept running, logged into a file of its own, and shown on the screen only
 // when something is wrong.
 import { join } from 'node:path';
 import { startChild, type Child } from '../process/child.ts';
@@ -26,7 +26,7 @@ export interface ReplicaOptions {
   logFolder: string;
   ledger: Ledger;
   stopWithinMs: number;
-  /** Lines of level warn and above, and what is no log line at all. */
+  /** Lines of level warn and above, and lines that are no log lines. */
   onTrouble: (name: string, line: LogLine) => void;
   onChange: () => void;
   onDeath: (name: string, how: string, againInMs: number | undefined, lastLines: readonly string[]) => void;

@@ -1,4 +1,4 @@
-// The few lines that stay on the terminal while the stack runs. What they say can be pasted.
+// The few lines that stay on the terminal while the stack runs. A person can paste from them.
 import { relative } from 'node:path';
 import { basePath } from '@integration-sync/contracts';
 import { redactUrl } from '@integration-sync/runtime/log';

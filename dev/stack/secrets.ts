@@ -1,12 +1,12 @@
 // The stack's secrets: made once, kept in its folder for this user alone, so that tokens and sealed webhook
-// secrets stay good over a restart. What the environment names goes first.
+// secrets stay good over a restart. The environment takes precedence.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Environment } from '../engines/environment.ts';
 import { readJson, writeJson } from '../process/files.ts';
 
 export interface Secrets {
-  /** Undefined when tokens are checked against AUTH_JWKS_URL: then somebody else signs them. */
+  /** Undefined when the gateway checks tokens against AUTH_JWKS_URL: then another issuer signs them. */
   authSecret: string | undefined;
   /** `id:base64`, as WEBHOOK_SECRET_KEY wants it. */
   webhookSecretKey: string;

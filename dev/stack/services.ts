@@ -1,10 +1,10 @@
-// The four services as the local stack runs them: which there are and what each is told.
+// The four services as the local stack runs them: which there are and what settings each gets.
 import { join, resolve } from 'node:path';
 import { cacheFolder } from '../engines/cache.ts';
 import type { Environment } from '../engines/environment.ts';
 import type { Secrets } from './secrets.ts';
 
-/** In the order of stopping: the gateway first, so that nobody asks a service that is going. */
+/** In the order of stopping: the gateway first, so that it asks no service that is going. */
 export const serviceNames = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
 export type Service = (typeof serviceNames)[number];
 
@@ -31,7 +31,7 @@ export const databaseOf = (environment: Environment): string =>
 
 export type Settings = Record<string, string>;
 
-/** Beside what the environment says already, which is kept. */
+/** Added to the environment, whose own values stay. */
 export function settingsOf(
   { nats, natsMonitor, mongodb, database, gatewayPort }: Addresses,
   { authSecret, webhookSecretKey }: Secrets,

@@ -1,5 +1,5 @@
-// Looks on while services run: the terminal is told what goes wrong, and a start fails at once when a service
-// dies before the stack was ever ready.
+// Watches the services while they run: it prints on the terminal what goes wrong, and fails a start at once
+// when a service dies before the stack was ever ready.
 import type { Progress } from '../engines/progress.ts';
 import { StartFailure } from './failure.ts';
 import type { FleetOptions } from './fleet.ts';
@@ -9,7 +9,7 @@ export interface Watch {
   listeners: Pick<FleetOptions, 'onTrouble' | 'onDeath'>;
   /** Fires with a StartFailure when a service dies during the start. */
   failed: AbortSignal;
-  /** The stack is ready: from now on a death is mended, and trouble is news. */
+  /** The stack is ready: from now on the supervisor mends deaths, and trouble is news. */
   started(): void;
 }
 

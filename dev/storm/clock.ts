@@ -1,3 +1,3 @@
-// The clock of the ledger: one that every process of the machine shares, and that no adjustment of the date moves.
+// The clock of the ledger: every process of the machine shares it, and no adjustment of the date moves it.
 
 export const clockMs = (): number => Math.round(Number(process.hrtime.bigint()) / 1e3) / 1e3;

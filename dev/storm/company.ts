@@ -1,4 +1,5 @@
-// The processes of a storm, seen from their starter: each is started, told what to do, and ended with the storm.
+// The processes of a storm, seen from their starter, which starts each, sends it its orders, and ends it with
+// the storm.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';

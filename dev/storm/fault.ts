@@ -1,4 +1,4 @@
-// A fault: what is struck, and how.
+// A fault: its target and its signal.
 
 /** `database` is FerretDB or mongod; `postgresql` is what lies under FerretDB. */
 export const targets = [

@@ -1,4 +1,4 @@
-// Which fault comes next: drawn from the seed. Pure; whom it hits is found out when it strikes.
+// Which fault comes next, drawn from the seed. Pure; the strike finds its process later.
 import type { Random } from '../fuzz/random.ts';
 import type { FaultKind, PlannedFault, Target } from './fault.ts';
 import type { Profile, Span } from './profile.ts';

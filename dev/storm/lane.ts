@@ -18,7 +18,7 @@ export interface LaneOptions {
   goesOn: (accepted: number) => boolean;
 }
 
-/** The same push again, as a caller does that was told to come back; at most so often. */
+/** The same push again, as a caller does after an answer with Retry-After; at most so often. */
 const againMax = 2;
 const againChance = 0.5;
 
@@ -140,7 +140,7 @@ async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Pr
   }
 }
 
-/** A caller that is told that something is away comes back later. */
+/** A caller that got a 503 comes back later. */
 const awayMs = [400, 1_500] as const;
 
 async function pause({ random, rules, stopped }: LaneOptions, { outcome }: EndedLine): Promise<void> {

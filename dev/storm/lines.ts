@@ -1,4 +1,5 @@
-// What stands in each file of the ledger. Times ending in `Ms` are of the shared clock (`clock.ts`); dates are ISO.
+// The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`clock.ts`); dates are
+// ISO.
 import type { DdsEntry, EventBody, PushError, PushRecord, SyncRun } from '@integration-sync/contracts';
 import type { FaultKind, Target } from './fault.ts';
 
@@ -15,7 +16,7 @@ export interface BegunLine {
   plural: Plural;
   items: readonly unknown[];
   drafting: boolean;
-  /** Items that are wrong on purpose: where they stand, and how the reason begins. */
+  /** Items that are wrong on purpose: their positions, and how the reason begins. */
   wrong: readonly (readonly [position: number, reason: string])[];
   gateway: number;
   begunMs: number;
@@ -23,7 +24,7 @@ export interface BegunLine {
 }
 
 /**
- * A status; or `refused`: no connection was to be had, so nothing was sent; `hung-up`: the caller had enough;
+ * A status; or `refused`: the caller got no connection, so nothing was sent; `hung-up`: the caller hung up;
  * `broken`: the connection ended without an answer; `silent`: no answer within 35 s.
  */
 export type PushOutcome = number | 'refused' | 'hung-up' | 'broken' | 'silent';
@@ -100,7 +101,7 @@ export interface FaultLine {
   kind: FaultKind;
   pid: number;
   atMs: number;
-  /** When it was let go on, or struck. */
+  /** When its process went on, or was struck. */
   untilMs: number;
 }
 
@@ -113,7 +114,7 @@ export interface MemoryLine {
 
 export type SyncRunCounts = Pick<SyncRun, 'entityType' | 'created' | 'updated' | 'failed'>;
 
-/** Read from everything once the storm was over. */
+/** Read from everything after the storm. */
 export interface ListedLine {
   integration: string;
   plural: Plural;
@@ -157,7 +158,7 @@ export interface EventLine {
 export interface NoteLine {
   atMs: number;
   note: string;
-  /** What the run itself could not do counts against it. */
+  /** A failure of the run itself counts against it. */
   isViolation?: true;
 }
 

@@ -18,7 +18,7 @@ const sayWithTime = (line: string): void =>
 process.stdout.on('error', () => undefined);
 
 const stop = new AbortController();
-// Told once more, as by npm what the terminal has said already, it goes on ending.
+// At a second signal, such as npm's copy of the terminal's, it goes on ending.
 for (const signal of endSignals) process.on(signal, () => stop.abort());
 
 async function storm(choice: StormChoice): Promise<number> {

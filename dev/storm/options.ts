@@ -1,4 +1,4 @@
-// What `npm run storm` can be told after its `--`.
+// The options of `npm run storm` after its `--`.
 import { parseArgs } from 'node:util';
 import { readCount } from '../process/words.ts';
 import { profileNames, type ProfileName } from './profile.ts';
@@ -17,7 +17,7 @@ export interface StormChoice {
   profile: ProfileName;
   /** Undefined: the one that is named after the seed. */
   folder: string | undefined;
-  /** The folder of a former run, which alone is checked. */
+  /** The folder of a former run, which this run only checks. */
   verify: string | undefined;
   help: boolean;
 }

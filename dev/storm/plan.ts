@@ -1,4 +1,4 @@
-// `storm.json`: what every process of a storm has to know, written once before they start.
+// `storm.json`: what every process of a storm has to know; its starter writes it once before they start.
 import { join } from 'node:path';
 import { readJson, writeJson } from '../process/files.ts';
 import { profiles, type Profile, type ProfileName } from './profile.ts';
@@ -13,7 +13,7 @@ export interface StormPlan {
   nats: string;
   mongodb: string;
   database: string;
-  /** Only what this process started may be struck. */
+  /** Faults may strike only what this process started. */
   stackPid: number;
 }
 

@@ -1,4 +1,4 @@
-// How hard a storm blows: how many callers there are, what they may push, and how often something is struck.
+// How hard a storm blows: how many callers there are, what they may push, and how often a fault strikes.
 import type { PlannedFault } from './fault.ts';
 
 export const profileNames = ['usual', 'late', 'brief'] as const;

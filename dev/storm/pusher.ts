@@ -1,4 +1,4 @@
-// Pushes, and writes down in the ledger what is pushed before it is sent and what came of it.
+// Pushes, and writes each push into the ledger before it sends it, and its outcome after.
 import type { Random } from '../fuzz/random.ts';
 import type { Caller } from './caller.ts';
 import { clockMs } from './clock.ts';
@@ -38,7 +38,7 @@ const readRunsChance = 0.1;
 export function openPusher({ lane, integration, caller, random, files }: PusherOptions): Pusher {
   let count = 0;
 
-  /** A caller may ask right after its answer what became of its push. */
+  /** A caller may ask right after its answer for the run of its push. */
   const readRuns = async (): Promise<void> => {
     const begunMs = clockMs();
     const answer = await caller.ask({ path: '/sync-runs?limit=100', gateway: random.integer(2) });

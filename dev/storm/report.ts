@@ -1,4 +1,4 @@
-// What a storm came to, for the person at the terminal.
+// The result of a storm, for the person at the terminal.
 import type { Verdict } from './check/verify.ts';
 import { violationClasses } from './check/violations.ts';
 

@@ -1,5 +1,5 @@
-// One process of a storm, seen from within: it is told what to do over its channel, answers once that is done, and ends
-// with the channel, whatever has become of its starter.
+// One process of a storm, seen from within: it gets its orders over its channel, answers when each is done, and ends
+// with the channel, however its starter ended.
 import { endSignals } from '../process/signals.ts';
 
 /** What the starter sends, and what it gets back. */
@@ -20,7 +20,7 @@ export const say = (line: string): void => void process.send?.({ say: line });
 
 /** `end` is done when the channel is gone, before the process exits. */
 export function takeRole(deeds: Deeds, end: () => Promise<void> = async () => undefined): void {
-  // The terminal tells them all at once; the starter decides who ends when.
+  // The terminal signals them all at once; the starter decides which ends when.
   for (const signal of endSignals) process.on(signal, () => undefined);
   process.on('message', (message: Told) => {
     void carryOut(deeds, message.tell);

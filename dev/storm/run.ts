@@ -1,5 +1,5 @@
-// A storm from its beginning to its end: the stack comes up, callers and receivers begin, things go wrong, everything is
-// let go on, settles, and is written down.
+// A storm from its beginning to its end: the stack comes up, callers and receivers begin, faults strike,
+// everything goes on again and settles, and the collector writes it down.
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -24,7 +24,7 @@ export async function runStorm(options: RunOptions): Promise<void> {
   await clear(folder);
   await using company = new AsyncDisposableStack();
   const start = (name: string): Member => company.use(startMember(name, folder, say));
-  /** Nothing is begun any more once the storm is to end. */
+  /** Nothing begins any more after the storm's end is asked for. */
   const tell = async (member: Member, deed: string, withinMs: number): Promise<unknown> => {
     signal.throwIfAborted();
     return untilAborted(member.tell(deed, withinMs), signal);
@@ -66,7 +66,7 @@ const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(S
 
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(new Error('told to end'));
+  const onAbort = (): void => aborted.reject(new Error('interrupted'));
   signal.addEventListener('abort', onAbort);
   try {
     return await Promise.race([work, aborted.promise]);
@@ -88,7 +88,7 @@ function planOf({ seed, seconds, profile }: RunOptions, stackPid: number, facts:
   return { seed, seconds, profile, stackPid, ...facts };
 }
 
-/** What a former storm left there goes; a folder of anything else is left alone. */
+/** The files of a former storm go; a folder of anything else stays. */
 async function clear(folder: string): Promise<void> {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   if (!hasPlan(folder) && !readdirSync(folder).every((name) => ownNames.has(name))) {

@@ -1,5 +1,5 @@
-// Waiting until nothing moves any more: what was cut off has been settled and announced, and every receiver has what is
-// meant for it. Each wait has a bound, beyond which the checks say what is missing.
+// Waits until nothing moves any more: replicas have settled and announced every cut-off push, and every
+// receiver has its deliveries. Each wait has a bound, beyond which the checks say what is missing.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
@@ -11,9 +11,9 @@ import type { EventLine } from './lines.ts';
 
 export const journals = ['catalog_journal', 'batches_journal'] as const;
 
-/** Taken over after 15 s, looked for every 5 s, and a replica that takes it over may be late itself. */
+/** A replica takes it over after 15 s, looks for such pushes every 5 s, and may be late itself. */
 const takenOverWithinMs = 90_000;
-/** Looked at once more 150 s after it was taken over. */
+/** A replica looks at it again 150 s after taking it over. */
 const lookedAtWithinMs = 240_000;
 const everyMs = 500;
 

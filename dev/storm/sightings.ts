@@ -1,4 +1,4 @@
-// What of a listing's page goes into the ledger.
+// The part of a listing's page that goes into the ledger.
 import type { ListingEntity } from '@integration-sync/contracts';
 import type { Sighting } from './lines.ts';
 

@@ -1,5 +1,5 @@
-// The ids of one kind that one caller alone pushes. An id that was cut off a few times is left alone from then on: of too
-// many pushes that may or may not have taken effect, nothing could be said any more.
+// The ids of one kind that one caller alone pushes. It leaves an id alone that was cut off a few times: after
+// many pushes that may or may not have taken effect, no check could say anything about it.
 import type { Random } from '../fuzz/random.ts';
 import type { Item } from './lines.ts';
 

@@ -1,5 +1,5 @@
-// Strikes a process of the stack, and only of the stack of this storm: one that the stack's own process has started and
-// that is in its list at that moment.
+// Strikes a process of the stack, and only of the stack of this storm: one that the stack's own process has
+// started and that is in its list at that moment.
 import { execFileSync } from 'node:child_process';
 import { withDescendants } from '../process/family.ts';
 import { readJson } from '../process/files.ts';

@@ -1,5 +1,5 @@
-// The local stack around real engines and stand-ins for the services: what it keeps running, what it tells, and
-// that it leaves nothing behind. The real services on it are the system tests' subject.
+// The local stack around real engines and stand-ins for the services: what it keeps running, what it writes
+// down, and that it leaves nothing behind. The system tests run the real services on it.
 import { once } from 'node:events';
 import { access, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -38,7 +38,7 @@ const start = (folder: string, { environment, ...more }: Partial<StackOptions> =
 const all = (pids: Record<string, number[]>): number[] => Object.values(pids).flat();
 
 describe('a stack', () => {
-  it('tells scripts where everything is, and nobody else its secrets', async () => {
+  it('gives scripts the addresses of everything, and its secrets to its owner alone', async () => {
     await using folder = await temporaryFolder();
     await using stack = await start(folder.path, { replicas: { catalog: 2 } });
     const facts = await readFacts(folder.path);
@@ -90,7 +90,7 @@ describe('a stack', () => {
     const stopLog = join(folder.path, 'stops');
     const stack = await start(folder.path, { environment: { STOP_LOG: stopLog } });
     const pids = all(stack.pids());
-    // What has not said yet that it serves does not listen to signals yet either.
+    // A service that has not yet said that it serves does not listen to signals yet either.
     await eventually(
       () => readFacts(folder.path),
       ({ metrics }) => Object.keys(metrics).length === 4,
@@ -124,7 +124,7 @@ describe('a stack', () => {
     );
   });
 
-  // Elsewhere loopback is one address.
+  // On other systems loopback is one address.
   it.runIf(process.platform === 'linux')('finds its gateway where GATEWAY_HOST has put it', async () => {
     await using folder = await temporaryFolder();
     await using stack = await start(folder.path, { environment: { GATEWAY_HOST: '127.0.0.2' } });
@@ -205,7 +205,7 @@ describe('a start that cannot succeed', () => {
     expect((await readFacts(folder.path)).gateway).toBe(stack.gateway);
   });
 
-  it('gives up when it is told to stop, and leaves nothing behind', async () => {
+  it('gives up when its caller aborts it, and leaves nothing behind', async () => {
     await using folder = await temporaryFolder();
     const stop = new AbortController();
     const starting = start(folder.path, { signal: stop.signal, environment: { NEVER_READY: 'true' } });
@@ -215,8 +215,8 @@ describe('a start that cannot succeed', () => {
       return JSON.parse(text);
     };
     await eventually(noted, (entries) => Array.isArray(entries) && entries.length === 4);
-    stop.abort(new Error('told to stop'));
-    expect(await outcome).toMatchObject({ message: 'told to stop' });
+    stop.abort(new Error('stop asked for'));
+    expect(await outcome).toMatchObject({ message: 'stop asked for' });
     await expect(access(join(folder.path, 'services.json'))).rejects.toThrow('ENOENT');
   });
 });

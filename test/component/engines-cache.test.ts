@@ -1,4 +1,4 @@
-// What is made once for all: whole or not there, by one maker at a time.
+// What several processes make once: it is there whole or not at all, and one maker works on it at a time.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
@@ -82,11 +82,11 @@ it('clears away the half that a killed maker left, and leaves the others’ alon
   expect((await opened.things()).toSorted()).toStrictEqual(['engine-1', 'engine-12.draft-99']);
 });
 
-it('is waited for no longer than the one who waits wants', async () => {
+it('keeps a caller waiting no longer than the caller wants', async () => {
   await using opened = await openCache();
   using _held = takeLock(join(opened.folder, 'engine-1.lock'));
   const waiting = makeOnce(opened.context, { name: 'engine-1', make: write });
-  opened.stop.abort(new Error('told to stop'));
+  opened.stop.abort(new Error('stop asked for'));
   await expect(waiting).rejects.toThrow('aborted');
   expect(await opened.things()).toStrictEqual([]);
 });
@@ -105,17 +105,17 @@ it('says what a step that failed was, what it printed and what to do', async () 
   });
 });
 
-it('does not wait for a step once nobody wants it', async () => {
+it('does not wait for a step once its caller has aborted it', async () => {
   await using opened = await openCache();
   const make = async ({ step }: Maker): Promise<void> => {
-    setTimeout(() => opened.stop.abort(new Error('told to stop')), 50);
+    setTimeout(() => opened.stop.abort(new Error('stop asked for')), 50);
     await step('building it', 'sh', ['-c', 'sleep 60 & wait'], { help: '' });
   };
-  await expect(makeOnce(opened.context, { name: 'engine-1', make })).rejects.toThrow('told to stop');
+  await expect(makeOnce(opened.context, { name: 'engine-1', make })).rejects.toThrow('stop asked for');
   expect(await opened.things()).toStrictEqual([]);
 });
 
-it('ends the command of a killed maker before it begins anew', async () => {
+it('ends the command of a killed maker before it begins again', async () => {
   await using opened = await openCache();
   const orphan = spawn('sleep', ['60'], { stdio: 'ignore' });
   openLedger(join(opened.folder, 'engine-1.making.json')).enter('building it', orphan.pid ?? 0);

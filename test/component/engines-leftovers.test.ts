@@ -22,7 +22,7 @@ async function startAndKill(folder: string): Promise<number> {
   return Number(line);
 }
 
-/** A process of nobody's concern, ended with the test. */
+/** A process that no starter owns, ended with the test. */
 function openStranger(): ChildProcess & Disposable {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   return Object.assign(child, { [Symbol.dispose]: () => void child.kill('SIGKILL') });
@@ -96,7 +96,7 @@ describe('a ledger', () => {
     '"text"',
     '[{"pid":1}]',
     '[{"pid":"1","begunAt":"x","name":"x","stopSignal":"SIGKILL"}]',
-  ])('that holds %j names nobody', async (text) => {
+  ])('that holds %j names no process', async (text) => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'ledger.json');
     await writeFile(path, text);
@@ -106,7 +106,8 @@ describe('a ledger', () => {
 
 describe('a process that was killed', () => {
   it('does not run any more while its parent has not reaped it', async () => {
-    // A shell would reap its child. `tail` took its place by the time that the line comes, and never waits.
+    // A shell would reap its child. By the time the line comes, `tail` has taken the shell's place, and
+    // `tail` never waits.
     await using folder = await temporaryFolder();
     const script = 'sleep 60 & echo $! > "$0"; exec tail -f "$0"';
     const parent = spawn('sh', ['-c', script, join(folder.path, 'child')], {
@@ -121,7 +122,7 @@ describe('a process that was killed', () => {
         () => runs(identity),
         (still) => !still,
       );
-      // The zombie still answers.
+      // The zombie still answers to a signal.
       expect(process.kill(identity.pid, 0)).toBe(true);
       expect(identify(identity.pid)).toBeUndefined();
     } finally {

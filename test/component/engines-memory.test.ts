@@ -4,11 +4,11 @@ import { expect, it } from 'vitest';
 import { openMemory } from '../../dev/engines/memory.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
-// What is remembered of engines from one start to the next.
+// What the engines remember from one start to the next.
 
 const served = { source: 'path', refused: 'docker: Docker does not answer', port: 4_222 } as const;
 
-it('what was noted is recalled, each engine by itself', async () => {
+it('a start recalls what the one before noted, each engine by itself', async () => {
   await using folder = await temporaryFolder();
   openMemory(folder.path).note('nats', served);
   const memory = openMemory(folder.path);
@@ -16,7 +16,7 @@ it('what was noted is recalled, each engine by itself', async () => {
   expect(memory.recall('mongodb')).toBeUndefined();
 });
 
-it('what is not JSON is forgotten, and written anew', async () => {
+it('a start forgets what is not JSON, and writes it again', async () => {
   await using folder = await temporaryFolder();
   await writeFile(join(folder.path, 'served.json'), '{"nats":');
   const memory = openMemory(folder.path);
@@ -25,7 +25,7 @@ it('what is not JSON is forgotten, and written anew', async () => {
   expect(memory.recall('nats')).toEqual(served);
 });
 
-it('what can be neither read nor written stops nobody', async () => {
+it('a memory that a start can neither read nor write does not stop it', async () => {
   await using folder = await temporaryFolder();
   await mkdir(join(folder.path, 'served.json'));
   const memory = openMemory(folder.path);

@@ -1,4 +1,4 @@
-// How a process is kept running, and how one process is kept from doing what another does.
+// How the supervisor keeps a process running, and how a lock keeps one process from doing what another does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

@@ -111,7 +111,7 @@ describe('engines', () => {
     expect(bus.connected).toBe(true);
   });
 
-  it('come back though what they had started does not end', async () => {
+  it('come back though a process that they had started does not end', async () => {
     await using folder = await temporaryFolder();
     await using mongodb = await startEngine('mongodb', { dataFolder: folder.path, temporary: true });
     const started = descendantsOf(mongodb.pids()).filter(standStill);
@@ -165,12 +165,12 @@ describe('engines', () => {
       const stoppedAt = performance.now();
       await stopping.disposeAsync();
       expect(performance.now() - stoppedAt).toBeLessThan(6_000);
-      // A process that was killed just now may have its end before it for some milliseconds.
+      // A process that the test has just killed may take some milliseconds to end.
       await eventually(() => started.every((pid) => identify(pid) === undefined), Boolean, 5_000);
     },
   );
 
-  it('refuse a second start in the same folder and are none the worse for it', async () => {
+  it('refuse a second start in the same folder and serve on', async () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
     const [pid] = nats.pids();
@@ -190,7 +190,7 @@ describe('NATS', () => {
   });
 });
 
-describe('an engine that somebody else runs', () => {
+describe('an engine that another process runs', () => {
   it('is used as it is and never stopped', async () => {
     await using folder = await temporaryFolder();
     const NATS_URL = inject('engines').nats;
@@ -241,7 +241,7 @@ describe('a source that cannot serve', () => {
 describe('a download', () => {
   it('is made once, kept in the cache folder, and run from there', async () => {
     await using folder = await temporaryFolder();
-    // Stands in for mongod: what is tried is the way from the mirror to a running program.
+    // Stands in for mongod: the test tries the way from the mirror to a running program.
     const bin = join(folder.path, 'mongodb/bin');
     await mkdir(bin, { recursive: true });
     await writeFile(join(bin, 'mongod'), '#!/bin/sh\necho "Waiting for connections"\nexec sleep 60\n', {

@@ -1,5 +1,5 @@
-// What one service's login gets to see of the others, on a nats-server from deploy/nats: nothing that is not for it. The answer to
-// a registration has the signing secret in it.
+// What one service's login sees of the others on a nats-server from deploy/nats: nothing that is not
+// addressed to it. The answer to a registration contains the signing secret.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { services } from '../support/nats-users.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => system[Symbol.asyncDispose]());
 
-/** With what one login gets to see of it. */
+/** With what one login sees of it. */
 async function snoop(user: (typeof services)[number] | 'reader', subject: string, queue?: string) {
   const snooper = await system.nats.connectAs(user);
   const seen: string[] = [];
@@ -27,7 +27,7 @@ const inboxesBut = (user: string) =>
   services.filter((service) => service !== user).map((service) => `_INBOX_${service}.>`);
 
 describe('a login of one service', () => {
-  it.each([...services, 'reader'] as const)('%s listens nowhere but where it is addressed', async (user) => {
+  it.each([...services, 'reader'] as const)('%s may listen only where others address it', async (user) => {
     const requests = services.filter((service) => service !== user).map((service) => `svc.${service}.>`);
     for (const subject of [...inboxesBut(user), ...requests, '_INBOX.>', 'svc.>', '$JS.>', '*.>', '>']) {
       for (const queue of [undefined, 'webhooks']) {
@@ -39,7 +39,7 @@ describe('a login of one service', () => {
   });
 
   it.each([...services, 'reader'] as const)(
-    '%s answers no question that was put to another',
+    '%s may not answer what others ask another service',
     async (user) => {
       await using login = await system.nats.connectAs(user);
       const subjects = inboxesBut(user).map((inbox) => inbox.replace('>', 'x.0'));

@@ -1,5 +1,5 @@
-// The services on a nats-server from deploy/nats, each with the login and the permissions that stand there: everything works,
-// and nats-server refuses nothing.
+// The services on a nats-server from deploy/nats, each with its login and permissions from there: everything
+// works, and nats-server refuses nothing.
 import { randomUUID } from 'node:crypto';
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
@@ -64,7 +64,7 @@ describe('with the permissions of deploy/nats', () => {
     expect(status).toBe(201);
     const path = `/webhook-events/${body.id}`;
     const other = await system.call(two, 'POST', '/webhook-events', { url: `${receiver.url}/other`, events });
-    // More than the shared way takes of one integration.
+    // This is more than the shared way takes of one integration.
     await system.call(two, 'POST', '/suppliers', suppliers(500, 'A'));
     await receiver.received(1_000, { withinMs: 30_000 });
     expect((await system.call(two, 'DELETE', `/webhook-events/${other.body.id}`)).status).toBe(204);
@@ -88,7 +88,7 @@ describe('with the permissions of deploy/nats', () => {
     );
     await receiver.received(1_009);
 
-    // A request that takes long: the replica that has it says so every second.
+    // A request that takes long: the replica that serves it says so every second.
     receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 4_500));
     expect((await system.call(two, 'POST', `${path}/test`, {})).body).toMatchObject({ delivered: true });
     expect((await system.call(two, 'DELETE', path)).status).toBe(204);

@@ -40,7 +40,7 @@ it('is the one whose sources changed, once for several files', async () => {
 });
 
 it('are all of them when what they share changed', async () => {
-  await writeFile(join(root, 'shared/sync/src/push.ts'), '');
+  await writeFile(join(root, 'shared/sync/src/pushing/push.ts'), '');
   await expect.poll(() => restarted.toSorted()).toEqual(services.toSorted());
 });
 

@@ -34,7 +34,7 @@ it('prints a token with every scope for an hour, and nothing else', async () => 
   expect(Number(claims['exp']) - Number(claims['iat'])).toBe(3_600);
 });
 
-it('prints one with the scope and for the time that it is told', async () => {
+it('prints one with the scope and the lifetime of its arguments', async () => {
   const claims = claimsOf(
     await print('--integration', 'acme', '--scope', 'integration:suppliers:write', '--ttl', '15m'),
   );

@@ -1,6 +1,7 @@
-// What the release before has left behind is served by this one. The data set is that of a stack whose processes were
-// killed in the middle of their work: webhooks first, while pushes went on, then catalog and batches, in the middle of pushes
-// (test/upgrade/make-data.ts). The tests go on from each other, in their order.
+// This release serves what the release before has left behind. The data set is that of a stack whose
+// processes were killed in the middle of their work: webhooks first, while pushes went on, then catalog and
+// batches, in the middle of pushes (test/upgrade/make-data.ts). The tests build on each other, in their
+// order.
 import { createHmac } from 'node:crypto';
 import type { EventBody, ListingEntity } from '@integration-sync/contracts';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -59,7 +60,7 @@ const sortedIds = (hits: readonly Hit[]): string[] => hits.map(idOf).toSorted();
 const messageId = ({ headers }: StoredMessage): string => headers['Nats-Msg-Id'] ?? '';
 const bodyOf = ({ body }: StoredMessage): EventBody => JSON.parse(body);
 
-/** Those that the webhooks of the release before had not taken: it delivered all others to this one. */
+/** The events that the webhooks of the release before had not taken: it delivered all others to this one. */
 async function unreadEvents(): Promise<StoredMessage[]> {
   const { integration, delivered } = webhookAt('/healthy');
   const before = new Set(delivered);
@@ -82,14 +83,14 @@ const untilHeldIsEmpty = async (webhook: KnownWebhook): Promise<void> => {
   );
 };
 
-/** Of what was pushed, the last of each externalId; without what was refused. */
+/** The last accepted item of each pushed externalId. */
 function lastPushed(integration: string, plural: Plural): Map<string, Item> {
   const pushes = known.pushed[integration] ?? [];
   const items = pushes.filter((one) => one.plural === plural).flatMap((one) => one.items);
   return new Map(items.filter(({ name }) => name !== '').map((item) => [item.externalId, item]));
 }
 
-/** The records as they would be pushed again. */
+/** The records as a caller would push them again. */
 async function itemsOf(caller: Caller, plural: Plural): Promise<Item[]> {
   const entities: (ListingEntity & { details?: { fields: object } })[] = await caller.listAll(
     plural,
@@ -356,7 +357,7 @@ async function expectSettled(cut: CutPush): Promise<void> {
   if (since.length === 0) await expectKnownAgain(cut, { records: records.length, pushes });
 }
 
-/** Its caller had no answer, and pushes again. */
+/** Its caller got no answer, and pushes again. */
 async function expectKnownAgain(
   { integration, plural, items, autoCreateDDS }: CutPush,
   before: { records: number; pushes: number },
@@ -380,7 +381,7 @@ async function expectKnownAgain(
   expect(drafted.toSorted()).toEqual(statements.map(({ ddsId }) => ddsId).toSorted());
 }
 
-/** What stands in the records tells what was changed; where another push has changed it since, what both have sent does. */
+/** The records tell what a push changed; where another push has changed it since, the two pushes tell it. */
 function changesIn({ integration, plural, since }: CutPush, items: readonly Item[]): string[] {
   if (since.length > 0) return ['S-003 code', 'S-003 code', 'S-004 code', 'S-005 code', 'S-006 name'];
   const [field, changed] = plural === 'batches' ? (['quantity', 1] as const) : (['code', 'second'] as const);
@@ -393,7 +394,7 @@ function changesIn({ integration, plural, since }: CutPush, items: readonly Item
 
 const publishedStages = new Set(['after-events', 'after-publish']);
 
-/** What was announced before webhooks was killed, then; all that came later, now. */
+/** Events announced before webhooks was killed are from then; all later ones are from now. */
 async function expectDelivered({ integration, stage }: CutPush, events: readonly SeenEvent[]): Promise<void> {
   const { path, delivered } = webhookAt(`/${integration}`);
   const missing = events.filter(({ id }) => !delivered.includes(id)).map(({ id }) => id);
@@ -403,6 +404,6 @@ async function expectDelivered({ integration, stage }: CutPush, events: readonly
     settledWithinMs,
   );
   expect([...new Set(sortedIds(there))]).toEqual(missing.toSorted());
-  // What was published and not noted is published again, under the same ids.
+  // Catalog publishes again, under the same ids, what it published and did not note.
   if (!publishedStages.has(stage)) expect(there).toHaveLength(missing.length);
 }

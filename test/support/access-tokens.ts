@@ -12,7 +12,7 @@ type Claims = Record<string, unknown>;
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
-/** What a good token says; a claim that is given as undefined is left out. */
+/** The claims of a good token, without those that are given as undefined. */
 export function goodClaims(claims: Claims = {}): Claims {
   const iat = nowSeconds();
   return { integration_id: 'acme', scope: everyScope, iat, exp: iat + 3_600, ...claims };

@@ -1,5 +1,5 @@
-// Time by which a test says that something came soon enough: it goes on only while this process runs, so that a machine
-// that lets the process wait for its turn makes nothing late.
+// Time by which a test says that something came soon enough: it goes on only while this process runs, so that
+// nothing is late because the machine made the process wait for its turn.
 const stepMs = 20;
 const stepMsMax = 40;
 

@@ -1,4 +1,4 @@
-// A real browser without a window, where the machine has one: Chromium, spoken to by its own protocol.
+// A real browser without a window, where the machine has one: Chromium, over its own protocol.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
@@ -28,7 +28,7 @@ function isExecutable(path: string): boolean {
 export interface Page extends AsyncDisposable {
   /** Every address that the page asked for. */
   requested: string[];
-  /** What stood in its console as an error or a warning, and what was thrown in it. */
+  /** The errors and warnings in its console, and the exceptions of the page. */
   complaints: string[];
   open(url: string): Promise<void>;
   evaluate<T>(expression: string): Promise<T>;

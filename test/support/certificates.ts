@@ -1,4 +1,4 @@
-// Certificates for receivers on loopback, made anew for each run by openssl.
+// Certificates for receivers on loopback, which openssl makes again for each run.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 export interface Certificate {
   key: string;
-  /** Signed by itself, so it is what is to be trusted too. */
+  /** Signed by itself, so it is its own authority too. */
   cert: string;
 }
 

@@ -38,7 +38,7 @@ interface Use {
   users: number;
 }
 
-// Each project loads this file anew. What they share lies where all of them see it.
+// Each project loads this file again. What they share is in a place that all of them see.
 const key = Symbol.for('integration-sync.test.engines');
 const place: typeof globalThis & { [key]?: { current?: Use } } = globalThis;
 const shared = (place[key] ??= {});

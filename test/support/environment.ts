@@ -1,5 +1,5 @@
-// The environment of a test run. A system in use that it names is none of the tests' business: whoever pushed into its
-// database, or answered beside its services on its NATS, would be part of it.
+// The environment of a test run. A test does not touch a system in use that the environment names: a test
+// that pushed into its database, or answered beside its services on its NATS, would become a part of it.
 import { join } from 'node:path';
 import { cacheFolder } from '../../dev/engines/cache.ts';
 
@@ -7,7 +7,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const ofSystems = new Set(['MONGODB_URL', 'MONGODB_DATABASE', 'NATS_URL', 'NATS_MONITOR_URL']);
 
-/** A MongoDB may be lent to the tests, which take databases of their own in it; one NATS is one system. */
+/**
+ * An operator may lend the tests a MongoDB, in which they use databases of their own; one NATS is one system.
+ */
 export function environmentOfTests(environment: Environment): Record<string, string | undefined> {
   // Nor is a collector of traces.
   const kept = Object.entries(environment).filter(
@@ -15,7 +17,8 @@ export function environmentOfTests(environment: Environment): Record<string, str
   );
   const lent = environment['TEST_MONGODB_URL'];
   return {
-    // Tests start some two hundred processes. One that finds what another has compiled starts in half the time.
+    // Tests start some two hundred processes. A process that finds what another has compiled starts in half
+    // the time.
     NODE_COMPILE_CACHE: join(cacheFolder(environment), 'compiled'),
     ...Object.fromEntries(kept),
     ...(lent ? { MONGODB_URL: lent } : {}),

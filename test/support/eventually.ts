@@ -1,10 +1,16 @@
-// Waiting for what will be so, with a bound and without guessing how long it takes.
+// Waiting for a value, with a bound and without guessing how long it takes.
 import { awake } from './awake.ts';
 
-/** For what has no limit of its own: the more files run side by side, the longer a process waits for its turn. */
+/**
+ * For a wait without a limit of its own: the more files run side by side, the longer a process waits for its
+ * turn.
+ */
 export const patienceMs = 10_000;
 
-/** Waits until `reads` gives what is asked for, or says what it gave last. Patience is by `awake()`, a limit by the clock. */
+/**
+ * Waits until `reads` gives the wanted value, or says what it gave last. Patience is by `awake()`, a limit by
+ * the clock.
+ */
 export async function eventually<T>(
   reads: () => T | Promise<T>,
   holds: (value: T) => boolean,

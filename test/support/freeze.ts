@@ -22,6 +22,6 @@ export function mayFreeze(pids: readonly number[]): boolean {
   }
 }
 
-/** What the processes started, and what that did. */
+/** The processes that they started, and so on. */
 export const descendantsOf = (pids: readonly number[]): number[] =>
   withDescendants(pids).filter((pid) => !pids.includes(pid));

@@ -1,4 +1,5 @@
-// A gateway in this process, on a NATS of its own, with services behind it that answer what they were asked.
+// A gateway in this process, on a NATS of its own, with services behind it that answer with the request they
+// got.
 import { Writable } from 'node:stream';
 import { healthSubject, subjects } from '@integration-sync/contracts';
 import { startGateway, type GatewayDeps } from '@integration-sync/gateway';
@@ -52,7 +53,7 @@ export async function openGateway(
   };
 }
 
-/** What a service was asked, as it answers it. */
+/** The request that a service got, as it answers it. */
 export interface Asked {
   subject: string;
   headers: Record<string, string>;
@@ -69,7 +70,7 @@ export const echo: BusHandler = async ({ subject, headers, body }) => ({
 
 export const askedBody = ({ body }: Asked): string => Buffer.from(body, 'base64').toString();
 
-/** Catalog, batches and webhooks, all of whose handlers echo unless others are given. */
+/** Catalog, batches and webhooks, whose handlers all echo unless a test gives others. */
 export async function openServices(
   nats: string,
   handlers: Record<string, BusHandler> = {},

@@ -1,5 +1,5 @@
-// What a file of tests has started and not ended would go on beside the files after it, take their time and be taken
-// for theirs. So each file is looked at when its last hook is over.
+// A process or server that a file of tests started and did not end would go on beside the files after it,
+// take their time and look like theirs. So each file is checked after its last hook.
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 
@@ -14,7 +14,7 @@ const kinds = new Map([
   ['FSEventWrap', 'watches of files'],
 ]);
 
-/** What has been told to end may take a moment for it. */
+/** A resource that a test has just closed may take a moment to end. */
 const endsWithinMs = 5_000;
 const lookEveryMs = 20;
 

@@ -1,4 +1,4 @@
-// A log that keeps what is said, for whoever proves what it says and what it leaves out.
+// A log that keeps its lines, for tests of what it says and what it leaves out.
 import { Writable } from 'node:stream';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 

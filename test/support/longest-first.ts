@@ -1,5 +1,6 @@
-// The order of the files of a run. Those that last longest begin first, so that none of them stands alone at the end,
-// those that compute beside others that wait; and those that measure a schedule when most of the computing is over.
+// The order of the files of a run. The longest begin first, so that none of them runs alone at the end; those
+// that compute run beside others that wait; and those that measure a schedule run when most of the computing
+// is over.
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 

@@ -1,4 +1,4 @@
-// A way to MongoDB on which one message can be held back: it arrives late, or when its sender has long gone.
+// A proxy before MongoDB that can hold one message back: it arrives late, or after its sender has gone.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -6,7 +6,7 @@ export interface MongodbProxy extends AsyncDisposable {
   readonly url: string;
   /** Resolves once the next such command has come. It waits, and so does what follows on its connection. */
   holdNext(command: string, collection: string, mentions?: readonly string[]): Promise<void>;
-  /** Lets everything go on that is held. */
+  /** Lets every held message go on. */
   release(): void;
   /** Closes all connections at the same moment, and takes new ones. */
   cut(): void;
@@ -80,7 +80,7 @@ export async function openMongodbProxy(mongodb: string): Promise<MongodbProxy> {
   };
 }
 
-/** How the first field of a command stands on the wire: its name, and the collection as its value. */
+/** The first field of a command on the wire: its name, and the collection as its value. */
 function firstOf(command: string, collection: string): Buffer {
   const lengthBytes = Buffer.alloc(4);
   lengthBytes.writeInt32LE(Buffer.byteLength(collection) + 1);

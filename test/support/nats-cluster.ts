@@ -1,4 +1,5 @@
-// A cluster of three nats-servers on this machine, for what only a cluster shows: copies, leaders, servers that are away.
+// A cluster of three nats-servers on this machine, for what only a cluster shows: copies, leaders, absent
+// servers.
 import type { Engine } from '@integration-sync/dev/engines';
 import { findPort } from '@integration-sync/dev/port';
 import { startNatsAs } from './nats.ts';
@@ -11,7 +12,7 @@ export interface NatsCluster extends AsyncDisposable {
 
 const triesMax = 3;
 
-/** A port of a route is free when it is looked for, and may be taken when it is used. */
+/** A port for routes is free when this finds it, and another process may take it before nats-server does. */
 export async function startNatsCluster(): Promise<NatsCluster> {
   for (let tries = 1; ; tries += 1) {
     try {

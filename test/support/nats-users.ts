@@ -16,7 +16,7 @@ export interface NatsWithUsers extends AsyncDisposable {
   readonly engine: Engine;
   /** As NATS_URL has it. */
   urlOf(user: User): string;
-  /** With the client of NATS alone. Says what nats-server refuses it. */
+  /** With the client of NATS alone. Collects what nats-server refuses it. */
   connectAs(user: User): Promise<Raw>;
 }
 

@@ -1,5 +1,5 @@
-// A NATS of one test file's own: for whoever counts streams, serves a subject that others serve too, or
-// takes it away. Starts in a tenth of a second.
+// A NATS of one test file's own: for a test that counts streams, serves a subject that others serve too, or
+// takes NATS away. Starts in a tenth of a second.
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export async function startNats(): Promise<Engine> {
   return startEngine('nats', { dataFolder, temporary: true });
 }
 
-/** With the lines of a configuration of its own. Where it listens is not among them. */
+/** With the lines of a configuration of its own, which do not say where it listens. */
 export async function startNatsAs(lines: readonly string[]): Promise<Engine> {
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   const natsConfig = join(dataFolder, 'own.conf');

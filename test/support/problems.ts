@@ -1,4 +1,4 @@
-// What every refusal looks like, whoever refused.
+// The form of every refusal, by any service.
 import { expect } from 'vitest';
 
 export interface ExpectedProblem {

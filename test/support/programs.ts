@@ -1,6 +1,6 @@
-// The programs that tests start as processes, each in one file. Node loads more than a thousand modules for a service, and
-// tests start some two hundred processes: from one file, a service is there with a third of the processor time. The
-// source is the same; the storm and `npm start` run it as it stands.
+// The programs that tests start as processes, each in one file. Node loads more than a thousand modules for a
+// service, and tests start some two hundred processes: from one file, a service starts with a third of the
+// processor time. The source is the same; the storm and `npm start` run the source files themselves.
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -17,13 +17,16 @@ const sources = {
   speech: 'test/component/runtime/processes/speech.ts',
 };
 
-/** It reads pages that lie beside its source. */
+/** It reads pages that are beside its source. */
 const gateway = join(root, 'services/gateway/src/main.ts');
 
 /** Where each program is. */
 export type Programs = Record<keyof typeof sources | 'gateway', string>;
 
-/** In the repository, where programs find the packages' other files, and with their content in their names. */
+/**
+ * In the repository, where programs find the packages' other files, and with a hash of their content in their
+ * names.
+ */
 const folder = join(root, '.local/programs');
 const keptMs = 24 * 60 * 60 * 1_000;
 
@@ -34,7 +37,7 @@ export async function makePrograms(): Promise<Programs> {
     cwd: root,
     input: sources,
     platform: 'node',
-    // What packages say of each other is theirs.
+    // Fields that packages define for each other stay.
     logLevel: 'silent',
   });
   const { output } = await bundle.write({
@@ -53,7 +56,7 @@ export async function makePrograms(): Promise<Programs> {
   return { ...Object.fromEntries(made), gateway };
 }
 
-/** Another run may just be using younger ones. */
+/** Another run may be using younger ones at this moment. */
 async function removeOld(): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = join(folder, name);

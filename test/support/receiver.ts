@@ -1,5 +1,5 @@
-// A webhook receiver on loopback that remembers every hit and behaves as it is told. What is waited for is
-// subscribed to, so no test sleeps.
+// A webhook receiver on loopback that remembers every hit and behaves as its test says. Tests subscribe to
+// the hits that they wait for, so none sleeps.
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// A whole system of one test file's own: real processes, a NATS in a temporary folder, HTTP from outside. Of MongoDB it has
-// a database in the run's own, and a MongoDB to itself where a test takes that away.
+// A whole system of one test file's own: real processes, a NATS in a temporary folder, HTTP from outside. It
+// uses a database in the run's own MongoDB, or a MongoDB of its own where a test takes that away.
 // Every client is an integration that no other test knows. Wire shapes are written out where they are expected.
 import { randomUUID } from 'node:crypto';
 import { startStack, type Stack, type StackOptions } from '@integration-sync/dev/stack';

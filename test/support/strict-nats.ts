@@ -1,6 +1,6 @@
-// A NATS that lets nobody publish to one subject, answers "ok" on every other, lets in whoever names themselves as it
-// wants, and turns away whom it is told to. The engines of this project have no accounts to refuse by, so that it says
-// the few words of the protocol itself.
+// A NATS that lets no client publish to one subject, answers "ok" on every other, lets in the login that a
+// test wants, and turns away as many connections as a test says. The engines of this project have no accounts
+// to refuse with, so this file speaks the few words of the protocol itself.
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
@@ -16,7 +16,7 @@ export interface StrictNats extends AsyncDisposable {
 export type Login = Partial<Record<'user' | 'pass' | 'auth_token', string>>;
 
 export interface StrictNatsOptions {
-  /** The subject to which nobody may publish. */
+  /** The subject to which no client may publish. */
   refused?: string;
   admits?: (login: Login) => boolean;
 }

@@ -1,5 +1,5 @@
-// What catalog should do with suppliers, written down in the plainest way, random items to try it with, and what
-// it did, in the same words.
+// What catalog should do with suppliers, in the plainest code, random items to try it with, and what it did,
+// in the same words.
 import * as fc from 'fast-check';
 import { eventually } from './eventually.ts';
 import type { Caller, World } from './sync.ts';
@@ -16,7 +16,7 @@ export type Stored = Map<string, string>;
 
 const statusField = 'syncStatus';
 
-/** How a field's value is written down. */
+/** A field's value as text. */
 export const text = (value: unknown): string => JSON.stringify(value);
 
 /** What an integration holds. */
@@ -24,7 +24,7 @@ export class Model {
   readonly records = new Map<string, Stored>();
   readonly events: string[] = [];
 
-  /** Archives or erases, and says what became of each id. */
+  /** Archives or erases, and says what happened to each id. */
   changeStatus(action: 'archive' | 'erase', ids: readonly string[]): string[] {
     const status = action === 'archive' ? 'ARCHIVED' : 'ERASED';
     let [done, failed] = [0, 0];
@@ -100,7 +100,7 @@ export const item: fc.Arbitrary<Item> = fc.record(
   { requiredKeys: ['name'] },
 );
 
-/** By externalId; what is erased has none, and stands by its internal id. */
+/** By externalId; an erased supplier has none, and is listed by its internal id. */
 export async function storedBy(world: World, caller: Caller): Promise<Map<string, Stored>> {
   const documents = await world.store
     .collection<{

@@ -34,12 +34,15 @@ export interface World extends AsyncDisposable {
   readonly nats: Engine;
   readonly bus: Bus;
   readonly store: Store;
-  /** What a process of a service is told. */
+  /** The settings of a service's process. */
   readonly environment: Record<string, string>;
-  /** By another way to the database, where one is given. */
+  /** By another address of the database, where a test gives one. */
   startCatalog(deps?: RecordServiceDeps, mongodb?: string): Promise<RecordService>;
   startBatches(deps?: RecordServiceDeps): Promise<RecordService>;
-  /** Of an integration of its own, unless another caller's is given. With the reason of the signal it gives up. */
+  /**
+   * Of an integration of its own, unless a test gives another caller's. It gives up with the reason of the
+   * signal.
+   */
   caller(integration?: string, timeoutMs?: number, signal?: AbortSignal): Caller;
 }
 
@@ -115,10 +118,10 @@ export interface Caller {
   readonly integration: string;
   push(plural: Plural, items: readonly unknown[], beside?: object): Promise<Pushed>;
   plan(plural: Plural, items: readonly unknown[], beside?: object): Promise<Planned>;
-  /** A body as it stands. */
+  /** A body as it is. */
   pushText(plural: Plural, body: string | Uint8Array): Promise<Pushed>;
   archive(plural: Plural, externalIds: readonly unknown[]): Promise<ArchiveAnswer & Synced>;
-  /** A body as it stands. */
+  /** A body as it is. */
   archiveText(plural: Plural, body: string): Promise<ArchiveAnswer & Synced>;
   erase(externalIds: readonly unknown[]): Promise<EraseAnswer & Synced>;
   list(plural: Plural, query?: string): Promise<Listed<ListingEntity>>;
@@ -127,13 +130,15 @@ export interface Caller {
   run(syncId: string): Promise<SyncRunInFull>;
   /** Everything, page by page, by the links. */
   listAll(plural: Plural, query?: string): Promise<ListingEntity[]>;
-  /** All that stand on the stream, in its order. */
+  /** All messages on the stream, in its order. */
   events(): Promise<SeenEvent[]>;
-  /** The ids of all that webhooks would read, and takes away where it runs. */
+  /** The ids of all events that webhooks would read; takes them away where it runs. */
   bundled(): Promise<string[]>;
 }
 
-/** Pushes again where a service says that it is busy, of which nothing was written: it had other pushes in hand. */
+/**
+ * Pushes again where a service answers that it is busy: it had other pushes to carry out, and wrote nothing.
+ */
 export async function pushPatiently(push: () => Promise<Pushed>): Promise<Pushed> {
   for (;;) {
     try {

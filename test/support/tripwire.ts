@@ -1,5 +1,5 @@
-// A way to a nats-server on which the server is killed at the moment when a client says a certain thing for the
-// so-manieth time. What the client said then never arrives.
+// A proxy before a nats-server that kills the server when a client says a certain thing for the n-th time.
+// The server never gets what the client said then.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Engine } from '@integration-sync/dev/engines';

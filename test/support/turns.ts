@@ -1,4 +1,4 @@
-// Counts how often the event loop turns, for a test of what gives way.
+// Counts how often the event loop turns, for a test of code that yields.
 export function countTurns(): { readonly count: number; stop(): void } {
   let count = 0;
   let next = setImmediate(turn);

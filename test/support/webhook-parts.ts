@@ -1,4 +1,4 @@
-// What webhooks work with, as plain as it can be, for tests of one part.
+// Plain values of what webhooks works with, for tests of one part.
 import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
 import type { Delivery } from '../../services/webhooks/src/streams/messages.ts';
 
@@ -15,7 +15,7 @@ export const openEndpoint = (id: string): Endpoint => ({
   open: true,
 });
 
-/** Tried by nobody yet. */
+/** With no attempt yet. */
 export const deliveryFor = (endpointId: string): Delivery => ({
   endpointId,
   epoch: 0,

@@ -1,4 +1,4 @@
-// The webhooks service as a process of its own, for whoever kills it.
+// The webhooks service as a process of its own, for tests that kill it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

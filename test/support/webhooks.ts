@@ -18,17 +18,17 @@ export interface House extends AsyncDisposable {
   readonly bus: Bus;
   readonly store: Store;
   readonly nats: Engine;
-  /** Everything that was logged, as it would stand in the file. */
+  /** All log lines, as they would be in the file. */
   readonly lines: string[];
   readonly environment: Record<string, string>;
   /** Starts a replica, which stops with the house unless it is stopped before. */
   start(deps?: WebhooksDeps, environment?: Record<string, string>): Promise<Webhooks>;
   as(integration: string): Client;
-  /** An integration that nobody else uses. */
+  /** An integration that no other test uses. */
   newClient(): Client;
 }
 
-/** Whatever the service answers with; a test reads the part that it asked for. */
+/** An answer of the service, of which a test reads the part that it asked for. */
 export interface AnswerBody extends Registered {
   disabledAt: string | null;
   disabledReason: string | null;

@@ -3,8 +3,8 @@ import { awake } from '../support/awake.ts';
 import type { Stack } from '@integration-sync/dev/stack';
 import { openClient, startTestStack, type Answer, type Client } from '../support/stack.ts';
 
-// What a whole request is answered, on the whole way: the rows that only the services behind the gateway can
-// decide, each with its good twin, and what must not have been written by those that were refused.
+// Answers to whole requests, on the whole way: the cases that only the services behind the gateway can
+// decide, each with its good twin, and no trace of the refused ones.
 
 let stack: Stack;
 beforeAll(async () => {

@@ -97,10 +97,10 @@ it('writes nothing of a batch push while catalog is away', async () => {
 const idOf = (hit: { body: string }) =>
   (JSON.parse(hit.body) as { data: { externalId: string } }).data.externalId;
 
-// Setup: four clients push without a pause, and a receiver hears of every record. Timeline: catalog, batches,
-// webhooks and both engines are killed in turn while they push. What this proves: every push that was answered
-// 200 is listed afterwards and announced to the receiver, whoever died.
-it('loses nothing that was answered 200, whoever is killed meanwhile', { timeout: 180_000 }, async () => {
+// Setup: four clients push without a pause, and a receiver gets every record. Timeline: the test kills
+// catalog, batches, webhooks and both engines in turn while they push. What this proves: every push that was
+// answered 200 is listed afterwards and announced to the receiver, whichever process died.
+it('loses nothing that was answered 200, whatever dies meanwhile', { timeout: 180_000 }, async () => {
   const acme = openClient(stack);
   await using receiver = await openReceiver();
   await acme.post('/webhook-events', { url: receiver.url, events: ['supplier.created'] });

@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(async () => stack[Symbol.asyncDispose]());
 
-// Setup: an integrator who has just been given a token, and another one whose records must not be touched.
+// Setup: an integrator with a new token, and another one whose records must not change.
 // Timeline: webhook, supplier, product, batch with a draft, listings, the same again, a change.
-// What this proves: the documented flow works from outside, to the key, through every service, and nobody else
-// sees anything of it.
+// What this proves: the documented flow works from outside, to the key, through every service, and no other
+// integration sees anything of it.
 it('takes an integrator from a token to signed deliveries', async () => {
   const acme = openClient(stack);
   const bystander = openClient(stack);
@@ -167,7 +167,8 @@ it('gives every record of a new id to exactly one of many pushes, over two repli
     externalId: `S-${index}`,
     name: `Supplier ${index}`,
   }));
-  // On a slow machine they are more than two seconds' work, and the last of them are asked to come again.
+  // On a slow machine they are more than two seconds' work, and the service asks the last callers to come
+  // again.
   const push = async (): ReturnType<typeof acme.post> => {
     const answer = await acme.post('/suppliers', { suppliers });
     return answer.status === 503 ? push() : answer;
@@ -277,8 +278,8 @@ it('reads records back, whatever their ids are', async () => {
 });
 
 // Setup: an internal service that asks for the record inside its event handler, while the record is pushed again and again.
-// What this proves: it sees what the event tells of, or something newer.
-it('shows a record as its event says to whoever asks for it at once', async () => {
+// What this proves: it sees the state that the event announces, or something newer.
+it('shows a record as its event says to a service that asks at once', async () => {
   const { openTestBus, text } = await import('../support/bus.ts');
   const acme = openClient(stack);
   await using bus = await openTestBus(stack.nats);
@@ -287,7 +288,7 @@ it('shows a record as its event says to whoever asks for it at once', async () =
   const name = `asking-${acme.integration}`;
   await bus.ensureConsumer('EVENTS', {
     name,
-    description: 'Asks for what it is told of',
+    description: 'Asks for the record of an event',
     filterSubjects: [`events.${acme.integration}.supplier.*`],
     ackWaitMs: 10_000,
     ackPendingMax: 100,

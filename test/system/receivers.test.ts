@@ -101,7 +101,7 @@ for (const { language, needs, prepare } of languages) {
     },
   );
 
-  it.runIf(isThere(needs))(`does not start in ${language} with a secret that anybody could guess`, () => {
+  it.runIf(isThere(needs))(`does not start in ${language} with a secret that a stranger could guess`, () => {
     const [program = '', ...options] = prepare();
     for (const secret of ['', 'whsec_', 'whsec_dG9vIHNob3J0']) {
       const environment = { ...process.env, PORT: '0', WEBHOOK_SECRET: secret };

@@ -61,7 +61,7 @@ it(
   },
 );
 
-it('ends everything that it has started when it is interrupted', { timeout: 120_000 }, async () => {
+it('ends everything that it has started at SIGINT', { timeout: 120_000 }, async () => {
   await using folder = await temporaryFolder();
   const storm = startStorm(folder.path, 60);
   await expect.poll(storm.output, { timeout: 60_000, interval: 100 }).toContain('the storm blows');

@@ -46,7 +46,7 @@ it('prints the events of one integration as they happen, and goes on where a dur
   expect(await first.stop()).toBe(0);
 
   await push('two');
-  // Where it began and what it reads is remembered by its name.
+  // The reader's name remembers where it began and what it reads.
   const second = await startTail('--durable', `reader-${acme.integration}`);
   await expect.poll(() => second.lines.length, { timeout: 5_000 }).toBe(2);
   expect(second.lines.map((line) => line.split(' ')[0])).toEqual([

@@ -1,4 +1,5 @@
-// Each package says itself what it needs: what is only there because another one asked for it may go with it.
+// Each package names what it needs itself: a package that is there only because another asked for it may go
+// with that one.
 import { glob, readFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -43,7 +44,7 @@ const manifests = await Array.fromAsync(
 
 it.each(manifests)('%s names what its package imports, and nothing else', async (manifest) => {
   const { name, dependencies = {} } = JSON.parse(await readFile(join(root, manifest), 'utf8'));
-  // The tools of the whole project are for what is not shipped, too.
+  // The tools of the whole project may also be used in code that does not ship.
   const tools = manifest.startsWith('services') || manifest.startsWith('shared') ? {} : devDependencies;
   const texts = await filesOf(join(root, dirname(manifest)));
   const undeclared: string[] = [];

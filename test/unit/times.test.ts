@@ -1,4 +1,4 @@
-// The orders between times that stand in different files: what must end before something else begins.
+// The orders between times in different files: what must end before something else begins.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -26,38 +26,38 @@ const webhooks = 'services/webhooks/src';
 /** The second is at least `times` the first, one unless given. */
 const orders = [
   {
-    short: `${sync}/write.ts writingMsMax`,
-    long: `${sync}/journal-times.ts ownedMs`,
+    short: `${sync}/pushing/write.ts writingMsMax`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
     why: 'a push writes nothing any more when another replica takes its entry over',
   },
   {
     short: `${store} socketTimeoutMS`,
-    long: `${sync}/journal-times.ts watchMs`,
+    long: `${sync}/journal/journal-times.ts watchMs`,
     why: 'what a replica sent before it lost its entry has arrived, or never will, when the entry is done with',
   },
   {
-    short: `${sync}/sweeper.ts everyMs`,
-    long: `${sync}/journal-times.ts ownedMs`,
+    short: `${sync}/recovery/sweeper.ts everyMs`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
     why: 'an entry that was left behind is found soon after it is due',
   },
   {
-    short: `${sync}/write.ts writingMsMax`,
-    long: `${sync}/forgotten.ts forgottenMs`,
+    short: `${sync}/pushing/write.ts writingMsMax`,
+    long: `${sync}/recovery/forgotten-pushes.ts forgottenMs`,
     why: 'the sweeper closes only what no push can still begin with',
   },
   {
-    short: `${sync}/journal-times.ts watchMs`,
+    short: `${sync}/journal/journal-times.ts watchMs`,
     long: `${contracts}/streams.ts duplicateWindowMs`,
     times: 2,
     why: 'what a push announces again after it was settled has the ids that the stream still knows',
   },
   {
     short: `${bus}/still-waiting.ts confirmedWithinMs`,
-    long: `${sync}/permission.ts answeredWithinMs`,
+    long: `${sync}/pushing/permission.ts answeredWithinMs`,
     why: 'only a replica that stood still while it asked its caller asks again',
   },
   {
-    short: `${sync}/permission.ts promptLeftMs`,
+    short: `${sync}/pushing/permission.ts promptLeftMs`,
     long: `${bus}/request.ts waitedForMs`,
     why: 'a push that comes at once is promised that its caller waits',
   },
@@ -151,5 +151,5 @@ it.each(orders)('$why: $short < $long', ({ short, long, times = 1 }) => {
 });
 
 it('is no time where a file says none', () => {
-  expect(() => timeOf(`${sync}/journal.ts nothingMs`)).toThrow('says no time');
+  expect(() => timeOf(`${sync}/journal/journal.ts nothingMs`)).toThrow('says no time');
 });

@@ -1,5 +1,6 @@
-// A data set that a release has left behind: what stood in MongoDB and NATS when its processes were killed, and what its
-// callers and receivers had been told by then. `make-data.ts` makes it, `restore.ts` puts it into fresh engines.
+// A data set that a release has left behind: what MongoDB and NATS contained when its processes were killed,
+// and what its callers and receivers knew by then. `make-data.ts` makes it, `restore.ts` puts it into fresh
+// engines.
 //
 //   data/known.json              what callers and receivers knew
 //   data/mongodb/<name>.jsonl    a collection: its documents as EJSON, a line each

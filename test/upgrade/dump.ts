@@ -1,4 +1,4 @@
-// What stands in MongoDB and NATS, as files.
+// The content of MongoDB and NATS, as files.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '@integration-sync/runtime/store';
@@ -10,7 +10,7 @@ import { openNats } from './nats.ts';
 export const writeJson = (path: string, value: unknown): Promise<void> =>
   writeFile(path, `${textOf(value, '')}\n`);
 
-/** What holds nothing that holds something else stands in one line. */
+/** An object of plain values takes one line. */
 function textOf(value: unknown, indent: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const parts = Object.entries(value).filter(([, part]) => part !== undefined);

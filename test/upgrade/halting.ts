@@ -1,4 +1,5 @@
-// Starts a service whose pushes stop at the stages that they are told, and kills it when all have come there.
+// Starts a service whose pushes stop at the stages that a caller names, and kills it when all have come
+// there.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ export interface Halting extends AsyncDisposable {
 }
 
 const program = join(import.meta.dirname, 'processes/halting.ts');
-/** Those that are halted take up their places. */
+/** Halted pushes take up their places. */
 const pushesAtOnceMax = '16';
 
 export async function startHalting(

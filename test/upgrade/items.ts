@@ -1,4 +1,4 @@
-// What the callers of a data set push, made of numbers.
+// What the callers of a data set push, made from numbers.
 import type { Item } from './data-set.ts';
 
 const name = (letter: string, index: number): string => `${letter}-${String(index).padStart(3, '0')}`;

@@ -4,8 +4,9 @@
 //   (cd OLDER && npm exec -- node test/upgrade/make-data.ts)
 //   rm -r test/upgrade/data && cp -r OLDER/test/upgrade/data test/upgrade/
 //
-// It runs the release on engines of its own, cuts it off in the middle of its work, and writes `data/` anew. It takes two
-// minutes, as an endpoint is disabled for its failures only after 73 s. It needs what is in test/support, and no more.
+// It runs the release on engines of its own, cuts it off in the middle of its work, and writes `data/` again.
+// It takes two minutes, as webhooks disables an endpoint for its failures only after 73 s. It needs what is
+// in test/support, and no more.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -106,7 +107,7 @@ async function settled({ world }: Making): Promise<void> {
   await untilTaken(nats, takenWithinMs);
 }
 
-/** All that was answered is announced, and noted as such. */
+/** Catalog and batches have announced every answered push, and noted that. */
 async function announced({ world }: Making): Promise<void> {
   for (const journal of ['catalog_journal', 'batches_journal']) {
     await eventually(
@@ -126,7 +127,7 @@ const listingsOf = async (caller: Caller): Promise<Listings> => ({
 });
 
 const cutBefore = suppliers(0, 6);
-/** Some are as they were, some change, some are new, one is wrong. */
+/** Some stay as they were, some change, some are new, one is wrong. */
 const cutSuppliers: Item[] = [
   ...suppliers(0, 3),
   ...suppliers(3, 6, { code: 'second' }),
@@ -144,7 +145,7 @@ const cutIn = (plural: Plural, stage: string, integration: string): Omit<CutPush
 const overwritten = 'cut-overwritten';
 const cuts = [
   ...['amid-writes', 'after-writes'].map((stage) => cutIn('batches', stage, `cut-batches-${stage}`)),
-  // Before its entry a push has left nothing.
+  // Before its entry a push leaves nothing.
   ...stages
     .filter((stage) => stage !== 'before-entry')
     .map((stage) => cutIn('suppliers', stage, `cut-${stage}`)),
@@ -188,7 +189,10 @@ async function disableSome(making: Making): Promise<void> {
   }
 }
 
-/** An endpoint behind which something is held, with attempts used up; another one in the middle of a parcel. */
+/**
+ * An endpoint for which webhooks holds deliveries, with attempts used up; another one in the middle of a
+ * parcel.
+ */
 async function leaveSomeWaiting(making: Making): Promise<void> {
   const { receiving } = making;
   await register(making, 'initech', '/standing', ['supplier.created']);
@@ -278,7 +282,7 @@ async function cutPushesOff(making: Making): Promise<void> {
   await overwriteOne(making);
 }
 
-/** Another replica changes again what was changed by a push that was cut off. */
+/** Another replica changes again what a cut-off push had changed. */
 async function overwriteOne({ world, known }: Making): Promise<void> {
   await using _survivor = await world.startCatalog();
   const since = [[supplier(3, { code: 'third' })], [supplier(6, { name: 'Another' }), supplier(0)]];
@@ -288,7 +292,7 @@ async function overwriteOne({ world, known }: Making): Promise<void> {
 
 const writtenStages = new Set(['before-answer', 'after-events', 'after-publish']);
 
-/** On a machine that is slow, another replica may have settled a push, or webhooks tried once more. */
+/** On a slow machine, another replica may have settled a push, or webhooks may have tried once more. */
 async function refuseIfTooSlow({ world, known }: Making): Promise<void> {
   const count = (collection: string, filter: object): Promise<number> =>
     world.store.collection(collection).countDocuments(filter);

@@ -1,4 +1,4 @@
-// The streams and consumers themselves, past the bus of the services.
+// The streams and consumers themselves, without the bus of the services.
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { eventually } from '../support/eventually.ts';
@@ -14,7 +14,7 @@ export async function openNats(servers: string): Promise<Nats> {
   return { connection, manager, [Symbol.asyncDispose]: () => connection.close() };
 }
 
-/** Resolves once webhooks has taken all that is on the streams, and has delivered or held it. */
+/** Resolves once webhooks has taken all messages of the streams, and has delivered or held them. */
 export async function untilTaken({ manager }: Nats, withinMs: number): Promise<void> {
   for (const stream of ['EVENTS', 'BUNDLES', 'DELIVERIES']) {
     // A release may not have one of them.

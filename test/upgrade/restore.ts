@@ -1,4 +1,5 @@
-// Puts a data set into a fresh database and a fresh NATS: as it was, in the places where it was. Only this is changed:
+// Puts a data set into a fresh database and a fresh NATS: as it was, in the places where it was. Only this
+// changes:
 //
 //   expireAt, expiresAt    moved by the age of the data set, as MongoDB and webhooks would have forgotten what they are of
 //   madeAt                 of the stream EVENTS as it is now, or webhooks would take it for another one
@@ -109,7 +110,7 @@ async function restoreStream({ connection, manager }: Nats, stream: StoredStream
   }
 }
 
-/** What says of which atomic batch a message was is left out: it stands in the stream already. */
+/** Without the headers that name a message's atomic batch: the stream has it already. */
 function writeHeaders(stored: Readonly<Record<string, string>>) {
   const written = headers();
   for (const [name, value] of Object.entries(stored)) {

@@ -1,4 +1,4 @@
-// Each answer by itself: its status, and, where it is 200, whether it says what was done with each item.
+// Each answer by itself: its status, and, where it is 200, whether it gives the right outcome of each item.
 import type { FaultLine } from '../lines.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, type Push } from './push.ts';
@@ -13,7 +13,7 @@ export function checkAnswers(pushes: readonly Push[], report: Report): void {
   }
 }
 
-/** The first thing that is wrong with it. */
+/** The first fault of an answer. */
 function faultOf(push: Push): string | undefined {
   const { answer, items, syncId } = push;
   if (answer === undefined || syncId === undefined) return 'answered 200 without X-Sync-Id or a body';
@@ -57,7 +57,7 @@ const targetOf = (gateway: number): string => (gateway === 0 ? 'gateway' : 'gate
 
 /** A fault is noted right before it strikes. */
 const noteMs = 50;
-/** One that was told to end may still take a connection for a moment. */
+/** A gateway that got its signal to end may still take a connection for a moment. */
 const endingMs = 1_000;
 /** Longer than any machine takes to start a gateway again. */
 const backMsMax = 60_000;
@@ -79,7 +79,10 @@ export function checkStatuses(pushes: readonly Push[], faults: readonly Strike[]
   }
 }
 
-/** Connections to a gateway may fail from the moment at which it is struck until it has answered a later push. */
+/**
+ * Connections to a gateway may fail from the moment of the strike until the gateway has answered a later
+ * push.
+ */
 function openStrikes(pushes: readonly Push[], faults: readonly Strike[]): (push: Push) => boolean {
   const strikes = faults
     .filter(({ target }) => target === 'gateway' || target === 'gateway-2')

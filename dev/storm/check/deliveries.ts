@@ -1,4 +1,4 @@
-// What receivers got, beside what the stream of events holds.
+// What receivers got, beside what is on the stream of events.
 import type { DeliveryLine, EndpointLine, EventLine, GivenUpLine } from '../lines.ts';
 import type { Report } from './violations.ts';
 
@@ -9,7 +9,10 @@ export interface Delivered {
   events: readonly EventLine[];
 }
 
-/** A receiver that is well may be hit while its own sender is killed or frozen, but not four times in a row. */
+/**
+ * A fault may break a delivery to a healthy receiver when it kills or freezes the sender, but not four times
+ * in a row.
+ */
 const mayGiveUp = new Set(['flaky', 'dead']);
 
 export function checkDeliveries({ endpoints, deliveries, givenUp, events }: Delivered, report: Report): void {
@@ -44,7 +47,7 @@ export function checkDeliveries({ endpoints, deliveries, givenUp, events }: Deli
 
 export function isMeantFor({ body }: Pick<EventLine, 'body'>, endpoint: EndpointLine): boolean {
   if (body.integrationId !== endpoint.integration || !endpoint.events.includes(body.event)) return false;
-  // Told to the integration's other endpoints.
+  // Sent to the integration's other endpoints.
   return !('webhookId' in body.data) || body.data.webhookId !== endpoint.endpoint;
 }
 

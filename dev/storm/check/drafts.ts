@@ -1,5 +1,5 @@
-// Due-diligence statements: one for each batch that an acknowledged push with autoCreateDDS accepted, and never a second
-// one; told once in an answer where there was one, announced once, and everywhere the same.
+// Due-diligence statements: one for each batch that an acknowledged push with autoCreateDDS accepted, and
+// never a second one; in one answer where there was an answer, announced once, and everywhere the same.
 import type { DdsEntry } from '@integration-sync/contracts';
 import type { DraftLine, EventLine } from '../lines.ts';
 import { syncIdOf } from './events.ts';
@@ -78,14 +78,14 @@ function faultOf(
   const [first] = answered;
   if (first !== undefined && announced.some(({ by }) => by !== first.by)) return 'another run announced it';
   const texts = new Set([...answered, ...kept, ...announced].map(({ entry }) => textOf(entry)));
-  if (texts.size > 1) return `told in ${texts.size} ways: ${[...texts].join(' ')}`;
+  if (texts.size > 1) return `shown in ${texts.size} ways: ${[...texts].join(' ')}`;
   return record === undefined ? undefined : faultOfContent(record, first ?? announced[0] ?? kept[0]);
 }
 
 const textOf = (entry: DdsEntry): string =>
   JSON.stringify(Object.entries(entry).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-/** Quantity and unit are those of the push that drafted, where a caller was told which that was. */
+/** Quantity and unit are those of the push that drafted, where an answer named that push. */
 function faultOfContent({ writes }: RecordHistory, told: Told | undefined): string | undefined {
   const last = writes.find(({ push }) => push.syncId !== undefined && push.syncId === told?.by)?.items.at(-1);
   if (last === undefined || told === undefined) return undefined;

@@ -1,5 +1,5 @@
-// The stream of events, beside what callers were told: each event once, each answered push announced as it was answered,
-// and nothing announced of which no caller knows.
+// The stream of events, beside the answers that callers got: each event once, each answered push announced as
+// it was answered, and nothing announced of which no caller knows.
 import type { EventLine, SyncRunCounts } from '../lines.ts';
 import { keyOf, privatePrefix, type History } from './history.ts';
 import { isAcknowledged, isUncertain, type Push } from './push.ts';
@@ -7,7 +7,7 @@ import { entityPlurals, pluralOf } from './kinds.ts';
 import type { Report } from './violations.ts';
 
 export interface RecordEvent {
-  /** Undefined where no caller was told of the run. */
+  /** Undefined where no caller got an answer with the run. */
   push: Push | undefined;
   created: boolean;
   changed: readonly string[];

@@ -1,5 +1,5 @@
-// What an item makes of a record, written down once more from the contract, in the plainest way: absent keeps, null
-// and empty text clear, country codes become upper case.
+// What an item makes of a record, written once more from the contract, in the plainest code: absent keeps,
+// null and empty text clear, country codes become upper case.
 import type { Item, Plural } from '../lines.ts';
 
 /** The fields of a record that is there. */

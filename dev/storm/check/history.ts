@@ -1,4 +1,4 @@
-// What callers did, put together from the ledger: every push, and by record every push that wrote it.
+// What callers did, from the ledger: every push, and by record every push that wrote it.
 import type { BegunLine, EndedLine, Item, Plural, RunsReadLine } from '../lines.ts';
 import { isItem } from './fields.ts';
 import { isAcknowledged, isUncertain, type Push } from './push.ts';

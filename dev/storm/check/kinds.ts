@@ -1,4 +1,4 @@
-// How the kinds of records are called where.
+// The names of the kinds of records in each place.
 import type { EntityType } from '@integration-sync/contracts';
 import type { Plural } from '../lines.ts';
 

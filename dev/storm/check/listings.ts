@@ -1,12 +1,12 @@
-// What is listed once the storm is over: everything that was acknowledged, each once, counted rightly, under one internal
-// id, with the fields that were pushed.
+// The listings after the storm: every acknowledged record, once, counted rightly, under one internal id, with
+// the fields that a caller pushed.
 import type { ListedLine, Sighting, StoredLine } from '../lines.ts';
 import { applyItems, worldOf, worldText } from './fields.ts';
 import { keyOf, type History, type RecordHistory } from './history.ts';
 import { isAcknowledged } from './push.ts';
 import type { Report } from './violations.ts';
 
-/** By record, how it is listed in the end. */
+/** The last listing, by record. */
 export function readListings(lines: readonly ListedLine[], report: Report): Map<string, Sighting> {
   const listed = new Map<string, Sighting>();
   for (const { integration, plural, entities } of lines) {

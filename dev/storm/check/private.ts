@@ -60,7 +60,7 @@ function timelineOf(record: PrivateRecord, faults: readonly FaultLine[]): string
   const items = writes.map(({ push, items: pushed }) => `${push.id} pushed ${JSON.stringify(pushed)}`);
   const told = events.map(
     ({ push, created, changed }) =>
-      `event of ${push ?? 'a run that no caller was told of'}: ${created ? 'created' : `updated ${changed.join()}`}`,
+      `event of ${push ?? 'a run that no caller knows of'}: ${created ? 'created' : `updated ${changed.join()}`}`,
   );
   return [
     ...tellStory(record, { fromMs: cutOff?.begunMs ?? 0, toMs: Infinity }, faults),

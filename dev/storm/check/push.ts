@@ -24,6 +24,6 @@ export interface Push {
 
 export const isAcknowledged = ({ outcome }: Push): boolean => outcome === 200;
 
-/** It may have taken effect, in part or wholly, though its caller was not told so. */
+/** It may have taken effect, in part or wholly, though its caller got no answer that says so. */
 export const isUncertain = ({ outcome }: Push): boolean =>
   typeof outcome === 'number' ? outcome >= 500 : outcome !== 'refused';

@@ -1,4 +1,4 @@
-// Whether what an item points at was there: surely, surely not, or not to be known from outside.
+// Whether the target of a reference was there: surely, surely not, or unknown from outside.
 import type { Item, Plural } from '../lines.ts';
 import { isItem } from './fields.ts';
 import type { Push } from './push.ts';

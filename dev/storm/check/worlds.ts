@@ -9,7 +9,7 @@ import { applyItems, changedFields, worldText, type World } from './fields.ts';
 import type { Write } from './history.ts';
 
 export interface SeenEvent {
-  /** Undefined where no caller was told of that run. */
+  /** Undefined where no caller got an answer with that run. */
   push: string | undefined;
   created: boolean;
   /** Sorted. */
@@ -43,7 +43,7 @@ interface State {
   world: World | undefined;
   /** Cut-off pushes that have not taken effect, by their place. */
   open: readonly number[];
-  /** Events of runs that no caller was told of, and that are not explained yet. */
+  /** Events of runs that no answer named, and that are not explained yet. */
   left: readonly SeenEvent[];
 }
 

@@ -1,4 +1,4 @@
-// What goes wrong: one fault after the other, as the seed has drawn them, until it is told to stop.
+// What goes wrong: one fault after the other, as the seed has drawn them, until its starter stops it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openRandom } from '../../fuzz/random.ts';
 import { planFaults } from '../faults.ts';

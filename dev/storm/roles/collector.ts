@@ -1,4 +1,5 @@
-// Comes when the storm is over: waits until nothing moves, has missed deliveries replayed, and writes down what is there.
+// Comes when the storm is over: it waits until nothing moves, replays missed deliveries, and writes down the
+// end state.
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
@@ -31,7 +32,7 @@ function openCallers(): Map<string, Caller> {
   return new Map(plan.rules.integrations.map((name) => [name, openCaller(plan, name)]));
 }
 
-/** Webhooks that were disabled are enabled again, and sent what they missed. */
+/** Enables disabled webhooks again, and replays what they missed. */
 async function replayMissed(): Promise<string[]> {
   const callers = openCallers();
   const replayed: string[] = [];

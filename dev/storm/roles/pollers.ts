@@ -1,4 +1,4 @@
-// The callers that list: one for each listing of each integration. Each polls by what X-Next-Since told it, and now and
+// The callers that list: one for each listing of each integration. Each polls by the last X-Next-Since, and now and
 // then looks at a page from the beginning.
 import { setTimeout as wait } from 'node:timers/promises';
 import { openRandom, type Random } from '../../fuzz/random.ts';
@@ -37,7 +37,7 @@ async function readPage(poller: Poller, path: string, poll: number | null): Prom
   return answer;
 }
 
-/** From its first page to its last. One that fails is begun again from where it began. */
+/** From its first page to its last. A poll that fails begins again at its start. */
 async function pollOnce(poller: Poller): Promise<boolean> {
   const { plural, since } = poller;
   const poll = (poller.poll += 1);
@@ -98,7 +98,7 @@ takeRole({
   async start() {
     start();
   },
-  /** With one more poll each, in which everything has to be seen that was not before. */
+  /** With one more poll each, which has to show everything not seen before. */
   async stop() {
     stop.abort();
     await polling;

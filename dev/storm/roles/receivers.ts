@@ -24,7 +24,7 @@ const registered = new Map<string, Registered>();
 let random = openRandom(0);
 
 const server = createServer((request, response) => {
-  // A sender that has been killed breaks off in the middle of it.
+  // A sender that a fault has killed breaks off in the middle of it.
   take(request, response).catch(() => response.destroy());
 });
 
@@ -77,7 +77,7 @@ takeRole({
       await register(plan, address.port, endpoint, nth);
     }
   },
-  /** The storm is over: every receiver takes what it is sent. */
+  /** The storm is over: every receiver takes all deliveries. */
   async heal() {
     for (const endpoint of registered.values()) endpoint.behaviour = 'steady';
   },

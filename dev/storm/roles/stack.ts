@@ -21,7 +21,7 @@ const memory = running.use(openLedgerFile(folder, 'memory'));
 let stack: Stack | undefined;
 let second: Replica | undefined;
 
-/** What services complain of meanwhile is as expected, and stands in their logs. */
+/** The complaints of services meanwhile are as expected; their logs have them. */
 const sayUnlessTrouble = (line: string): void => {
   if (/^[^\n]*\bdied \(/.test(line) || !/: (?:warn|error|fatal): /.test(line)) say(line);
 };
@@ -40,7 +40,7 @@ takeRole(
       stack = running.use(
         await startStack({ ...options, replicas: { catalog: 2, batches: 2, webhooks: 2 } }),
       );
-      // Before the engines stop: what stands still can neither end nor be asked to.
+      // Before the engines stop: a frozen process can neither end nor answer.
       running.defer(async () => letEverythingGoOn());
       const gateway = await startSecondGateway(stack, environment);
       const timer = setInterval(lookAtMemory, memoryEveryMs);
@@ -64,7 +64,7 @@ const ofSystems = new Set([
   'AUTH_JWKS_URL',
 ]);
 
-/** Engines of the storm's own: those of a system in use are none of its business. */
+/** Engines of the storm's own: it does not touch those of a system in use. */
 function environmentOfStorm(): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !ofSystems.has(name));
   return { ...Object.fromEntries(kept), GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: '0' };

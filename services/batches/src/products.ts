@@ -11,7 +11,7 @@ export interface ProductOrigin {
 
 export type ResolveProductsOf = Reference<ProductOrigin>['find'];
 
-/** A caller is told within three seconds that something is away. */
+/** Within three seconds a caller learns that catalog or an engine is away. */
 const timeoutMs = 2_500;
 
 export const resolveProducts =
@@ -32,7 +32,8 @@ async function ask(bus: Bus, body: string, headers: Record<string, string | unde
     return reply.body;
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'timeout') throw error;
-    // To our caller it makes no difference whether catalog is gone or stands still: nothing was written.
+    // To the caller it makes no difference whether catalog is gone or stands still: batches has written
+    // nothing.
     throw new Failure('unavailable', 'The catalog service does not answer; try again shortly.', {
       retryAfterSeconds: 1,
       cause: error,

@@ -1,4 +1,4 @@
-// What the catalog service can be told from outside.
+// The settings of the catalog service.
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { syncSettings } from '@integration-sync/sync';
 import { Type, type Static } from 'typebox';

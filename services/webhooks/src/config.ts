@@ -1,8 +1,8 @@
-// What webhooks can be told from outside.
+// The settings of webhooks.
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 import { parseKeys } from './secrets/vault.ts';
-import { parseAllowList } from './sending/address.ts';
+import { parseAllowList } from './sending/allowed-addresses.ts';
 
 export const WebhooksConfig = Type.Object({
   ...baseSettings,

@@ -1,4 +1,4 @@
-// What Prometheus is told of webhooks. Labels never name an endpoint or an integration: there are too many.
+// The metrics of webhooks. Labels never name an endpoint or an integration: there are too many.
 import { openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './sending/outcome.ts';
@@ -15,11 +15,11 @@ export interface Gauges {
 
 export interface WebhookMetrics {
   attempt(verdict: Verdict, durationMs: number): void;
-  /** From the event to its being delivered, whatever came in between. */
+  /** From the event to its delivery, whatever came in between. */
   delivered(seconds: number): void;
-  /** From a parcel's being stored to its being taken. */
+  /** From the moment a parcel is stored until a replica takes it. */
   deliveryLag(seconds: number): void;
-  /** From the event's being stored to its deliveries' being stored. */
+  /** From the moment the event is stored until its deliveries are. */
   fanoutLag(seconds: number): void;
   fannedOut(events: number, deliveries: number): void;
   setAside(count: number): void;

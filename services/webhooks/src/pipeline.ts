@@ -82,10 +82,10 @@ const changedSubject = 'webhooks.endpoint.changed';
 const bundlesAhead = 64;
 /** Parcels that nats-server sends ahead. Until this replica takes them it has no lease, so they must not wait long. */
 const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };
-/** What a replica takes and cannot begin with is kept from the others. */
+/** Parcels that a replica takes and cannot begin are kept from the others. */
 const waitingPerInFlight = 2;
 const waitingMax = 1_000;
-/** What is done about failing endpoints, before it is due: healthy ones must not feel it. */
+/** Work on failing endpoints, before it is due: healthy ones must not feel it. */
 const failureLimits = { max: 4, patienceMs: 500 };
 
 export function startPipeline(options: PipelineOptions): Pipeline {

@@ -28,7 +28,7 @@ import { bringBackPlaces, forgetOtherStream } from './fanout/stream-reset.ts';
 import { unbundledConsumer } from './fanout/unbundled.ts';
 import { startPipeline, type Pipeline } from './pipeline.ts';
 import { openVault, type Vault } from './secrets/vault.ts';
-import { parseAllowList } from './sending/address.ts';
+import { parseAllowList } from './sending/allowed-addresses.ts';
 import { openConnections } from './sending/connections.ts';
 import { openEgressGuard, type EgressGuard } from './sending/egress-guard.ts';
 import { openPoster } from './sending/post.ts';

@@ -117,7 +117,7 @@ const headMax = 32;
 const space = 0x20;
 const lineBreak = 0x0a;
 
-/** Undefined where the bytes are no bundle. `events` reads the events anew at each call. */
+/** Undefined where the bytes are no bundle. `events` reads the events again at each call. */
 export function unbundle(bytes: Uint8Array): Bundle | undefined {
   const headEnd = bytes.indexOf(lineBreak);
   const [, count, place] =

@@ -3,7 +3,10 @@
 // field, and an empty text clears an optional text.
 import { Type } from 'typebox';
 import { alpha2Codes, alpha3Codes, meantCodes } from './countries.ts';
+import { limits } from './limits.ts';
 import { parseInstant } from './time.ts';
+
+const { textCharactersMax, textsMax } = limits;
 
 const controls = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
 const nul = '\\u0000\\ud800-\\udfff';
@@ -25,17 +28,17 @@ export const requiredIdentifier = (description: string, message: string) =>
 
 export const requiredText = (description: string, message: string) =>
   Type.String({
-    maxLength: 500,
+    maxLength: textCharactersMax,
     pattern: notBlankWithout(nul),
     description,
     'x-required': message,
-    'x-expected': 'a string of at most 500 characters, without NUL or lone surrogates',
+    'x-expected': `a string of at most ${textCharactersMax} characters, without NUL or lone surrogates`,
   });
 
 const optionalString = (options: Record<string, unknown>) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], ...options }));
 
-export const optionalText = (description: string, maxLength = 500) =>
+export const optionalText = (description: string, maxLength: number = textCharactersMax) =>
   optionalString({
     maxLength,
     pattern: without(nul),
@@ -67,7 +70,7 @@ export const optionalOrigin = (description: string) =>
 
 export const optionalHsCode = (description: string) =>
   optionalString({
-    maxLength: 500,
+    maxLength: textCharactersMax,
     format: 'hs-code',
     description,
     'x-expected': '2 to 12 digits, which dots, spaces and hyphens may separate',
@@ -75,10 +78,10 @@ export const optionalHsCode = (description: string) =>
 
 export const optionalEmail = (description: string) =>
   optionalString({
-    maxLength: 500,
+    maxLength: textCharactersMax,
     format: 'address',
     description,
-    'x-expected': 'an e-mail address of at most 500 characters, such as "anna@example.com"',
+    'x-expected': `an e-mail address of at most ${textCharactersMax} characters, such as "anna@example.com"`,
   });
 
 export const optionalDate = (description: string) =>
@@ -90,17 +93,14 @@ export const optionalDate = (description: string) =>
     'x-expected': 'a calendar day such as "2026-03-31", or an RFC 3339 date-time with Z or an offset',
   });
 
-/** A listing reads a hundred records at a time, so that none may be huge. */
-const textsMax = 100;
-
 export const optionalTexts = (description: string) =>
   Type.Optional(
     Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
       maxItems: textsMax,
-      items: { type: 'string', maxLength: 500, pattern: without(nul) },
+      items: { type: 'string', maxLength: textCharactersMax, pattern: without(nul) },
       description,
-      'x-expected': `an array of at most ${textsMax} strings of at most 500 characters each, without NUL or lone surrogates`,
+      'x-expected': `an array of at most ${textsMax} strings of at most ${textCharactersMax} characters each, without NUL or lone surrogates`,
     }),
   );
 

@@ -2,6 +2,10 @@
 
 export const limits = {
   itemsPerPushMax: 500,
+  /** Of a text in an item, unless its field says more. */
+  textCharactersMax: 500,
+  /** Of a field that is a list of texts: a listing reads a hundred records at a time, so that none may be huge. */
+  textsMax: 100,
   pageDefault: 1,
   pageSizeDefault: 50,
   pageSizeMax: 100,

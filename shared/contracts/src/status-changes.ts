@@ -1,4 +1,4 @@
-// Archiving and erasing: which records, and what the caller is answered with.
+// Archiving and erasing: which records, and the answer to the caller.
 import { Type, type Static, type TProperties } from 'typebox';
 import { limits } from './limits.ts';
 import { PushError, PushRecord } from './pushes.ts';

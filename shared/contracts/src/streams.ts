@@ -1,9 +1,12 @@
-// The streams that several services publish to or read. They stand here because the service that starts first makes
-// them.
+// The streams that several services publish to or read. They are here because the service that starts first
+// makes them.
 import { limits } from './limits.ts';
 import { bundlesFilter, bundlesStream, eventsFilter, eventsStream } from './subjects.ts';
 
-/** What a process is told of streams. Of a stream that is there already, a setting that is left out says nothing. */
+/**
+ * What the settings of a process say of streams. A setting that is left out says nothing of an existing
+ * stream.
+ */
 export interface StreamSettings {
   STREAM_REPLICAS?: number;
   STREAMS_MAY_SHRINK?: boolean;
@@ -27,7 +30,10 @@ export const ofEveryStream = (settings: StreamSettings) => ({
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** What holds for both. `discard: new` refuses a publisher rather than dropping what no reader has had yet. */
+/**
+ * Common to both. `discard: new` refuses a publisher rather than dropping an event that no reader has had
+ * yet.
+ */
 function ofEvents(settings: StreamSettings) {
   const every = ofEveryStream(settings);
   return {

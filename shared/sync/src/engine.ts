@@ -5,17 +5,17 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { LRUCache } from 'lru-cache';
 import type { Action } from './action.ts';
-import type { Announcer } from './announcer.ts';
+import type { Announcer } from './announcing/announcer.ts';
 import type { Clock } from './clock.ts';
-import type { Drafts } from './drafts.ts';
-import type { FieldReader } from './fields.ts';
+import type { Drafts } from './records/drafts.ts';
+import type { FieldReader } from './items/fields.ts';
 import type { Watermarks } from './watermarks.ts';
-import type { Journal } from './journal.ts';
+import type { Journal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';
 import type { SyncMetrics } from './metrics.ts';
-import type { Records } from './records.ts';
+import type { Records } from './records/records.ts';
 import type { Stage } from './stage.ts';
-import type { Validator } from './validate.ts';
+import type { Validator } from './items/validate.ts';
 
 export interface Engine {
   log: Log;

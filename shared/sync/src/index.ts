@@ -2,13 +2,13 @@
 export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
-export { erasableForMs, openLookup, type Lookup } from './lookup.ts';
-export type { RunJournal } from './history.ts';
+export { erasableForMs, openLookup, type Lookup } from './records/references.ts';
+export type { RunJournal } from './listing/sync-runs.ts';
 export {
   startRecordService,
   type RecordService,
   type RecordServiceDeps,
   type RecordServiceRule,
 } from './record-service.ts';
-export { readAnswer, readQuestion } from './question.ts';
+export { readAnswer, readQuestion } from './service-messages.ts';
 export { syncSettings } from './settings.ts';

@@ -2,8 +2,8 @@
 import { openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, type Registry } from 'prom-client';
 import type { Action } from './action.ts';
-import type { Counts } from './answer.ts';
-import type { Backlog } from './journal-entry.ts';
+import type { Counts } from './items/answer.ts';
+import type { Backlog } from './journal/journal-entry.ts';
 
 export interface Gauges {
   inside: () => number;

@@ -1,4 +1,5 @@
-// Limits of nats-server and of its account that streams, consumers and publishers run into: the words name what mends them.
+// Limits of nats-server and of its account that streams, consumers and publishers run into: the error names
+// the setting to change.
 import { eventsStreamSpec } from '@integration-sync/contracts';
 import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -43,7 +44,7 @@ it.each<[string, string[], RegExp]>([
   ['one stream', ['max_streams: 1'], /raise `max_streams` .* to 5.*stream OTHER/],
   ['a small disk', ['max_file: 1KB'], /`max_file`.*EVENTS_MAX_BYTES.*stream EVENTS/],
   ['small streams', ['disk_max_stream_bytes: 1KB'], /`disk_max_stream_bytes`.*EVENTS_MAX_BYTES/],
-])('an account with %s makes no stream, and the words name what to set', async (name, limits, words) => {
+])('an account with %s makes no stream, and the error names what to set', async (name, limits, words) => {
   const file = name === 'a small disk' ? [] : ['max_file: 1GB'];
   await using nats = await withAccount(...file, ...limits);
   await using bus = await openTestBus(nats.url);
@@ -113,14 +114,14 @@ const publishUntilRefused = async (limit: string, settings: Parameters<typeof ev
   );
 };
 
-it('a publisher to a full stream, or to a full account, is told what to set', async () => {
+it('the error of a publisher to a full stream, or to a full account, names what to set', async () => {
   expect(await publishUntilRefused('max_file: 1GB', { EVENTS_MAX_BYTES: 1_000_000 })).toContain(
     'the stream is full: raise EVENTS_MAX_BYTES',
   );
   expect(await publishUntilRefused('max_file: 1MB', {})).toContain('raise `max_file` of the NATS account');
 });
 
-it('a reader goes on where an operator lets it ask for less than before', async () => {
+it('a reader goes on where an operator has lowered how much it may ask for', async () => {
   await using nats = await startNats();
   await using bus = await openTestBus(nats.url);
   await bus.ensureStream(events());

@@ -5,14 +5,14 @@ import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { startStrictNats, type Login } from '../../support/strict-nats.ts';
 
-// Who may come in at NATS: what NATS_URL says of it is told to the server, and to nobody else.
+// The login that NATS_URL names: the client sends it to the server and writes it nowhere else.
 
 const at = (url: string, credentials: string): string => url.replace('//', `//${credentials}@`);
 
 it.each<[string, Login]>([
   ['me:hunter2', { user: 'me', pass: 'hunter2' }],
   ['t0ken', { auth_token: 't0ken' }],
-])('%s in the address is what the server is told', async (credentials, wanted) => {
+])('the client logs in at the server with %s from the address', async (credentials, wanted) => {
   await using server = await startStrictNats({
     admits: ({ user, pass, auth_token }) =>
       JSON.stringify({ user, pass, auth_token }) === JSON.stringify(wanted),
@@ -21,9 +21,9 @@ it.each<[string, Login]>([
   expect(bus.connected).toBe(true);
 });
 
-// Setup: a server that does not know this user yet, and later does.
-// What this proves: the wait has its reason in the log, without the password, and ends by itself.
-it('a refusal is told at once, without the password', async () => {
+// Setup: a server that does not know this user at first, and knows it later.
+// What this proves: the log gives the reason for the wait, without the password, and the wait ends by itself.
+it('the log names a refusal at once, without the password', async () => {
   let known = false;
   await using server = await startStrictNats({ admits: ({ user }) => known && user === 'me' });
   const { log, text } = openTestLog();
@@ -40,7 +40,7 @@ it('a refusal is told at once, without the password', async () => {
   expect(text()).not.toContain('hunter2');
 });
 
-it('tls:// does not make do with a server without TLS', async () => {
+it('a client with tls:// refuses a server without TLS', async () => {
   await using server = await startNats();
   const { log, text } = openTestLog();
   const url = server.url.replace('nats:', 'tls:');

@@ -18,7 +18,7 @@ afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
-it('tells whoever listens that something may have been missed', async () => {
+it('tells listeners that they may have missed messages', async () => {
   await using bus = await openTestBus(nats.url, 'listening');
   let missed = 0;
   using _listening = bus.listen(
@@ -42,9 +42,10 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 // Setup: one bus asks, another answers slowly, a third consumes; then the server is killed and comes back.
-// What this proves: whoever waits is told at once; while the server is away every request fails at once; when
-// it is back everything works again, and what was stored is there, without anybody's help.
-it('tells everybody at once that the server is gone, and goes on by itself when it is back', async () => {
+// What this proves: callers that wait get an error at once; while the server is away every request fails at
+// once; when it is back everything works again, and the stored messages are there, without an operator's
+// help.
+it('fails every waiting call at once when the server is gone, and goes on by itself when it is back', async () => {
   await using asking = await openTestBus(nats.url, 'asking');
   await using answering = await openTestBus(nats.url, 'answering');
   const entered = Promise.withResolvers<void>();
@@ -135,7 +136,7 @@ it('goes on by itself where the server does not know it for a while', async () =
   expect(await codeOf(bus.request('svc.catalog.some.ask', { timeoutMs: 10_000 }))).toBe('ok');
 });
 
-it('is closed without a word where the server goes at the same moment', async () => {
+it('closes without an error where the server goes at the same moment', async () => {
   for (let round = 0; round < 5; round += 1) {
     await using server = await startNats();
     const bus = await openTestBus(server.url);

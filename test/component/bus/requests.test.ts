@@ -66,7 +66,7 @@ it('carries a request and its answer, with their headers', async () => {
   });
 });
 
-it('carries a failure as data', async () => {
+it('carries a failure to the caller as data', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.fail.ask': async () => {
       throw new Failure('too_many_items', 'At most 500.', {
@@ -84,7 +84,7 @@ it('carries a failure as data', async () => {
   });
 });
 
-it('says nothing of what went wrong inside', async () => {
+it('says nothing to the caller of a cause inside the service', async () => {
   await using _ = await serve(answering, {
     'svc.catalog.bug.ask': async () => {
       throw new TypeError('password of the database is hunter2');
@@ -95,7 +95,7 @@ it('says nothing of what went wrong inside', async () => {
   expect(JSON.stringify(failure)).not.toContain('hunter2');
 });
 
-it('tells nobody there from nobody in time', async () => {
+it('tells a service without replicas from one that answers too late', async () => {
   const gate = Promise.withResolvers<void>();
   await using _ = await serve(answering, {
     'svc.catalog.slow.ask': async () => {
@@ -104,9 +104,9 @@ it('tells nobody there from nobody in time', async () => {
     },
   });
   const askNobody = async (): Promise<void> => {
-    const nobody = await failureOf(asking.request('svc.batches.none.ask', { timeoutMs: 2_000 }));
-    expect(nobody).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
-    expect(nobody.detail).toContain('batches');
+    const absent = await failureOf(asking.request('svc.batches.none.ask', { timeoutMs: 2_000 }));
+    expect(absent).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
+    expect(absent.detail).toContain('batches');
   };
   expect(await quickestMs(5, askNobody)).toBeLessThan(500);
 
@@ -115,7 +115,7 @@ it('tells nobody there from nobody in time', async () => {
   gate.resolve();
 });
 
-it('tells whoever has a request in hand whether its reply is still waited for', async () => {
+it('tells the replica that serves a request whether its caller still waits', async () => {
   const requests: BusRequest[] = [];
   const done = Promise.withResolvers<void>();
   await using _ = await serve(answering, {
@@ -239,7 +239,7 @@ async function connectTo(servers: string) {
 
 // They take seconds, so they go side by side.
 describe.concurrent('a request whose answer takes long', () => {
-  it('is waited for while whoever has it in hand lives', async () => {
+  it('keeps its caller waiting while the replica that serves it lives', async () => {
     await using _ = await serve(answering, {
       'svc.catalog.long.ask': async () => {
         await new Promise((resolve) => setTimeout(resolve, 8_000));
@@ -250,7 +250,7 @@ describe.concurrent('a request whose answer takes long', () => {
     expect(text(reply.body)).toBe('done');
   });
 
-  it('is given up within seconds when whoever had it in hand is gone', async () => {
+  it('fails within seconds when the replica that served it is gone', async () => {
     await using replica = await connectRaw();
     replica.nats.subscribe('svc.catalog.dying.ask', { callback: () => undefined });
     await replica.nats.flush();
@@ -261,7 +261,7 @@ describe.concurrent('a request whose answer takes long', () => {
     expect(Date.now() - beganAt).toBeLessThan(8_000);
   });
 
-  it('is answered but once for whoever knows nothing of signs', async () => {
+  it('gets one answer alone where its caller knows no signs of life', async () => {
     await using _ = await serve(answering, {
       'svc.catalog.plain.ask': async () => {
         await new Promise((resolve) => setTimeout(resolve, 3_000));
@@ -289,7 +289,7 @@ it('tells at once that the server does not let it ask, and asks on for other sub
 const askGated = (integration = 'acme') =>
   asking.request('svc.catalog.gated.ask', { headers: { integration }, timeoutMs: 20_000 });
 
-/** Serves a kind of request that is answered with its integration once it is told so, and another kind. */
+/** Serves a kind of request that it answers with the integration once a test releases it, and another one. */
 async function serveGated(inFlightMax: number, gates: ServiceOptions['gates'] = {}) {
   const inside: { integration: string; finish: () => void }[] = [];
   const served = await answering.serve({

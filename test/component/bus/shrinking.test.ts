@@ -1,5 +1,5 @@
-// What replicas with other settings do to streams that are there: on a cluster of three nats-servers, as copies are only
-// to be had there.
+// What replicas with other settings do to streams that exist: on a cluster of three nats-servers, as a single
+// server keeps no copies.
 import { eventsStreamSpec } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import type { Engine } from '@integration-sync/dev/engines';
@@ -46,7 +46,7 @@ async function quantitiesOf(name: string) {
 const three = { STREAM_REPLICAS: 3, EVENTS_KEEP_DAYS: 7, EVENTS_MAX_BYTES: 1_000_000 };
 
 describe('a replica that lacks a setting which the others have', () => {
-  it('changes nothing of the stream, which is taken from all the time, and says what it lacks', async () => {
+  it('changes nothing of a stream in use, and says what it lacks', async () => {
     await bus.ensureStream(spec('LACKING', three));
     const { log, text } = openTestLog();
     await using forgetful = await openBus({ url: cluster.url, name: 'test', log });

@@ -64,7 +64,7 @@ it('one that stands still for 2 s keeps its connection', async () => {
   const before = await connections();
   {
     using _standing = freeze([replica.pid]);
-    // What is tried is the time itself.
+    // The time itself is what this test tries.
     await wait(2_000);
   }
   expect(await whoAnswers()).toEqual([replica.pid]);

@@ -60,7 +60,7 @@ it('reads a message that is larger than what is asked for at once', async () => 
   expect(await read('HUGE', 'HUGE.>')).toEqual(['one', 'two', 'three']);
 });
 
-it('reads much many times at once without being cut off by the server', { timeout: 60_000 }, async () => {
+it('reads much many times at once, and the server does not cut it off', { timeout: 60_000 }, async () => {
   await bus.ensureStream(spec('MUCH'));
   const body = new Uint8Array(250_000);
   for (let index = 0; index < 300; index += 1)
@@ -105,7 +105,7 @@ it.each([1, 2, 15, 16, 501])(
   },
 );
 
-it('says where each message of a batch stands, whoever else publishes, and however large it is', async () => {
+it('gives the place of each message of a batch, though others publish too, and however large it is', async () => {
   await bus.ensureStream(spec('PLACES'));
   await bus.publishBatch(messages('PLACES', 3, 'first'));
   const several = ['one', 'two', 'three'].map((name) => messages('PLACES', 1_201, name));

@@ -7,7 +7,7 @@ import { openGateway, openServices, type Asked, type TestGateway } from '../../s
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 
-// What the gateway asks a service, and what it makes of the answer.
+// What the gateway asks a service, and how it answers its caller from the reply.
 
 const outer = new AsyncDisposableStack();
 let natsUrl: string;
@@ -42,7 +42,7 @@ const traceOf = async (given: string) =>
   ((await (await list('', { traceparent: given })).json()) as Asked).headers['traceparent'];
 
 describe('when a caller hangs up', () => {
-  it('the service learns that this caller waits no longer, and that its neighbour does', async () => {
+  it('the service learns that this caller no longer waits, and that its neighbour does', async () => {
     const asked = new Map<string, BusRequest>();
     const done = Promise.withResolvers<void>();
     await answering(async (request) => {

@@ -8,7 +8,7 @@ import { expectProblem } from '../../support/problems.ts';
 import { quickestMs } from '../../support/quickest.ts';
 import { exchangeRaw, openRaw } from '../../support/raw-http.ts';
 
-// Bodies as they come over the wire: whole, in chunks, too large, declared wrongly, slowly, and not at all.
+// Bodies as callers send them: whole, in chunks, too large, declared wrongly, slowly, and not at all.
 
 const stack = new AsyncDisposableStack();
 const bodyBytesMax = 5 * 1024 * 1024;

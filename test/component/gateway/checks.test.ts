@@ -5,8 +5,9 @@ import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { exchangeRaw } from '../../support/raw-http.ts';
 
-// The table of whole-request answers, in the documented order of checks: route, method, token, scope, content
-// type, size. Each case breaks one rule and every later one too, so that it also shows what comes first.
+// Answers that refuse a whole request, in the documented order of checks: route, method, token, scope,
+// content type, size. Each case breaks one rule and every later one too, so it also shows which check comes
+// first.
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;

@@ -6,7 +6,8 @@ import { echo, openGateway, openServices, type TestGateway } from '../../support
 import { startNats } from '../../support/nats.ts';
 import { exchangeRaw, openRaw, type RawAnswer } from '../../support/raw-http.ts';
 
-// Bytes that are no HTTP, or hardly: the gateway refuses them on the socket, in the same form as every other refusal.
+// Bytes that are not HTTP, or barely: the gateway refuses them on the socket, in the same form as every other
+// refusal.
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;
@@ -151,9 +152,9 @@ describe('connections', () => {
   const push = `POST /api/v1/integration/suppliers HTTP/1.1\r\nhost: x\r\n${authorization}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
   const health = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
 
-  // Setup: a service is still working on a request; more bytes follow on the same connection meanwhile. What this
-  // proves: the request gets its own answer, and so does each one before the malformed bytes; then the gateway closes
-  // the connection.
+  // Setup: a service still works on a request while more bytes follow on the same connection. What this
+  // proves: the request gets its own answer, and so does each one before the malformed bytes; then the
+  // gateway closes the connection.
   it.each<[string, string[], string[]]>([
     ['a CONNECT follows', ['CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'], []],
     ['malformed chunks follow', [`${push}zz\r\n`], []],

@@ -11,8 +11,8 @@ import { bearer } from '../../support/access-tokens.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 
-// The description of the interface: that it says what the routes are, that a linter likes it, and that a public
-// generator makes a client of it which compiles and works.
+// The description of the interface: it matches the routes, a linter accepts it, and a public generator makes
+// a client of it which compiles and works.
 
 const root = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -79,7 +79,7 @@ describe('/openapi.json', () => {
 
   it('has every code, each at the operations that answer it', () => {
     const text = JSON.stringify(description);
-    // No operation answers 405: that is for methods that a path does not have.
+    // No operation answers 405: the gateway answers it for methods that a path does not have.
     for (const code of Object.keys(codes).filter((name) => name !== 'method_not_allowed')) {
       expect(text).toContain(`urn:integration-sync:problem:${code}`);
     }

@@ -7,8 +7,8 @@ import { eventually } from '../../support/eventually.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 
-// The explorer: that its page can load nothing from elsewhere, and, where the machine has Chromium, that it
-// shows every operation in a real browser, which asks no other server and reports no error.
+// The explorer: its page loads nothing from elsewhere, and, where the machine has Chromium, it shows every
+// operation in a real browser, which asks no other server and reports no error.
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;

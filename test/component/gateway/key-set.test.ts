@@ -219,7 +219,7 @@ describe('when keys change, the gateway', () => {
     expect((await list(byRotated())).status).toBe(200);
   });
 
-  it('asks the issuer twice a second at most, however many unknown keys are named', async () => {
+  it('asks the issuer twice a second at most, however many unknown keys tokens name', async () => {
     expect((await list(byRsa())).status).toBe(200);
     const startedAt = Date.now();
     const unknown = Array.from({ length: 50 }, (_, at) => list(byRsa({ kid: `unknown-${at}` })));
@@ -280,11 +280,12 @@ describe('when keys cannot be fetched', () => {
     issuer.mode = 'fails';
     expect((await list(byRsa())).status).toBe(200);
     expect((await list(byRsa({ typ: 'JWT' }))).status).toBe(200);
-    // Without the issuer the gateway cannot tell whether this token is good.
+    // Without the issuer the gateway cannot decide whether this token is good.
     expect((await list(byRotated())).status).toBe(503);
   });
 
-  // Timeline: fetched at 0; old at 5 min, when the issuer is away; asked again every 5 s at most; over after 24 h.
+  // Timeline: the gateway fetches the keys at 0; they are old at 5 min, when the issuer is away; the gateway
+  // asks again every 5 s at most, and gives them up after 24 h.
   it.each(['fails', 'lies', 'hangs'] as const)(
     'keys that are old serve on for a day while the issuer %s',
     async (mode) => {
@@ -320,7 +321,7 @@ describe('when keys cannot be fetched', () => {
     expect((await list(byRsa())).status).toBe(200);
     issuer.mode = 'floods';
     await expectProblem(await list(byRotated()), { status: 503, code: 'unavailable' });
-    // The issuer sent more than the bound: the rest stands in buffers of the connection.
+    // The issuer sent more than the bound: the rest stays in buffers of the connection.
     expect(issuer.floodedBytes).toBeLessThan(32 * 1024 * 1024);
     expect((await list(byRsa({ typ: 'JWT' }))).status).toBe(200);
     expect(

@@ -1,4 +1,4 @@
-// What /readyz says of streams beside being ready: real services, of which some were started without a setting.
+// What /readyz says of streams beside being ready: real services, of which some start without a setting.
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog } from '@integration-sync/catalog';
@@ -28,8 +28,8 @@ const gaugesOf = (differs: number) =>
   );
 
 // Setup: one of three replicas of catalog was started without the setting that all others have.
-// What this proves: /readyz names it, whichever replica answers for readiness; it stays 200, and each replica's own gauge tells
-// which one it is.
+// What this proves: /readyz names it, whichever replica answers for readiness; /readyz stays 200, and each
+// replica's own gauge tells which one it is.
 it('names the one replica that lacks a setting, and is ready all the same', async () => {
   await using house = await openHouse();
   await using gateway = await openGateway(house.nats.url);

@@ -7,7 +7,7 @@ import { openGateway, openServices, type TestGateway } from '../../support/gatew
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 
-// Whether the gateway says rightly which services and engines are there. Each test has a NATS of its own.
+// Whether /readyz reports correctly which services and engines answer. Each test has a NATS of its own.
 
 let stack: AsyncDisposableStack;
 let nats: Awaited<ReturnType<typeof startNats>>;
@@ -38,7 +38,7 @@ describe('with all services there the gateway', () => {
     });
   });
 
-  it('asks the services once for all probes at the same time, and anew for the next', async () => {
+  it('asks the services once for all probes at the same time, and again for the next', async () => {
     const probes = 50;
     let asked = 0;
     let arrived = 0;

@@ -10,8 +10,9 @@ import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { openRaw, type RawAnswer, type RawConnection } from '../../support/raw-http.ts';
 
-// Integrations share the budgets of bodies: the memory of the gateway, and the road to a service. One of them, the
-// attacker, wants all of it; the other, the bystander, must not notice. Sizes are small, so that little has to be sent.
+// Integrations share the budgets of bodies: the memory of the gateway, and the way to a service. One of them,
+// the attacker, wants all of it; the other, the bystander, must not notice. Sizes are small, so that the
+// tests send little.
 
 const mebibyte = 1024 * 1024;
 const memoryBytesMax = 6 * mebibyte;
@@ -27,9 +28,7 @@ afterAll(() => outer.disposeAsync());
 
 let stack: AsyncDisposableStack;
 let gateway: TestGateway;
-/**
- * The pushes that the service was asked, and what it does with them: it answers at once, unless a test says otherwise.
- */
+/** The pushes that reached the service, and how it answers them: at once, unless a test says otherwise. */
 let asked: string[];
 let handle: BusHandler;
 beforeEach(async () => {
@@ -48,7 +47,7 @@ beforeEach(async () => {
 });
 afterEach(() => stack.disposeAsync());
 
-/** So long bodies wait, and slow ones are not cut off: until a test has looked. */
+/** Until a test has looked, bodies wait this long, and the gateway cuts off no slow one. */
 const longMs = 20_000;
 
 const open = async (sizes: GatewayDeps['bodyBudgets'] = {}, lookEveryMs?: number): Promise<TestGateway> =>
@@ -184,7 +183,7 @@ describe('unfinished bodies', () => {
     gateway = await open({ patienceMs: longMs }, lookEveryMs);
     const slow = await beginMany(4);
     const bystander = await begin('bystander', `content-length: ${mebibyte}\r\n`, ' '.repeat(300_000));
-    // Longer than a connection may be slow while other bodies wait.
+    // This is longer than a connection may be slow while other bodies wait.
     await new Promise((resolve) => setTimeout(resolve, 12 * lookEveryMs));
     expect([...slow, bystander].map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
     await expect(slow[0]?.answer(50)).rejects.toThrow('no answer');

@@ -42,7 +42,7 @@ function checking(natsMonitorUrl: string | undefined, of = store): () => Promise
 const check = (natsMonitorUrl: string | undefined, of = store): Promise<string> =>
   checking(natsMonitorUrl, of)();
 
-/** A monitoring that says what a nats-server says which runs with other settings. */
+/** Answers as the monitoring of a nats-server with other settings does. */
 async function withMonitor<T>(config: object, use: (url: string) => Promise<T>): Promise<T> {
   const server = createServer((_, response) => response.end(JSON.stringify({ config })));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -63,12 +63,12 @@ it('is not ready behind one that does not, and says what to set', async () => {
   });
 });
 
-it('is not ready while the monitoring that it was told of does not answer', async () => {
-  // Where it is stands in the log alone: anybody may ask for readiness.
+it('is not ready while the monitoring that its settings name does not answer', async () => {
+  // The address stands in the log alone, as anyone may ask for readiness.
   expect(await check('http://127.0.0.1:1')).toBe('unavailable: The monitoring of NATS does not answer.');
 });
 
-it('stays ready when a monitoring that was content goes away, and is not when it comes back with bad news', async () => {
+it('stays ready when a monitoring that reported good settings goes away, and is not ready when it comes back with bad ones', async () => {
   const now = vi.spyOn(performance, 'now');
   onTestFinished(() => now.mockRestore());
   const later = (): void => void now.mockReturnValue(performance.now() + 31_000);
@@ -87,7 +87,7 @@ it('stays ready when a monitoring that was content goes away, and is not when it
   expect(await ask()).toBe('{"status":"ok"}');
 });
 
-it('takes the settings of NATS on trust where nobody told it of a monitoring', async () => {
+it('trusts the settings of NATS where its own settings name no monitoring', async () => {
   expect(await check(undefined)).toBe('{"status":"ok"}');
 });
 

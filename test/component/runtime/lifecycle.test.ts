@@ -87,7 +87,7 @@ describe('a running process', () => {
     );
   });
 
-  it('ends with a fatal line when the release fails, and releases the rest', async () => {
+  it('ends with a fatal line when a release fails, and releases the rest', async () => {
     const life = begin('fails to release');
     await life.says('started');
     life.send('SIGTERM');
@@ -99,8 +99,8 @@ describe('a running process', () => {
   });
 
   it.each([
-    ['throws later', 'nobody expected this'],
-    ['rejects later', 'nobody handled this'],
+    ['throws later', 'a defect'],
+    ['rejects later', 'a rejection without a handler'],
   ])('that %s says so, releases what it has, and fails', async (name, message) => {
     const life = begin(name);
     await expect(life.exit).resolves.toStrictEqual(failed);
@@ -150,7 +150,7 @@ describe('a starting process', () => {
     ]);
   });
 
-  it.each(['waits for an engine', 'gives up waiting when told'])(
+  it.each(['waits for an engine', 'gives up waiting at the signal'])(
     'that %s ends cleanly on a signal',
     async (name) => {
       const life = begin(name);
@@ -162,14 +162,14 @@ describe('a starting process', () => {
   );
 
   it('that finishes after a signal releases what it started', async () => {
-    const life = begin('starts a moment after it was told to stop');
+    const life = begin('starts a moment after the signal');
     await life.says('waiting');
     life.send('SIGTERM');
     await expect(life.exit).resolves.toStrictEqual(clean);
     expect(life.words()).toStrictEqual(['waiting', ...released]);
   });
 
-  it('that throws where nobody catches fails', async () => {
+  it('that throws outside every catch fails', async () => {
     const life = begin('throws while it starts');
     await expect(life.exit).resolves.toStrictEqual(failed);
     expect(life.logged()).toContainEqual(expect.objectContaining({ level: 'fatal' }));
@@ -177,7 +177,7 @@ describe('a starting process', () => {
 });
 
 describe('the lines of a process about itself', () => {
-  it('may fall into a pipe that nobody reads any more', async () => {
+  it('may go into a pipe that no process reads any more', async () => {
     const life = begin('serves on without a reader');
     await life.says('started');
     life.stopReading();

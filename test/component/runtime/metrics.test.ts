@@ -12,7 +12,7 @@ async function open(): Promise<Metrics> {
   return metrics;
 }
 
-/** The value of one line, such as `sync_requests_total{subject="a",…} 3`, found by its name and all its labels. */
+/** The value of one line, such as `sync_requests_total{subject="a",…} 3`, by its name and all its labels. */
 async function read(
   { url }: Metrics,
   name: string,
@@ -40,7 +40,7 @@ describe('the metrics of a process', () => {
     expect(text).toMatch(/^process_resident_memory_bytes\{service="catalog"\} \d+$/m);
   });
 
-  it('count requests by outcome, what went wrong on our side apart, and how long they took', async () => {
+  it('count requests by outcome, failures of the service apart, and how long they took', async () => {
     const metrics = await open();
     const subject = 'svc.catalog.suppliers.push';
     metrics.observeRequest({ subject, outcome: 'ok', seconds: 0.02 });
@@ -57,7 +57,7 @@ describe('the metrics of a process', () => {
       await read(metrics, 'sync_request_errors_total', { subject, outcome: 'invalid_request' }),
     ).toBeUndefined();
     expect(await read(metrics, 'sync_request_errors_total', { subject, outcome: 'ok' })).toBeUndefined();
-    // Of what has not happened yet there is a series as well, so that its first time is seen to be one.
+    // There is a series for what has not happened yet as well, so that its first time shows as an increase.
     const other = { subject: 'svc.catalog.products.list', outcome: 'internal' };
     expect(await read(metrics, 'sync_requests_total', other)).toBe(0);
     expect(await read(metrics, 'sync_request_errors_total', other)).toBe(0);
@@ -67,7 +67,7 @@ describe('the metrics of a process', () => {
     expect(await read(metrics, 'sync_request_seconds_bucket', { subject, le: '2.5' })).toBe(3);
   });
 
-  it('hold what a service counts itself', async () => {
+  it('contain what a service counts itself', async () => {
     const metrics = await open();
     const records = new Counter({ name: 'records_total', help: 'Records.', registers: [metrics.registry] });
     records.inc(7);
@@ -96,7 +96,7 @@ describe('the metrics of a process', () => {
     expect(await read(other, 'sync_requests_total', { subject: 'a', outcome: 'ok' })).toBeUndefined();
   });
 
-  it('free their port, also while somebody is asking', async () => {
+  it('free their port, also while a request is under way', async () => {
     const metrics = await openMetrics({ service: 'catalog', port: 0 });
     const { port } = new URL(metrics.url);
     const asking = connect(Number(port), '127.0.0.1').on('error', () => {});
@@ -111,7 +111,7 @@ describe('the metrics of a process', () => {
   });
 });
 
-describe('a port that cannot be had', () => {
+describe('a port that the process cannot listen on', () => {
   it('is a wrong setting where it is taken, and its owner is left alone', async () => {
     const owner = createServer((_request, response) => response.end('mine')).listen(0, '127.0.0.1');
     onTestFinished(() => void owner.close());
@@ -127,7 +127,7 @@ describe('a port that cannot be had', () => {
     expect(await (await fetch(`http://127.0.0.1:${address.port}`)).text()).toBe('mine');
   });
 
-  it('is one where the address is not ours', async () => {
+  it('is a wrong setting where the address is not the machine’s', async () => {
     // 192.0.2.0/24 is for documentation: no machine has it.
     const opening = openMetrics({ service: 'catalog', port: 0, host: '192.0.2.1' });
     await expect(opening).rejects.toThrow(/^METRICS_PORT, METRICS_HOST: cannot listen on 192\.0\.2\.1:0 \(/);

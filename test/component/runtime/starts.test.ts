@@ -1,4 +1,5 @@
-// Starts in the middle of which nats-server is killed: between the connection and the last thing that a service asks.
+// Starts in the middle of which the test kills nats-server: between the connection and the last thing that a
+// service asks.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

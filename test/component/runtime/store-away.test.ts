@@ -1,5 +1,5 @@
 // What happens to a store whose database goes away, in every way that a database can. The engine is this
-// file's own, so that nobody else misses it.
+// file's own, so that no other test misses it.
 import type { Engine } from '@integration-sync/dev/engines';
 import { openLog } from '@integration-sync/runtime/log';
 import {
@@ -92,7 +92,7 @@ async function expectEndedWithin(
   }
 }
 
-/** By the clock; several times, each of which must fail. */
+/** Tries by the clock, several times, each of which must fail. */
 const expectFailuresAtOnce = async (): Promise<void> =>
   expect(await quickestMs(5, async () => expectEndedWithin(3_000, await outcomes()))).toBeLessThan(100);
 
@@ -117,7 +117,7 @@ describe('a database that stands still', () => {
     context.skip(!mayFreeze(engine.pids()), 'the processes of the engine are not ours to stop');
   });
 
-  it('fails what is under way within 3 s and what comes after at once, and serves again when it goes on', async () => {
+  it('fails operations under way within 3 s and later ones at once, and serves again when it goes on', async () => {
     {
       using _frozen = freeze(engine.pids());
       expect(store.connected).toBe(true);
@@ -129,7 +129,7 @@ describe('a database that stands still', () => {
     await expectAtWork();
   });
 
-  it('or whose own storage does, is away too, though its connections answer', async (context) => {
+  it('is away as well where only its storage stands still, though its connections answer', async (context) => {
     const [storage = 0, ...front] = engine.pids();
     context.skip(front.length === 0, 'this engine is one process');
     {
@@ -155,7 +155,7 @@ describe('a database that stands still', () => {
     await untilConnected();
   });
 
-  it('for a moment only, is waited for', async () => {
+  it('for a moment only makes its callers wait', async () => {
     const frozen = freeze(engine.pids());
     setTimeout(() => frozen[Symbol.dispose](), 1_000);
     await expect(farms.updateOne({ _id: 'a' }, { $inc: { visits: 1 } })).resolves.toMatchObject({
@@ -166,7 +166,7 @@ describe('a database that stands still', () => {
 });
 
 describe('a database that was killed', () => {
-  it('fails what is under way within 3 s and what comes after at once, and serves again when it is back', async () => {
+  it('fails operations under way within 3 s and later ones at once, and serves again when it is back', async () => {
     engine.hold();
     const underWay = outcomes();
     await engine.kill();
@@ -199,7 +199,7 @@ describe('a database that was killed', () => {
     expect(await farms.countDocuments({ _id: { $in: acknowledged } })).toBe(acknowledged.length);
   });
 
-  it('is told to a caller as unavailable, in words of ours', async () => {
+  it('makes its callers answer unavailable, without the driver’s text', async () => {
     engine.hold();
     await engine.kill();
     const error: unknown = await farms.findOne().catch((reason: unknown) => reason);
@@ -210,7 +210,7 @@ describe('a database that was killed', () => {
 });
 
 describe('a database that is not there yet', () => {
-  it('is waited for, and what is waited for is said', async () => {
+  it('makes a start wait, and the log says for what', async () => {
     engine.hold();
     await engine.kill();
     const lines: unknown[] = [];
@@ -233,7 +233,7 @@ describe('a database that is not there yet', () => {
     await untilConnected();
   });
 
-  it('is waited for until the process is told to stop', async () => {
+  it('makes a start wait until the process gets its signal to stop', async () => {
     engine.hold();
     await engine.kill();
     const stopping = new AbortController();
@@ -247,7 +247,7 @@ describe('a database that is not there yet', () => {
     await untilConnected();
   });
 
-  it('is not waited for by a process that was told to stop before', async () => {
+  it('keeps no process waiting that got its signal to stop before', async () => {
     await expect(open({ signal: AbortSignal.abort(new Error('stopping')) })).rejects.toThrow('stopping');
   });
 });

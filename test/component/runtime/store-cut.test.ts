@@ -14,7 +14,7 @@ const answers = (asking: Promise<unknown>): Promise<boolean> =>
     () => false,
   );
 
-/** With something under way, without which the driver does not ask at once how its server is. */
+/** With an operation under way, without which the driver does not ask at once how its server is. */
 async function cutTwice(): Promise<void> {
   await using proxy = await openMongodbProxy(inject('engines').mongodb);
   await using store = await openStore({ url: proxy.url, database: 'cut', log });
@@ -23,7 +23,7 @@ async function cutTwice(): Promise<void> {
     const asking = proxy.holdNext('find', 'farms');
     const underWay = answers(farms.findOne());
     await asking;
-    // Anywhere between two questions of the driver, of which it asks one a second.
+    // At any moment between two questions of the driver, which asks one a second.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 1_000));
     proxy.cut();
     await eventually(() => answers(farms.findOne()), Boolean, 30_000);
@@ -32,15 +32,15 @@ async function cutTwice(): Promise<void> {
   }
 }
 
-// What this proves: the driver, which asks its server on a connection that is being closed at that moment, as it does
-// in about every second of these cases, is not left waiting for the answer for ever.
+// What this proves: the driver, which in about every second of these cases asks its server on a connection
+// that closes at that moment, does not wait for the answer for ever.
 it('answers again after all of its connections were closed at once', { timeout: 90_000 }, async () => {
   await Promise.all(Array.from({ length: 8 }, cutTwice));
 });
 
 const connections = 12;
 
-// What this proves: an operation whose connection is being closed at the moment of writing does not wait for ever. The
+// What this proves: an operation whose connection closes while the driver writes does not wait for ever. The
 // driver writes to a socket that is destroyed already, and waits for it to drain.
 it('fails what it began while its connections were being closed', { timeout: 90_000 }, async () => {
   await using proxy = await openMongodbProxy(inject('engines').mongodb);
@@ -63,8 +63,8 @@ it('fails what it began while its connections were being closed', { timeout: 90_
   }
 });
 
-// What this proves: the same where no other operation and no question of the driver meets the end of the connections, so
-// that nothing fails but the one that waits.
+// What this proves: the same where no other operation and no question of the driver meets the end of the
+// connections, so that nothing fails but the operation that waits.
 it(
   'fails the only operation that it began while its connection was being closed',
   { timeout: 90_000 },

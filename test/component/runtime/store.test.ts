@@ -83,7 +83,7 @@ describe('an open store', () => {
     expect(await cursor.next()).toBeNull();
   });
 
-  it('reads much in pieces, and nothing of nothing', async () => {
+  it('reads many ids in pieces, and nothing for no ids', async () => {
     const collection = farms();
     const all = Array.from({ length: 250 }, (_, index) => ({ _id: String(index), name: 'new' }));
     await collection.insertMany(all);
@@ -92,7 +92,7 @@ describe('an open store', () => {
     expect(await readInChunks(collection.find({ name: 'old' }, whole))).toEqual([]);
   });
 
-  it('lets the event loop turn while it makes much ready to be written', async () => {
+  it('lets the event loop turn while it prepares a large write', async () => {
     const turns = countTurns();
     const seen = new Set<number>();
     const all = Array.from({ length: 500 }, (_, index) => ({ _id: String(index), name: 'new' }));
@@ -104,7 +104,7 @@ describe('an open store', () => {
     expect(seen.size).toBe(4);
   });
 
-  it('sends nothing of a write that is refused when it is ready', async () => {
+  it('sends nothing of a write that its caller calls off before it goes out', async () => {
     const collection = farms();
     const writing = writeInChunks(collection, [{ _id: 'a', name: 'a' }], refuse, (bulk, farm) =>
       bulk.insert(farm),
@@ -134,7 +134,7 @@ describe('an open store', () => {
     expect(store.connected).toBe(true);
   });
 
-  it('does not take its own standing still for silence of the database', async () => {
+  it('does not take a standstill of its own process for silence of the database', async () => {
     const collection = farms();
     await collection.insertOne({ _id: 'a', name: 'Alma' });
     const underWay = collection.updateOne({ _id: 'a' }, { $set: { hectares: 1 } });
@@ -146,7 +146,7 @@ describe('an open store', () => {
 });
 
 describe('a document that is there already', () => {
-  it('is told by its place in an unordered write, and the others are written', async () => {
+  it('is named by its place in an unordered write, and the driver writes the others', async () => {
     const collection = farms();
     await collection.insertMany([
       { _id: 'b', name: 'first' },
@@ -160,7 +160,7 @@ describe('a document that is there already', () => {
     expect(stored.map(({ name }) => name)).toStrictEqual(['second', 'first', 'second', 'first', 'second']);
   });
 
-  it('is told by its place in a write that is made in pieces', async () => {
+  it('is named by its place in a write that goes out in pieces', async () => {
     const collection = farms();
     await collection.insertOne({ _id: '150', name: 'there already' });
     const all = Array.from({ length: 300 }, (_, index) => ({ _id: String(index), name: 'new' }));
@@ -169,7 +169,7 @@ describe('a document that is there already', () => {
     expect(await collection.countDocuments({ name: 'new' })).toBe(299);
   });
 
-  it('is told for a single write too', async () => {
+  it('is named for a single write too', async () => {
     const collection = farms();
     await collection.insertOne({ _id: 'a', name: 'first' });
     const error = await caught(collection.insertOne({ _id: 'a', name: 'second' }));
@@ -188,8 +188,8 @@ describe('a document that is there already', () => {
   });
 });
 
-describe('a mistake of ours', () => {
-  it('is a bug, and is thrown as it is', async () => {
+describe('a mistake in the code', () => {
+  it('comes to the caller as the driver’s own error', async () => {
     const collection = farms();
     const error = await caught(collection.updateOne({ _id: 'a' }, { $nonsense: { name: 'x' } }));
     expect(sortStoreError(error)).toBe('bug');
@@ -247,7 +247,7 @@ describe('indexes', () => {
     ['uniqueness', order, { ...order, unique: true }],
     ['every document in it', unique, { name: 'number', key: { number: 1 }, unique: true }],
     ['another filter', partial, { ...partial, partialFilterExpression: { open: false } }],
-  ])('with %s under the same name are refused, and nothing is touched', async (_what, stored, wanted) => {
+  ])('with %s under the same name are refused, and nothing changes', async (_what, stored, wanted) => {
     const name = freshName();
     await store.ensureIndexes(name, [stored]);
     const before = await store.collection(name).listIndexes().toArray();
@@ -267,12 +267,12 @@ describe('an address that cannot work', () => {
     },
   );
 
-  it('is told without its password', async () => {
+  it('is named without its password', async () => {
     expect(String(await caught(open('mongodb://root:hunter2@host:port/')))).not.toContain('hunter2');
   });
 
   it('is one whose password the database refuses', async () => {
-    const withPassword = url.replace('://', '://nobody:hunter2@');
+    const withPassword = url.replace('://', '://stranger:hunter2@');
     const error = await caught(open(withPassword));
     expect(error).toBeInstanceOf(ConfigError);
     expect(String(error)).not.toContain('hunter2');

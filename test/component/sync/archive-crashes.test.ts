@@ -1,5 +1,5 @@
-// A process that dies in the middle of an archiving or an erasing, at every place at which that makes a difference: what it
-// did is announced once, and the caller that asks again gets the right answer.
+// A process that dies in the middle of an archiving or an erasing, at every stage at which that makes a
+// difference: survivors announce its work once, and a caller that asks again gets the right answer.
 import { setTimeout as wait } from 'node:timers/promises';
 import { stages, type Stage } from '@integration-sync/sync';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -88,7 +88,8 @@ async function expectSettled({ caller, action, stage }: Crashed): Promise<void> 
   );
   const announced = await idsAnnounced(runs.length);
   const withStatus = (await caller.listAll('suppliers')).filter(({ syncStatus }) => syncStatus === status);
-  // What was done was announced, once each; and where the process was answered or had written, all was done.
+  // The survivors announced each change once; and where the process had answered or written, every change was
+  // made.
   expect(announced.toSorted()).toEqual(withStatus.map(({ internalId }) => internalId).toSorted());
   expect(isWritten(stage) ? announced.length : all.length).toBe(all.length);
 
@@ -101,12 +102,12 @@ async function expectSettled({ caller, action, stage }: Crashed): Promise<void> 
   expect((await caller.list('suppliers')).total).toBe(all.length);
 }
 
-it('killed at any stage, nothing is lost or announced twice', { timeout: 180_000 }, async () => {
+it('killed at any stage, a process loses and doubles nothing', { timeout: 180_000 }, async () => {
   const crashed: Crashed[] = [];
   for (const action of actions) {
     for (const stage of stages) crashed.push(await crashAt(action, stage));
   }
-  // By their clocks, what the dead process left is due at once.
+  // By their clocks, the dead process's work is due at once.
   await using _first = await world.startCatalog({ now: anHourAhead });
   await using _second = await world.startCatalog({ now: anHourAhead });
   await using _batches = await world.startBatches();
@@ -120,7 +121,7 @@ it('killed at any stage, nothing is lost or announced twice', { timeout: 180_000
 });
 
 it(
-  'what was pushed before and not announced yet is not announced after an erasing',
+  'a push before an erasing that is not announced yet is not announced afterwards',
   { timeout: 60_000 },
   async () => {
     const caller = world.caller();

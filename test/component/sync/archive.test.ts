@@ -1,5 +1,5 @@
-// Records archived and erased: what a caller is answered, what listings show, what is announced, and what is left of the
-// values of an erased supplier.
+// Records archived and erased: what the service answers, lists and announces, and what is left of the values
+// of an erased supplier.
 import { setTimeout as wait } from 'node:timers/promises';
 import { routes, type Failure, type ListingEntity } from '@integration-sync/contracts';
 import type { Stage } from '@integration-sync/sync';
@@ -89,7 +89,7 @@ function expectedOf(model: Model, one: Step) {
 
 const isErased = (stored: ReadonlyMap<string, string>) => stored.get('syncStatus') === '"ERASED"';
 
-it('answers, keeps, lists and tells what the model does', { timeout: 120_000 }, async () => {
+it('answers, keeps, lists and announces what the model does', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async (steps) => {
       const caller = world.caller();
@@ -152,7 +152,7 @@ describe('an archived record', () => {
     expect(statusesOf((await bystander.list('suppliers')).entities)).toEqual(['a N SYNCED', 'b N SYNCED']);
   });
 
-  it('still satisfies references, and shows whole what it holds', async () => {
+  it('still satisfies references, and shows all of its fields', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s', { country: 'SE' })]);
     await caller.push('products', [{ externalId: 'p', name: 'P', supplierExternalId: 's' }]);
@@ -207,7 +207,7 @@ const searchAll = async () => ({
 });
 
 describe('an erased supplier', () => {
-  it('leaves its internal id, which is found again when it is pushed again', async () => {
+  it('leaves its internal id, which a push of the same externalId finds again', async () => {
     const [caller, bystander] = [world.caller(), world.caller()];
     const [first] = (await caller.push('suppliers', [supplier('a', { country: 'SE' }), supplier('b')]))
       .records;
@@ -253,7 +253,7 @@ describe('an erased supplier', () => {
   it('no longer satisfies references a second later, on any replica', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('s')]);
-    // Often enough that both replicas remember the supplier.
+    // This is often enough that both replicas remember the supplier.
     for (let nth = 0; nth < 20; nth += 1) await caller.push('products', [productOf('p')]);
     const plans = Array.from({ length: 20 }, () => caller.plan('products', [productOf('q')]));
     expect((await Promise.all(plans)).every(({ success }) => success)).toBe(true);
@@ -286,7 +286,7 @@ describe('an erased supplier', () => {
     const other = supplier('kept', { contactPerson: 'kept-7d1e5a' });
     await caller.push('suppliers', [supplier('person', values), other]);
     await caller.push('suppliers', [supplier('person', { ...values, name: secret('renamed') })]);
-    // What is wrong is quoted in the answer, and in the history.
+    // The answer quotes what is wrong, and so does the history.
     const wrong = supplier('person', { email: secret('no address'), phone: ['phone-7d1e5a'] });
     await caller.push('suppliers', [wrong, supplier('kept', { email: 'kept-7d1e5a' })]);
     await caller.plan('suppliers', [wrong]);
@@ -344,8 +344,8 @@ const refusal = async (body: string) => {
   return failure;
 };
 
-describe('what runs say of failed items', () => {
-  it('is forgotten with an erased supplier, and of that one alone', async () => {
+describe('the errors of failed items in runs', () => {
+  it('go with an erased supplier, and those of that one alone', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('1'), supplier('2')]);
     const wrong = await caller.push('suppliers', [
@@ -360,7 +360,7 @@ describe('what runs say of failed items', () => {
     expect(await caller.run(erased.syncId)).toMatchObject({ failed: 1, errors: [], errorsOmitted: 1 });
   });
 
-  it('is forgotten as well where it came while the supplier was being erased', async () => {
+  it('go as well where they came while the supplier was being erased', async () => {
     const caller = world.caller();
     const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await caller.push('suppliers', [supplier('a')]);

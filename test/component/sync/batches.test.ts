@@ -23,7 +23,7 @@ const batch = (externalId: string, fields: object = {}) => ({
 });
 
 describe('without catalog', () => {
-  it('a push is unavailable and leaves nothing behind', async () => {
+  it('a push is answered unavailable and leaves nothing behind', async () => {
     await expect(caller.push('batches', [batch('a')])).rejects.toMatchObject({ code: 'unavailable' });
     await using _catalog = await world.startCatalog();
     expect(await caller.list('batches')).toMatchObject({ total: 0 });
@@ -31,7 +31,7 @@ describe('without catalog', () => {
     expect(await caller.events()).toEqual([]);
   });
 
-  it('a push that points at nothing is answered', async () => {
+  it('a push that points at no product succeeds', async () => {
     expect(await caller.push('batches', [])).toMatchObject({ success: true, ddsCreated: [] });
     expect(await caller.push('batches', [{ externalId: 'a' }])).toMatchObject({
       success: false,
@@ -39,7 +39,7 @@ describe('without catalog', () => {
     });
   });
 
-  it('the history is unavailable, not half of it', async () => {
+  it('the history answers unavailable, not half of itself', async () => {
     await caller.push('batches', []);
     await expect(caller.runs()).rejects.toMatchObject({ code: 'unavailable' });
   });
@@ -197,7 +197,7 @@ describe('with catalog', () => {
       expect(events.at(-1)?.body.event).toBe('sync.completed');
     });
 
-    it('never drafts a second one, and drafts for batches that were there before', async () => {
+    it('never drafts a second one, and drafts for batches that existed before', async () => {
       await caller.push('batches', [batch('a')]);
       const first = await caller.push('batches', [batch('a', { quantity: 1 }), batch('b')], {
         autoCreateDDS: true,
@@ -213,7 +213,7 @@ describe('with catalog', () => {
       expect((await caller.dds()).entities).toEqual(first.ddsCreated);
     });
 
-    it('takes the product as it stands, the batch as it is after the push, and each once', async () => {
+    it('takes the product as it stands, the batch as it is after the push, and drafts once for each', async () => {
       await caller.push('products', [{ externalId: 'p', name: 'P', hsCode: '0901', country: null }]);
       await caller.push('batches', [batch('a', { unit: 'kg' })]);
       const { ddsCreated } = await caller.push(

@@ -1,5 +1,5 @@
-// A process that dies in the middle of a push, at every place at which that makes a difference, and one that was
-// only slow. Whoever is left settles what it left.
+// A process that dies in the middle of a push, at every stage at which that makes a difference, and one that
+// was only slow. The surviving replicas settle what it left.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { stages, type Stage } from '@integration-sync/sync';
@@ -37,14 +37,14 @@ interface Outcome {
   counts?: object;
 }
 
-/** Of a push that nobody was answered, what is unchanged cannot be told any more. */
+/** Where the caller got no answer, the survivors can no longer count what is unchanged. */
 const untold = { created: 60, updated: 30, unchanged: 0, failed: 1 };
 const told = { created: 60, updated: 60, unchanged: 30, failed: 1 };
 
 const outcomes: Record<Stage, Outcome> = {
   'before-entry': { answered: false, runs: 1, records: [60], updates: [0] },
   'after-entry': { answered: false, runs: 1, records: [60], updates: [0] },
-  // The new ones are there; whether the others have been changed yet is a race.
+  // The new ones are there; whether the process has changed the others yet is a race.
   'amid-writes': { answered: false, runs: 2, records: [120], updates: range(0, 31) },
   'after-writes': { answered: false, runs: 2, records: [120], updates: [30], counts: untold },
   'before-answer': { answered: false, runs: 2, records: [120], updates: [30], counts: told },
@@ -59,7 +59,7 @@ interface Crashed {
   answered: boolean;
 }
 
-/** Without anybody else there, so that the push comes to the one that will die. */
+/** With no other replica, so that the push comes to the one that will die. */
 async function crashAt(stage: Stage): Promise<Crashed> {
   const caller = world.caller();
   const healthy = await world.startCatalog();
@@ -71,7 +71,7 @@ async function crashAt(stage: Stage): Promise<Crashed> {
     () => false,
   );
   await mortal.reached();
-  // An answer that was on its way is given the time to arrive.
+  // An answer that was on its way gets the time to arrive.
   const answered = await Promise.race([answer, wait(outcomes[stage].answered ? 10_000 : 200, false)]);
   await mortal.kill();
   return { caller, stage, answered };
@@ -112,7 +112,8 @@ async function expectSettled({ caller, stage, answered }: Crashed): Promise<void
     settledWithinMs,
   );
 
-  // Everything that was acknowledged is there, everything that is there was told, once, and counted.
+  // Every acknowledged record is there, and the survivors announced and counted each record that is there
+  // once.
   expect(bundled.toSorted()).toEqual(events.map(({ id }) => id).toSorted());
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   expect(createdIds.toSorted()).toEqual(documents.map(({ _id }) => _id).toSorted());
@@ -130,7 +131,7 @@ async function expectSettled({ caller, stage, answered }: Crashed): Promise<void
   const latest = Math.max(...records.map(({ lastSyncedAt }) => Date.parse(lastSyncedAt)));
   expect(Date.parse((await caller.list('suppliers')).nextSince ?? '')).toBeGreaterThanOrEqual(latest);
 
-  // Where it died tells how much of it was done.
+  // The stage at which it died tells how much of it was done.
   const expected = outcomes[stage];
   expect(answered).toBe(expected.answered);
   expect(runs.entities).toHaveLength(expected.runs);
@@ -139,7 +140,7 @@ async function expectSettled({ caller, stage, answered }: Crashed): Promise<void
   const [newest] = runs.entities;
   expect(newest).toMatchObject(expected.counts ?? {});
 
-  // The caller tries again, as one does that got no answer.
+  // The caller tries again, as it got no answer.
   const again = await caller.push('suppliers', during);
   expect(again).toMatchObject({ created: 120 - documents.length, updated: documents.length });
   expect(again.errors).toHaveLength(1);
@@ -153,10 +154,10 @@ async function expectSettled({ caller, stage, answered }: Crashed): Promise<void
 }
 
 describe('a process that is killed', () => {
-  it('at any stage of a push leaves nothing that is not settled', { timeout: 180_000 }, async () => {
+  it('at any stage of a push leaves nothing that survivors do not settle', { timeout: 180_000 }, async () => {
     const crashed: Crashed[] = [];
     for (const stage of stages) crashed.push(await crashAt(stage));
-    // Two, who both look for what was left behind.
+    // Two replicas, which both look for what the dead one left behind.
     await using _first = await world.startCatalog();
     await using _second = await world.startCatalog();
     await using _batches = await world.startBatches();
@@ -174,7 +175,7 @@ const batch = (externalId: string) => ({ externalId, productExternalId: 'p', bat
 
 describe('what a dead process changed', () => {
   it(
-    'is told though somebody else has changed it again before it was settled',
+    'is announced though another push has changed it again before survivors settled it',
     { timeout: 60_000 },
     async () => {
       const caller = world.caller();
@@ -220,7 +221,7 @@ describe('what a dead process changed', () => {
     },
   );
 
-  it('and drafted is told, and drafted where it had not come to it', { timeout: 90_000 }, async () => {
+  it('and drafted is announced, and drafted where it had not come to it', { timeout: 90_000 }, async () => {
     const caller = world.caller();
     await using _catalog = await world.startCatalog();
     await caller.push('products', [{ externalId: 'p', name: 'P', hsCode: '4407' }]);
@@ -271,7 +272,7 @@ describe('a process that was only slow, and comes back', () => {
     ['after-writes', 'unavailable'],
     ['before-answer', undefined],
   ] as const)(
-    'after it was taken for dead %s: what it wrote is told and counted once',
+    'after it was taken for dead %s: what it wrote is announced and counted once',
     { timeout: 60_000 },
     async (stage, code) => {
       const caller = world.caller();
@@ -329,7 +330,7 @@ describe('a process that was only slow, and comes back', () => {
         () => caller.list('suppliers'),
         (page) => page.total === 30 && Date.parse(page.nextSince ?? '') >= Date.parse(nextSince),
       );
-      // Whoever had read up to there, while it was taken for dead, finds what was written later.
+      // A caller that had read up to there, while the process was taken for dead, finds what it wrote later.
       const written = records.filter(({ lastSyncedAt }) => Date.parse(lastSyncedAt) > Date.parse(nextSince));
       expect(written.length).toBe(code === undefined ? 0 : 30);
       expect(await pushUntilTaken(caller, items)).toMatchObject({ created: 0, updated: 30 });
@@ -337,7 +338,7 @@ describe('a process that was only slow, and comes back', () => {
   );
 });
 
-/** A replica whose clock is an hour ahead takes over whatever another one is at, and that one asks for it again. */
+/** A replica whose clock is an hour ahead takes over every push of another, which asks for it again. */
 async function pushUntilTaken(caller: Caller, items: readonly object[]): Promise<unknown> {
   try {
     return await caller.push('suppliers', items);
@@ -348,7 +349,7 @@ async function pushUntilTaken(caller: Caller, items: readonly object[]): Promise
 }
 
 describe('a push that died before it had an entry in the journal', () => {
-  it('does not hold back for ever what a listing says of the time since', async () => {
+  it('does not hold back X-Next-Since of a listing for ever', async () => {
     const caller = world.caller();
     await using _catalog = await world.startCatalog();
     await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
@@ -363,7 +364,7 @@ describe('a push that died before it had an entry in the journal', () => {
       () => watermarks.findOne({ _id }),
       (found) => !Object.hasOwn(found?.open ?? {}, 'sync_dead'),
     );
-    // What is not old may still come to its entry.
+    // A push that is not old may still come to its entry.
     expect(Object.keys(watermark?.open ?? {})).toEqual(['sync_young']);
     await watermarks.updateOne({ _id }, { $unset: { 'open.sync_young': '' } });
     expect((await caller.list('suppliers')).nextSince).toBe(nextSince);

@@ -1,10 +1,11 @@
-// The journal where two replicas meet in it: a push that is late with its entry, and the replica that takes it for dead.
+// The journal where two replicas meet in it: a push that is late with its entry, and the replica that takes
+// it for dead.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
-import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal.ts';
-import type { Entry } from '../../../shared/sync/src/journal-entry.ts';
-import { closeForgotten } from '../../../shared/sync/src/forgotten.ts';
+import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal/journal.ts';
+import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
+import { closeForgotten } from '../../../shared/sync/src/recovery/forgotten-pushes.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -46,7 +47,7 @@ describe('a tombstone', () => {
     expect(await journal.pendingAmong([dead, alive])).toEqual(new Set([alive]));
   });
 
-  it('is found by nobody, and goes by itself', async () => {
+  it('is due for no replica, and goes by itself', async () => {
     const dead = newSyncId(at(0));
     await journal.bury(dead, at(0));
     expect(await journal.leftBehind(at(60_000), 1_000)).not.toContainEqual(
@@ -128,8 +129,8 @@ const errorsOf = async (_id: string) =>
   );
 const ofSuppliers = { integration: 'acme', entityType: 'supplier' } as const;
 
-describe('what the journal says of failed items', () => {
-  it('is forgotten of an entry that no history shows as well', async () => {
+describe('the errors of failed items in the journal', () => {
+  it('go from an entry that no history shows as well', async () => {
     const syncId = newSyncId(at(0));
     await journal.insert({ ...entry(syncId), errors: [error('a'), error('b')] });
     await journal.hide({ _id: syncId, owner: 'writer', integration: 'acme' }, at(0));
@@ -137,7 +138,7 @@ describe('what the journal says of failed items', () => {
     expect(await errorsOf(syncId)).toEqual(['b']);
   });
 
-  it('is not brought back by a writer that was only slow', async () => {
+  it('do not come back by a writer that was only slow', async () => {
     const syncId = newSyncId(at(0));
     const written = { ...entry(syncId), errors: [error('a'), error('b')] };
     await journal.insert(written);
@@ -146,7 +147,7 @@ describe('what the journal says of failed items', () => {
     expect(await errorsOf(syncId)).toEqual(['b']);
   });
 
-  it('is left to other integrations and other kinds', async () => {
+  it('stay for other integrations and other kinds', async () => {
     const [syncId, other] = [newSyncId(at(0)), newSyncId(at(0))];
     await journal.insert({ ...entry(syncId), errors: [error('a')], entityType: 'product' });
     await journal.insert({ ...entry(other), errors: [error('a')], integration: 'other' });

@@ -1,7 +1,8 @@
-// What reaches the database after its push was taken for dead and settled: it is found, told and counted later.
+// What reaches the database after survivors took its push for dead and settled it: they find it, announce it
+// and count it later.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { watermarkKey, openWatermarks, settledUntil } from '../../../shared/sync/src/watermarks.ts';
-import { watchMs } from '../../../shared/sync/src/journal-times.ts';
+import { watchMs } from '../../../shared/sync/src/journal/journal-times.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
 import { startMortal } from '../../support/mortal.ts';
@@ -22,14 +23,14 @@ interface StoredEntry {
   watched?: true;
 }
 
-/** Whoever looks for what is due does so within this time. */
+/** A replica that looks for due entries does so within this time. */
 const settledLateMs = 20_000;
 
 const entries = () => world.store.collection<StoredEntry>('catalog_journal');
 const documents = () =>
   world.store.collection<{ integration: string; fields: { code?: string } }>('suppliers');
 
-/** A clock an hour ahead, by which every push that is under way was left behind, and which can be put forward. */
+/** A clock an hour ahead, by which every push under way is left behind, and which a test can put forward. */
 function openClock() {
   let aheadMs = 60 * 60 * 1_000;
   return {
@@ -42,14 +43,17 @@ function openClock() {
 
 const threeRecords = ['x', 'y', 'z'].map((externalId) => ({ externalId, name: 'N' }));
 
-/** Its failure is nobody's fault, whether or not somebody asks for it. */
+/** The push may fail, and the test need not look at that. */
 function pushLost(caller: Caller, items: readonly object[]): Promise<unknown> {
   const lost = caller.push('suppliers', items);
   lost.catch(() => undefined);
   return lost;
 }
 
-/** What was told, once so many pushes are told: of which one of `names`, the event, the record, the fields. */
+/**
+ * The announced records, once so many pushes are announced: of which push of `names`, the event, the record,
+ * the fields.
+ */
 async function told(caller: Caller, pushes: number, names: Record<string, string> = {}): Promise<string[]> {
   const events = await eventually(
     () => caller.events(),
@@ -65,10 +69,10 @@ async function told(caller: Caller, pushes: number, names: Record<string, string
 }
 
 describe('an operation that comes when its sender has long gone', () => {
-  // Timeline: the records of a push are on the way when its process dies. A survivor finds nothing of it. Then they
-  // come.
-  // What this proves: the push, of which nothing was to be seen, is shown, told and counted.
-  it('is found where nothing of the push had been found before', { timeout: 60_000 }, async () => {
+  // Timeline: the records of a push are on the way when its process dies. A survivor finds nothing of it.
+  // Then they arrive.
+  // What this proves: the push, of which there was nothing to see, is listed, announced and counted.
+  it('is found where survivors had found nothing of the push before', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     const clock = openClock();
     const healthy = await world.startCatalog();
@@ -111,7 +115,7 @@ describe('an operation that comes when its sender has long gone', () => {
       entities: [{ syncId: hidden?._id, state: 'completed', created: 3 }, { syncId }],
     });
     expect((await caller.list('suppliers')).total).toBe(4);
-    // Whoever had read up to there, while nothing of it was there, finds it now.
+    // A caller that had read up to there, while nothing of it was there, finds it now.
     const { entities } = await caller.list('suppliers', `since=${nextSince}`);
     expect(entities.map(({ externalId }) => externalId)).toEqual(['x', 'y', 'z']);
     expect(Date.parse((await caller.list('suppliers')).nextSince ?? '')).toBeGreaterThan(
@@ -119,10 +123,12 @@ describe('an operation that comes when its sender has long gone', () => {
     );
   });
 
-  // Timeline: half of a push is there when it is taken over and told. Then the other half comes, and the process
-  // fails before it finds out that it was taken over. One of the late records is overwritten.
-  // What this proves: what came late is told and counted beside what was told before, the overwritten one too.
-  it('is found where a part of the push had been told before', { timeout: 60_000 }, async () => {
+  // Timeline: half of a push is there when a survivor takes it over and announces it. Then the other half
+  // comes, and the process fails before it finds out that another took it over. Another push overwrites one
+  // of the late records.
+  // What this proves: a survivor announces and counts what came late beside the first half, the overwritten
+  // record too.
+  it('is found where a part of the push had been announced before', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     const clock = openClock();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);
@@ -201,10 +207,10 @@ describe('an operation that comes when its sender has long gone', () => {
   });
 });
 
-// Timeline: somebody has taken a push over, found nothing, and told its listing so. Before its entry says so, its
-// records come, and somebody else takes it over.
-// What this proves: the records are counted, and shown to whoever had read up to there.
-it('is found though its listing was told of nothing, by somebody who did not come to the end', async () => {
+// Timeline: a survivor has taken a push over, found nothing, and closed it in the watermark as empty. Before
+// its entry says so, its records come, and another survivor takes it over.
+// What this proves: the second survivor counts the records, and a caller that had read up to there sees them.
+it('is found though a survivor that did not come to the end had closed the push as empty', async () => {
   const caller = world.caller();
   const healthy = await world.startCatalog();
   const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
@@ -229,10 +235,11 @@ it('is found though its listing was told of nothing, by somebody who did not com
   expect(await watermarks.read(key)).toMatchObject({ total: 2, open: {} });
 });
 
-// Timeline: somebody takes a push over and finds nothing of it. Before its listing is told so, its records come, its
-// own process counts them, learns that it was taken over, and dies. Only then the listing is told of nothing.
-// What this proves: what the push has counted itself is not counted again when it is found later.
-it('is counted once, be it by its own process or by whoever took it over', { timeout: 60_000 }, async () => {
+// Timeline: a survivor takes a push over and finds nothing of it. Before it closes the push in the watermark,
+// the records come, and the push's own process counts them, learns that it was taken over, and dies. Only
+// then the survivor closes the push as empty.
+// What this proves: a later survivor does not count again what the push's own process has counted.
+it('is counted once, by its own process or by the one that took it over', { timeout: 60_000 }, async () => {
   const caller = world.caller();
   const clock = openClock();
   await using before = await openMongodbProxy(inject('engines').mongodb);
@@ -274,7 +281,7 @@ it('is counted once, be it by its own process or by whoever took it over', { tim
   });
 });
 
-it('is done with, when nothing comes, without another word', { timeout: 60_000 }, async () => {
+it('ends without an announcement when nothing comes', { timeout: 60_000 }, async () => {
   const caller = world.caller();
   const clock = openClock();
   const healthy = await world.startCatalog();

@@ -180,7 +180,7 @@ describe('since', () => {
     expect([idsOf(listed), listed.total]).toEqual([['s1', 's4', 'new'], 3]);
   });
 
-  it('is followed by the value to ask with next: nothing more until something happens, and then only that', async () => {
+  it('gives the value for the next poll, which finds nothing until a push, and then only that', async () => {
     const caller = world.caller();
     await pushNumbered(caller, 0, 3);
     let listed = await caller.list('suppliers');
@@ -214,7 +214,7 @@ interface Push {
   ended: number;
 }
 
-/** Pushes until told to stop: new records, changed ones and unchanged ones. */
+/** Pushes until a test disposes of it: new records, changed ones and unchanged ones. */
 function startWriting(caller: Caller, writers: number, known: number) {
   const stop = new AbortController();
   const acknowledged = new Set<string>();

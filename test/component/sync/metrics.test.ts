@@ -28,7 +28,7 @@ const one = async (url: string, name: string): Promise<number | undefined> => (a
 
 const item = (externalId: string, name = 'N') => ({ externalId, name });
 
-it('says what became of items, by kind', async () => {
+it('metrics say what became of items, by kind', async () => {
   await using catalog = await world.startCatalog();
   const caller = world.caller();
   await caller.push('suppliers', [item('a'), item('b'), item('c')]);
@@ -46,7 +46,7 @@ it('says what became of items, by kind', async () => {
   });
 });
 
-it('says how many pushes are carried out, and how many wait for that', async () => {
+it('metrics say how many pushes a replica carries out, and how many wait', async () => {
   const released = Promise.withResolvers<void>();
   await using catalog = await world.startCatalog({
     onStage: async (stage) => (stage === 'after-entry' ? released.promise : undefined),
@@ -68,7 +68,7 @@ it('says how many pushes are carried out, and how many wait for that', async () 
   expect(await one(catalog.metricsUrl, 'sync_pushes_inside')).toBe(0);
 });
 
-it('says what is not announced yet, since when, and what was taken over', { timeout: 60_000 }, async () => {
+it('metrics say what is not announced yet, since when, and takeovers', { timeout: 60_000 }, async () => {
   const died = Promise.withResolvers<void>();
   const caller = world.caller();
   await using catalog = await world.startCatalog();

@@ -1,5 +1,5 @@
-// Random pushes of one integration at the same moment, to two replicas: whatever came of each record is what the
-// model makes of the same pushes in one order or another.
+// Random pushes of one integration at the same moment, to two replicas: the outcome for each record is what
+// the model makes of the same pushes in one order or another.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { item, Model, storedBy, toldTo, type Item, type Stored } from '../../support/sync-model.ts';
@@ -16,7 +16,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const pushes = fc.array(fc.array(item, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 4 });
 const rounds = fc.array(pushes, { minLength: 1, maxLength: 3 });
 
-/** What was seen of one record, or what the model would make of it. */
+/** The outcome of one record, or what the model would make of it. */
 interface Course {
   /** Of the record's items, by push. */
   statuses: string[][];

@@ -1,4 +1,5 @@
-// Random pushes by several callers against a model in a Map: the same answers, the same records, the same events.
+// Random pushes by several callers against a model in a Map: the same answers, the same records, the same
+// events.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { item, Model, storedBy, text, toldTo } from '../../support/sync-model.ts';
@@ -17,7 +18,7 @@ const pushes = fc.array(fc.record({ client: fc.nat(1), items: fc.array(item, { m
   maxLength: 8,
 });
 
-it('answers, keeps and tells what the model does', { timeout: 120_000 }, async () => {
+it('answers, keeps and announces what the model does', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(pushes, async (sequence) => {
       const clients = [world.caller(), world.caller()].map((caller) => ({

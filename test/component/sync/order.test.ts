@@ -1,4 +1,4 @@
-// A push that was answered 200 is never overwritten by an older one whose caller was told that it failed: not by a
+// A push that was answered 200 is never overwritten by an older one whose caller got an error: not by a
 // replica that stood still meanwhile, and not by an operation that was on its way to the database.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** How long a push is waited for that may have gone to a replica that stands still. */
+/** How long a caller waits for a push that may have gone to a replica that stands still. */
 const patienceMs = 400;
 
 const isTimeout = (error: unknown): boolean => error instanceof Failure && error.code === 'timeout';
@@ -25,7 +25,7 @@ interface Race {
   caller: Caller;
   /** The same integration, which gives a push up soon. */
   impatient: Caller;
-  /** The same integration, which gives a push up when it is told to. */
+  /** The same integration, which gives a push up when the test aborts it. */
   hesitant: Caller;
   giveUp: () => void;
 }
@@ -50,7 +50,7 @@ async function givenUp(push: Promise<unknown>): Promise<void> {
   expect(error).toSatisfy(isTimeout);
 }
 
-/** Pushes until a replica that is awake has it, each time another value; resolves with the one that was acknowledged. */
+/** Pushes until an awake replica takes it, each time another value; resolves with the acknowledged one. */
 async function acknowledged(push: (value: string) => Promise<unknown>): Promise<string> {
   for (let attempt = 1; attempt <= 30; attempt += 1) {
     const value = `newer ${attempt}`;
@@ -121,16 +121,16 @@ describe('a replica that stood still', () => {
     { moment: 'between reading and writing', stage: 'after-entry', left: false },
     { moment: 'in the middle of the writes', stage: 'amid-writes', left: true },
   ];
-  /** A replica that stands still for less does not ask again. */
+  /** A replica that stands still for less does not ask its caller again. */
   const stillMs = 1_100;
 
   describe.each(kinds)('of $service', ({ service, plural, item }) => {
     const items = (value: string, ...ids: string[]) => ids.map((externalId) => item(externalId, value));
     const start = () => (service === 'catalog' ? world.startCatalog() : world.startBatches());
 
-    // Timeline: the older push comes to a replica that is stopped there. Its caller is told that it failed, and pushes
-    // something newer, which another replica acknowledges. Then the first one goes on.
-    // What this proves: what it still had to do, and what it finds in its sockets, reaches the database no more.
+    // Timeline: the older push comes to a replica that stands still there. Its caller gets an error, and
+    // pushes something newer, which another replica acknowledges. Then the first replica goes on.
+    // What this proves: the rest of its work, and the requests in its sockets, no longer reach the database.
     it.each(moments)('$moment writes nothing any more', async ({ stage, left }) => {
       const race = openRace();
       const { caller, impatient } = race;
@@ -162,7 +162,7 @@ describe('a replica that stood still', () => {
     });
   });
 
-  it('refuses what it finds in its sockets, and nothing of that is written', async () => {
+  it('refuses the requests that it finds in its sockets, and writes nothing of them', async () => {
     const { caller, impatient } = openRace();
     await using replica = await startMortal('catalog', 'none', world.environment);
     await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
@@ -170,7 +170,7 @@ describe('a replica that stood still', () => {
       using _frozen = freeze([replica.pid]);
       await givenUp(impatient.push('suppliers', [{ externalId: 'late', name: 'N' }]));
     }
-    // By then it has dealt with what came before.
+    // By then it has dealt with the requests before.
     await caller.push('suppliers', [{ externalId: 'after', name: 'N' }]);
     await replica.finish();
     expect(await valuesOf('suppliers', caller)).toEqual({ bystander: 'N', after: 'N' });
@@ -190,7 +190,7 @@ describe('an operation on its way', () => {
     await slower[Symbol.asyncDispose]();
   });
 
-  /** Its operation on the records waits at the first proxy, and it is not waited for any more. */
+  /** Its operation on the records waits at the first proxy, and its caller no longer waits. */
   async function holdOlder({ caller, hesitant, giveUp }: Race, command: 'find' | 'update') {
     const replica = await world.startCatalog({}, slow.url);
     await caller.push('suppliers', record('first'));
@@ -222,8 +222,8 @@ describe('an operation on its way', () => {
     expect(await names(race)).toEqual({ a: 'first' });
   });
 
-  // Timeline: the newer push has found the record as it wants it, and is about to note that. Only now comes the change
-  // of the older one.
+  // Timeline: the newer push has found the record as it wants it, and is about to note that. Only now does
+  // the change of the older one arrive.
   // What this proves: the newer one notices, and does what it was acknowledged for.
   it('is noticed by a push that had found the record as it wanted it before', async () => {
     const race = openRace();
@@ -255,9 +255,9 @@ describe('an operation on its way', () => {
     expect(await names(race)).toEqual({ a: 'first' });
   });
 
-  // Timeline: the older push has taken its place in the order of pushes, and reads late: it finds what the newer one
-  // wrote, which it would change on the spot.
-  // What this proves: it asks first whether it is still waited for.
+  // Timeline: the older push has taken its place in the order of pushes, and reads late: it finds what the
+  // newer one wrote, which it would change on the spot.
+  // What this proves: it first asks whether its caller still waits.
   it('that reads what a later push wrote leads to nothing', async () => {
     const race = openRace();
     await using replica = await holdOlder(race, 'find');

@@ -1,5 +1,5 @@
-// An engine goes away in the middle of things, or an operator stops a service: no push that the service acknowledged is
-// lost, and no caller waits for long.
+// An engine goes away while pushes are under way, or an operator stops a service: no push that the service
+// acknowledged is lost, and no caller waits for long.
 import type { Engine } from '@integration-sync/dev/engines';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
@@ -29,7 +29,7 @@ const range = (count: number): number[] => Array.from({ length: count }, (_, ind
 const completions = (events: readonly SeenEvent[]): SeenEvent[] =>
   events.filter(({ body }) => body.event === 'sync.completed');
 
-/** What is there is what was told, and what was counted; nobody is still under way. */
+/** Every record is announced and counted, and no push is still under way. */
 async function expectSettled(caller: Caller, acknowledged: ReadonlySet<string>): Promise<void> {
   const runs = await eventually(
     () => caller.runs('limit=100').catch(() => undefined),
@@ -51,7 +51,7 @@ async function expectSettled(caller: Caller, acknowledged: ReadonlySet<string>):
   expect((await caller.list('suppliers')).total).toBe(records.length);
 }
 
-/** Pushes new records until it is disposed of, whatever comes of them. */
+/** Pushes new records until a test disposes of it, whatever the answers. */
 function startPushing(caller: Caller, pushers: number) {
   const acknowledged = new Set<string>();
   const failures: { code: unknown; tookMs: number }[] = [];
@@ -90,7 +90,7 @@ describe('the database killed under pushes', () => {
       await using _catalog = await world.startCatalog();
       await using pushers = startPushing(caller, 4);
       const { acknowledged, failures } = pushers;
-      // More than what was in hand and may still be answered.
+      // More than the pushes that the service works on, whose callers may still get an answer.
       const more = 500;
       for (let kills = 0; kills < 2; kills += 1) {
         const before = acknowledged.size;
@@ -100,7 +100,7 @@ describe('the database killed under pushes', () => {
           30_000,
         );
         const failed = failures.length;
-        // Until it is missed: it may be back before one of the driver's second tries.
+        // MongoDB stays away until the service misses it: it may be back before one of the driver's tries.
         mongodb.hold();
         await mongodb.kill();
         await eventually(
@@ -123,7 +123,7 @@ describe('the database killed under pushes', () => {
   );
 
   it(
-    'makes listings and the history unavailable, and then they are there again',
+    'makes listings and the history unavailable until the database is back again',
     { timeout: 60_000 },
     async () => {
       const caller = world.caller();
@@ -159,7 +159,7 @@ describe('the database killed under pushes', () => {
 });
 
 describe('the bus killed after a push has written', () => {
-  it('leaves its events to be told when it is back', { timeout: 90_000 }, async () => {
+  it('leaves its events to be announced when it is back', { timeout: 90_000 }, async () => {
     const caller = world.caller();
     const written = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -196,7 +196,7 @@ describe('the bus killed after a push has written', () => {
 });
 
 describe('the event stream, lost with all that was in it', () => {
-  it('is made again, and what was not told yet is told', { timeout: 90_000 }, async () => {
+  it('is made again, and the services announce the rest', { timeout: 90_000 }, async () => {
     const caller = world.caller();
     // By its clock, what is due in a quarter of a minute is due at once.
     await using _catalog = await world.startCatalog({ now: () => Date.now() + 60_000 });
@@ -213,12 +213,12 @@ describe('the event stream, lost with all that was in it', () => {
   });
 });
 
-describe('a service that is told to stop', () => {
+describe('a service that gets its signal to stop', () => {
   it(
-    'answers every push that it has in hand, and tells its events, before it is gone',
+    'answers every push that it works on, and announces its events, before it is gone',
     { timeout: 60_000 },
     async () => {
-      // Each of an integration of its own, as many of one may have to wait too long for their turns.
+      // Each push has an integration of its own, as many of one may have to wait too long for their turns.
       const callers = range(12).map(() => world.caller());
       const catalog = await world.startCatalog();
       const pushes = callers.map((caller) =>
@@ -227,7 +227,7 @@ describe('a service that is told to stop', () => {
           range(100).map((nth) => ({ externalId: `s${nth}`, name: 'N' })),
         ),
       );
-      // The first answer says that the others are in hand.
+      // The first answer shows that the service works on the others.
       await Promise.race(pushes);
       await catalog[Symbol.asyncDispose]();
       const answers = await Promise.all(pushes);

@@ -1,4 +1,4 @@
-// Pushes that overtake each other inside the database: one operation is held back on its way while others go on.
+// Pushes that overtake each other inside the database: a proxy holds one operation back while others go on.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { anHourAhead } from '../../support/left-behind.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** What was told of changed records, once so many pushes are told: by whom, of which one, which fields. */
+/** The announced changes, once so many pushes are announced: of which push, of which record, which fields. */
 async function changesTold(caller: Caller, pushes: number): Promise<string[]> {
   const events = await eventually(
     () => caller.events(),
@@ -29,10 +29,10 @@ async function changesTold(caller: Caller, pushes: number): Promise<string[]> {
 }
 
 describe('a push that lost one record to another', () => {
-  // Timeline: the slow one is about to change both. Another changes b, and so the slow one changes only a. Before
-  // it looks which of them are its own, a is changed again.
-  // What this proves: it goes on with b alone, and leaves a to whoever came later.
-  it('does not change once more what was changed again since', { timeout: 60_000 }, async () => {
+  // Timeline: the slow push is about to change both records. Another changes b, and so the slow one changes
+  // only a. Before it looks which of them are its own, a third push changes a again.
+  // What this proves: it goes on with b alone, and leaves a to the later push.
+  it('does not change again what a later push has changed since', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);
     await using _catalog = await world.startCatalog({}, proxy.url);
@@ -79,10 +79,10 @@ describe('a push that lost one record to another', () => {
 });
 
 describe('what a dead process changed', () => {
-  // Timeline: a survivor has taken the push over, and is about to look at its records. Before it does, somebody
-  // else changes one of them.
-  // What this proves: the change of the dead one is told all the same.
-  it('is told though it is overwritten while somebody settles it', { timeout: 60_000 }, async () => {
+  // Timeline: a survivor has taken the push over, and is about to look at its records. Before it does,
+  // another push changes one of them.
+  // What this proves: the survivor announces the dead push's change all the same.
+  it('is announced though it is overwritten while a survivor settles it', { timeout: 60_000 }, async () => {
     const caller = world.caller();
     const healthy = await world.startCatalog();
     await caller.push('suppliers', [
@@ -124,9 +124,9 @@ describe('a push whose entry is overtaken by a listing', () => {
     world.store.collection<Watermark>('catalog_heads').findOne({ _id: `${caller.integration}/suppliers` });
   const openOnes = (watermark: Watermark | null): string[] => Object.keys(watermark?.open ?? {});
 
-  // Timeline: a replica whose clock is behind has opened the listing, and its entry is on the way. By the clock of
-  // another one, which lists, that was long ago.
-  // What this proves: what the listing has said is true for ever, for the entry can no longer come.
+  // Timeline: a replica whose clock is behind has opened its push in the watermark, and its entry is on the
+  // way. By the clock of another replica, which lists, that was long ago.
+  // What this proves: what the listing has said stays true, as the entry can no longer arrive.
   it(
     'is refused when the listing has taken it for dead, and nothing of it is written',
     { timeout: 60_000 },
@@ -160,7 +160,7 @@ describe('a push whose entry is overtaken by a listing', () => {
       await behind[Symbol.asyncDispose]();
 
       expect(await caller.list('suppliers')).toMatchObject({ total: 1, entities: [{}], nextSince });
-      // What keeps its entry away is no push.
+      // The tombstone that keeps its entry away is no push.
       expect(await caller.runs()).toMatchObject({ total: 1, entities: [{ state: 'completed' }] });
       expect(await caller.push('suppliers', [{ externalId: 'a', name: 'N' }])).toMatchObject({ created: 1 });
       expect(await caller.list('suppliers', `since=${nextSince}`)).toMatchObject({

@@ -44,7 +44,7 @@ const pushes = fc.array(
   { minLength: 10, maxLength: 10 },
 );
 
-/** Everything that a plan might leave behind. */
+/** Everything that a plan could leave behind. */
 async function traces(caller: Caller) {
   const { integration } = caller;
   const collections = await world.store.database.listCollections({}, { nameOnly: true }).toArray();
@@ -87,7 +87,7 @@ it('leaves no document, no entry, no event, and does not move X-Next-Since', asy
   const caller = world.caller();
   await caller.push('suppliers', [{ externalId: 'a', name: 'N' }]);
   await caller.push('products', [{ externalId: 'p', name: 'N', supplierExternalId: 'a' }]);
-  // Events are published in the background.
+  // Catalog publishes events in the background.
   await expect.poll(async () => (await caller.events()).length, { timeout: 10_000 }).toBe(4);
   await expect
     .poll(async () => JSON.stringify(await traces(caller)), { timeout: 10_000 })
@@ -136,7 +136,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('takes as there what it is told to assume, and nothing else', async () => {
+  it('takes for present what its caller asks it to assume, and nothing else', async () => {
     const caller = world.caller();
     const items = ['later', 'never'].map((id) => ({ externalId: id, name: 'N', supplierExternalId: id }));
     const { details } = await caller.plan('products', items, { assume: ['later'] });

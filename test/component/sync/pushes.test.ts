@@ -1,4 +1,4 @@
-// Pushes of suppliers and products as catalog answers them, and what is left of them: records, events, history.
+// Pushes of suppliers and products as catalog answers them, and what they leave: records, events, history.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openWorld, type Caller, type SeenEvent, type World } from '../../support/sync.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** The events of all pushes that the caller has been answered. */
+/** The events of all pushes that the caller has an answer to. */
 const eventsAfter = (caller: Caller, pushes: number): Promise<SeenEvent[]> =>
   eventually(
     () => caller.events(),
@@ -72,7 +72,7 @@ describe('a push', () => {
     ]);
   });
 
-  it('lets only the wrong items fail, and names each failure in the pushed order', async () => {
+  it('fails the wrong items alone, and names each failure in the pushed order', async () => {
     const caller = world.caller();
     const answer = await caller.push('suppliers', [
       supplier('a'),
@@ -115,7 +115,7 @@ describe('a push', () => {
     expect(entities.map(({ externalId }) => externalId)).toEqual(['a', 'd']);
   });
 
-  it('may be empty, or fail in every item: both are runs, and both are told', async () => {
+  it('may be empty, or fail in every item: both are runs, and both are announced', async () => {
     const caller = world.caller();
     const empty = await caller.push('suppliers', []);
     expect(empty).toMatchObject({ success: true, created: 0, updated: 0, errors: [], records: [] });
@@ -157,11 +157,11 @@ describe('a push', () => {
       supplier('a', { name: 'Last' }),
     ]);
     expect(again).toMatchObject({ created: 0, updated: 2 });
-    // There and back is no change.
+    // A change there and back is no change.
     expect((await eventsAfter(caller, 2)).slice(3).map(({ body }) => body.event)).toEqual(['sync.completed']);
   });
 
-  it('does not fail the right one of two items of one externalId for the wrong one', async () => {
+  it('does not fail the right one of two items of one externalId because of the wrong one', async () => {
     const caller = world.caller();
     const answer = await caller.push('suppliers', [supplier('a'), { externalId: 'a' }]);
     expect(answer).toMatchObject({ success: false, created: 1, updated: 0 });
@@ -169,7 +169,7 @@ describe('a push', () => {
     expect(answer.records.map(({ status }) => status)).toEqual(['CREATED', 'ERROR']);
   });
 
-  it('keeps what an item does not name, clears what it nulls, and tells which fields changed', async () => {
+  it('keeps what an item does not name, clears what it nulls, and announces which fields changed', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [
       supplier('a', { country: 'se', phone: '1', certifications: ['x'], isEuOrigin: true }),
@@ -191,7 +191,7 @@ describe('a push', () => {
     ]);
   });
 
-  it('that changes nothing moves lastSyncedAt and says nothing else', async () => {
+  it('that changes nothing moves lastSyncedAt and announces no record', async () => {
     const caller = world.caller();
     await caller.push('suppliers', [supplier('a'), supplier('b')]);
     const before = await caller.list('suppliers');

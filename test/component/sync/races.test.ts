@@ -1,4 +1,4 @@
-// Many callers at once, over two replicas of each service: whatever the order, the outcome is that of some order.
+// Many callers at once, over two replicas of each service: the outcome is that of some order of their pushes.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import {
@@ -42,7 +42,8 @@ describe('the same new records from many callers', () => {
     { timeout: 600_000 },
     async () => {
       const caller = world.caller();
-      // The order differs from caller to caller, so that whoever waits for another could wait in a circle.
+      // The order differs from caller to caller, so that callers that wait for each other could wait in a
+      // circle.
       const pushOf = (client: number) =>
         Array.from({ length: items }, (_, index) => ({
           externalId: `s${(index * 7 + client * 13) % items}`,
@@ -86,7 +87,7 @@ describe('the same new records from many callers', () => {
 
 describe('different changes to the same records from many callers', () => {
   it(
-    'are all applied one after another: each change is told once, and the last one stands',
+    'are all applied one after another: each change is announced once, and the last one stands',
     { timeout: 120_000 },
     async () => {
       const caller = world.caller();
@@ -107,7 +108,7 @@ describe('different changes to the same records from many callers', () => {
       expect(pushes.flatMap(({ errors }) => errors)).toEqual([]);
       const events = await eventsAfter(caller, writers + 1);
       const updates = events.filter(({ body }) => body.event === 'supplier.updated');
-      // Everybody's values differ from everybody else's, so everybody changed every record.
+      // Each caller's values differ from every other's, so each caller changed every record.
       expect(updates).toHaveLength(writers * names.length);
       expect(new Set(updates.map(({ id }) => id)).size).toBe(writers * names.length);
       const documents = await world.store
@@ -169,13 +170,13 @@ describe('a record and what it points at, pushed at the same moment', () => {
         expect(supplier.created).toBe(1);
         expect(product.errors.length).toBe(product.created === 1 ? 0 : 1);
         expect(batch.errors.length).toBe(batch.created === 1 ? 0 : 1);
-        // Whatever was accepted pointed at something: its parent was created too.
+        // Every accepted record pointed at something: its parent was created too.
         expect(batch.created).toBeLessThanOrEqual(product.created);
         expect(batch.errors.map(({ error }) => error)).toEqual(
           batch.created === 1 ? [] : [`Product with externalId "p${index}" not found. Sync products first.`],
         );
       }
-      // What failed for coming too early goes through once it comes again.
+      // What failed for coming too early succeeds once the caller pushes it again.
       const again = await caller.push(
         'products',
         outcomes.map((_, index) => ({ externalId: `p${index}`, name: 'P', supplierExternalId: `s${index}` })),
@@ -193,7 +194,7 @@ describe('a record and what it points at, pushed at the same moment', () => {
     },
   );
 
-  it('are seen by whoever pushes after they were answered, on whichever replica', async () => {
+  it('are seen by every push after their answers, on whichever replica', async () => {
     const caller = world.caller();
     for (let index = 0; index < 20; index += 1) {
       await caller.push('products', [{ externalId: `p${index}`, name: 'P' }]);

@@ -1,4 +1,5 @@
-// Records read back: by their ids, whole, and up to a time; and a full load reconciled with what it left out.
+// Records read back: by their ids, whole, and up to a time; and a caller that finds what its full load left
+// out.
 import type { Failure, ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import {
   array,
@@ -35,7 +36,7 @@ type Whole = ListingEntity & { details: RecordDetails };
 const readWhole = async (caller: Caller, plural: Plural, more = {}): Promise<Whole[]> =>
   (await caller.listAll(plural, query({ details: 'true', limit: '100', ...more }))) as Whole[];
 
-/** What fails, and what it says of what. */
+/** The failed items, with their messages. */
 async function refusalOf(caller: Caller, plural: Plural, text: string) {
   const failure = await caller.list(plural, text).then(
     () => undefined,
@@ -182,7 +183,7 @@ describe('details', () => {
 describe('externalId', () => {
   const strange = ['..', 'a/b', 'é', '+', '%2F', 'a blank inside', '\u{1f332}'.repeat(255), '&details=true'];
 
-  it('finds whatever a push takes, and of nobody else', async () => {
+  it('finds every id that a push takes, of its own integration alone', async () => {
     const [caller, other] = [world.caller(), world.caller()];
     await caller.push(
       'suppliers',
@@ -210,7 +211,7 @@ describe('externalId', () => {
     expect(first).toMatchObject({ total: 98, limit: 40 });
     const all = await caller.listAll('suppliers', `${asked}&limit=40`);
     expect(idsOf(all)).toEqual(wanted);
-    // The cursor keeps the ids: they may be said again, and not differently.
+    // The cursor keeps the ids: a caller may repeat them, and may not change them.
     expect((await caller.list('suppliers', `${first.next}&${asked}`)).entities).toHaveLength(40);
     expect(await refusalOf(caller, 'suppliers', `${first.next}&externalId=s1`)).toEqual({
       code: 'invalid_request',
@@ -235,14 +236,14 @@ describe('until', () => {
     expect([idsOf(before.entities), before.total]).toEqual([['s0', 's2', 's3', 's4'], 4]);
     const after = await caller.list('suppliers', query({ since: mark }));
     expect(idsOf(after.entities)).toEqual(['s1', 'new']);
-    // What came after `until` is for the poll that begins there.
+    // A record synchronised after `until` is for the poll that begins there.
     expect(before.nextSince).toBe(mark);
     const none = await caller.list('suppliers', query({ since: mark, until: mark }));
     expect([none.entities, none.total]).toEqual([[], 0]);
   });
 
-  // Setup: an integration holds some records. A load of some of them, and of new ones, goes on while another push is of
-  // any of them. A mark was taken before the load.
+  // Setup: an integration has some records. A load of some of them, and of new ones, goes on beside another
+  // push of any of them. The caller took a mark before the load.
   // What this proves: `until` names no record of the load, and none but the rest.
   it('after a full load names what was not in it', { timeout: 120_000 }, async () => {
     const ids = range(12).map((n) => `r${n}`);
@@ -266,7 +267,7 @@ describe('until', () => {
   });
 });
 
-it('keeps all that it was narrowed by from page to page', async () => {
+it('keeps all of its filters from page to page', async () => {
   const caller = world.caller();
   const pushed = range(60).map((n) => ({ externalId: `s${n}`, name: 'N' }));
   await caller.push('suppliers', pushed.slice(0, 20));

@@ -101,7 +101,7 @@ describe('narrowed', () => {
       for (const items of [[{}], []]) {
         await caller.push(plural, items);
         await bystander.push(plural, items);
-        // A millisecond of its own for each, so that every time of beginning cuts exactly there.
+        // Each run has a millisecond of its own, so that every `startedAt` cuts exactly there.
         const pushedAt = Date.now();
         await eventually(Date.now, (now) => now > pushedAt);
       }
@@ -130,7 +130,7 @@ describe('narrowed', () => {
     expect(byLink).toEqual(wanted);
   };
 
-  it('to what began after a time, that time itself left out', async () => {
+  it('to what began after a time, without that time itself', async () => {
     expect(all).toHaveLength(12);
     for (const since of [all[0], all[1], all[6], all[11]].map((run) => run?.startedAt ?? '')) {
       await expectOnly(`since=${since}`, ({ startedAt }) => startedAt > since);
@@ -157,7 +157,7 @@ describe('narrowed', () => {
     );
   });
 
-  it('by what its cursor keeps, which may be said again, but not differently', async () => {
+  it('by what its cursor keeps, which a caller may repeat, but not change', async () => {
     const since = all[11]?.startedAt ?? '';
     const { next } = await caller.runs(`since=${since}&entityType=batch&failed=true&limit=1`);
     const again = `${next}&entityType=batch&failed=true&since=${since}&limit=1`;
@@ -194,9 +194,11 @@ describe('narrowed', () => {
   });
 });
 
-// Setup: this release's catalog beside a replica of batches that knows of no filters and would answer without them.
-// What this proves: what has to be asked of it is refused for now, and what needs it not is right.
-it('is never answered with what a batches replica of an older release does not filter', async () => {
+// Setup: this release's catalog beside a replica of batches that knows no filters and would answer without
+// them.
+// What this proves: a history that needs an answer from batches is refused for now, and one that does not is
+// right.
+it('never contains what a batches replica of an older release does not filter', async () => {
   await using other = await openWorld(inject('engines').mongodb);
   await other.startCatalog();
   const run: SyncRun = {
@@ -313,7 +315,7 @@ describe('one push', () => {
   it('keeps the first hundred, each cut after a thousand characters', async () => {
     const caller = world.caller();
     const long = '\u{1f332}'.repeat(255);
-    // Every field wrong, and quoted with what it was.
+    // Every field is wrong, and quoted.
     const wrong = Array.from({ length: 103 }, (_, n) => ({
       externalId: `x${n}`,
       name: 'N',
@@ -338,7 +340,7 @@ describe('one push', () => {
     }
   });
 
-  it('is not there for anybody else, nor under an id that was never given', async () => {
+  it('is 404 for another integration, and under an id that no push has', async () => {
     const [caller, other] = [world.caller(), world.caller()];
     const { syncId } = await caller.push('suppliers', [item('a')]);
     await expect(other.run(syncId)).rejects.toMatchObject({ code: 'not_found' });

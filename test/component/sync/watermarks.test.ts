@@ -1,4 +1,4 @@
-// The watermark of a listing, spoken to as pushes and their recovery do.
+// The watermark of a listing, called as pushes and their recovery call it.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { watermarkKey, openWatermarks, type Watermarks } from '../../../shared/sync/src/watermarks.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
@@ -39,7 +39,7 @@ describe('a push that is still there', () => {
 });
 
 describe('a push that recovery has taken', () => {
-  it('counts nothing itself any more, and is counted with what there is', async () => {
+  it('no longer counts itself, and recovery counts the records that exist', async () => {
     const key = watermarkKey('taken', 'suppliers');
     const [syncId, other] = [hoursAgo(0), hoursAgo(0)];
     await watermarks.open(key, syncId);

@@ -77,7 +77,7 @@ describe('the attempt log', () => {
     expect(await total(`since=${new Date(Date.now() + 1_000).toISOString()}`)).toBe(0);
   });
 
-  it('says of a failure what was answered, why it failed and when the next attempt is due', async () => {
+  it('says of a failure the receiver’s answer, why it failed and when the next attempt is due', async () => {
     const client = house.newClient();
     const { receiver, body } = await loggedEndpoint(client, 1, 503);
     await using _closing = receiver;
@@ -140,7 +140,7 @@ describe('the attempt log', () => {
     expect(error).toMatchObject({ code: 'invalid_request' });
   });
 
-  it('names everything that is wrong with what it is asked', async () => {
+  it('names everything that is wrong in a query', async () => {
     const client = house.newClient();
     const { id } = await client.register('http://127.0.0.1:9/');
     const query = 'page=0&limit=x&since=never&outcome=maybe&event=supplier.deleted';

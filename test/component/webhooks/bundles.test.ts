@@ -1,5 +1,5 @@
-// Events with and without bundles: a release that made none leaves a consumer of EVENTS behind, and its catalog may
-// still run beside this webhooks.
+// Events with and without bundles: a release that made none leaves a consumer of EVENTS behind, and its
+// catalog may still run beside this webhooks.
 import { bundlesStreamSpec, eventSubject, eventsStream, eventsStreamSpec } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => house[Symbol.asyncDispose]());
 
-/** As the release before announced them. */
+/** Events as the release before announced them. */
 async function announceWithoutBundle(integration: string, ids: readonly string[]): Promise<void> {
   const events = ids.map((id) => ({
     subject: eventSubject(integration, 'supplier.created'),

@@ -1,5 +1,5 @@
-// What was answered holds: two replicas, either of which may answer, fan out or deliver, and changes that apply to
-// every event that occurs afterwards.
+// Answered changes hold: over two replicas, either of which may answer, fan out or deliver, each change
+// applies to every event that occurs after its answer.
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -155,7 +155,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     for (const eventId of during) expect(idsOf(receiver.hits)).not.toContain(eventId);
   });
 
-  it('a change that is asked for again holds, though its first maker died before telling anybody', async () => {
+  it('a change that a caller asks for again holds, though the replica that first made it died before it announced the change', async () => {
     await using receiver = await openReceiver();
     const client = house.newClient();
     const { id } = await client.register(receiver.url, ['supplier.created']);
@@ -171,7 +171,7 @@ describe.concurrent('over two replicas', { timeout: 60_000 }, () => {
     expect(await receiver.received(4)).toHaveLength(4);
   });
 
-  it.each([410, 204])('a %i of the url before says nothing of the one that came after it', async (status) => {
+  it.each([410, 204])('a %i of the url before does not count for the one after it', async (status) => {
     const changed = Promise.withResolvers<void>();
     await using before = await openReceiver(
       (_hit, response) => void changed.promise.then(() => response.writeHead(status).end()),

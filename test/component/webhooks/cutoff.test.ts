@@ -1,5 +1,5 @@
-// What was answered before a change, and what was pushed after it, with a real catalog whose events of an answered push
-// have still to come.
+// Pushes answered before a change, and pushes after it, with a real catalog that has not yet announced the
+// answered ones.
 import { randomUUID } from 'node:crypto';
 import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
@@ -42,7 +42,7 @@ async function push(integration: string, externalId: string): Promise<string> {
   return reply.headers.get('http-x-sync-id') ?? '';
 }
 
-/** From here on no further push is announced. */
+/** From here on catalog announces no further push. */
 async function holdAnnouncing(): Promise<() => void> {
   release = Promise.withResolvers();
   const other = `other-${randomUUID().slice(0, 8)}`;
@@ -50,7 +50,7 @@ async function holdAnnouncing(): Promise<() => void> {
   return release.resolve;
 }
 
-/** What came, by the push that it comes of. */
+/** The arrived events, by their push. */
 const seenAt = (receiver: Receiver, names: Record<string, string>): string[] =>
   receiver.hits
     .map(({ headers }) => {
@@ -59,7 +59,7 @@ const seenAt = (receiver: Receiver, names: Record<string, string>): string[] =>
     })
     .toSorted();
 
-it('what was answered before a change goes out by what held then, though it is announced afterwards', async () => {
+it('a push answered before a change goes out by the subscription of that time, though catalog announces it afterwards', async () => {
   const receivers = [];
   for (let n = 0; n < 4; n += 1) receivers.push(closing.use(await openReceiver()));
   const [changing, enabled, registered, bystander] = receivers;
@@ -95,6 +95,6 @@ it('what was answered before a change goes out by what held then, though it is a
   expect(seenAt(changing, names)).toEqual(['supplier.created of before', 'sync.completed of after']);
   expect(seenAt(enabled, names)).toEqual(ofAfter);
   expect(seenAt(registered, names)).toEqual(ofAfter);
-  // What it missed is there for a replay.
+  // What the endpoint missed is there for a replay.
   expect((await client.ask('replay', { id: enabledId, body: { since: disabledAt } })).body.queued).toBe(4);
 });

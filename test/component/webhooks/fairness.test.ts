@@ -1,4 +1,4 @@
-// No integration's burst, hanging endpoints or tests keep another's from its own.
+// No integration's burst, hanging endpoints or tests keep another integration's deliveries waiting.
 import { connect } from '@nats-io/transport-node';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -20,7 +20,10 @@ afterEach(() => stack.disposeAsync());
 
 const slowly: Behaviour = (_hit, response) => void setTimeout(() => response.writeHead(204).end(), 20);
 
-/** So many endpoints of an integration of its own, open, as each had an event. They are removed with the stack. */
+/**
+ * So many endpoints of an integration of its own, open, as each had an event. The stack removes them when it
+ * ends.
+ */
 async function openWith(endpoints: number): Promise<{ client: Client; receiver: Receiver; ids: string[] }> {
   const receiver = stack.use(await openReceiver());
   const client = house.newClient();
@@ -45,7 +48,7 @@ async function hitsUntilCame(busy: Receiver, other: { client: Client; receiver: 
 }
 
 // Setup: one replica, and 8,000 deliveries of one integration to 200 endpoints, which answer at once.
-// What this proves: another integration's events go out while most of them wait, and each after a few hundred of them.
+// What this proves: another integration's events go out while most of them wait, each after a few hundred of them.
 it('events go out soon beside a burst of another integration', { timeout: 60_000 }, async () => {
   stack.use(await house.start());
   const busy = await openWith(200);
@@ -56,8 +59,9 @@ it('events go out soon beside a burst of another integration', { timeout: 60_000
   expect(busy.receiver.hits.length).toBeLessThan(7_000);
 });
 
-// Setup: a backlog that is worked off.
-// What this proves: its consumer is read by no replica afterwards, and the next event goes by the shared way again.
+// Setup: a backlog that a replica works off.
+// What this proves: no replica reads its consumer afterwards, and the next event goes by the shared way
+// again.
 it(
   'an integration returns to the shared way when its backlog is worked off',
   { timeout: 60_000 },
@@ -95,7 +99,7 @@ it('a test is made at once beside many of another integration that hang', async 
 });
 
 // Setup: a replica with 128 places; two integrations with 100 endpoints each, which hang.
-// What this proves: a third one's events go out at once, and the others' are lost nowhere.
+// What this proves: a third one's events go out at once, and no delivery of the others is lost.
 it('events go out at once beside hanging endpoints of others', { timeout: 60_000 }, async () => {
   stack.use(await house.start({}, { WEBHOOK_IN_FLIGHT_MAX: '128' }));
   const hanging = [await openWith(100), await openWith(100)];
@@ -117,8 +121,8 @@ it('events go out at once beside hanging endpoints of others', { timeout: 60_000
   expect(Date.now() - before).toBeLessThan(5_000);
 });
 
-// Setup: two replicas, one of them a process that is killed while it has deliveries of a backlog in hand.
-// What this proves: every one of them arrives, and what arrives twice is no more than it had in hand.
+// Setup: two replicas, one of them a process that the test kills while it delivers a backlog.
+// What this proves: every delivery arrives, and no more arrive twice than it had taken.
 it('what a killed replica had of a backlog goes out by another', { timeout: 60_000 }, async () => {
   const first = stack.use(await startWebhookProcess(house.environment));
   const busy = await openWith(20);
@@ -126,7 +130,7 @@ it('what a killed replica had of a backlog goes out by another', { timeout: 60_0
   const ids = new Set(await busy.client.announce(100));
   await busy.receiver.received(300);
   await first.kill();
-  // It ends with the house, as the endpoints are removed by it.
+  // It ends with the house, which removes the endpoints.
   await house.start();
   const wanted = 20 * ids.size;
   const distinct = (): number =>

@@ -1,4 +1,4 @@
-// The keys that signing secrets are stored under: what a replica does whose configuration has others than the
+// The keys that seal stored signing secrets: what a replica does whose settings have other keys than the
 // database, at its start rather than at every delivery.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
@@ -79,7 +79,7 @@ test('the old key may go once every secret was rotated and the grace period is o
   expect(await receiver.received(1)).toHaveLength(1);
 });
 
-test('an endpoint whose secret cannot be opened holds up nobody, and has nothing sent twice to its neighbours', async () => {
+test('an endpoint whose secret the replica cannot open delays no other, and its neighbours get nothing twice', async () => {
   await using _ = await house.start();
   const client = house.newClient();
   await client.register(receiver.url);

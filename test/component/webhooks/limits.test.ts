@@ -1,4 +1,4 @@
-// Limits of nats-server below what webhooks asks for: it delivers within them, or says that it cannot.
+// Limits of nats-server below what webhooks asks for: webhooks delivers within them, or says that it cannot.
 import { Failure } from '@integration-sync/contracts';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
@@ -21,7 +21,7 @@ const health = (house: House): Promise<string> =>
     (error: unknown) => (error instanceof Failure ? error.detail : String(error)),
   );
 
-// Setup: a nats-server that lets 3 messages be asked for at once, where the fan-out asks for 64.
+// Setup: a nats-server of which a consumer may ask 3 messages at once, where the fan-out asks for 64.
 it('delivers behind a nats-server that hands out fewer messages at once', async () => {
   await using house = await openHouse({ natsLines: limitedTo('max_request_batch: 3') });
   await house.start();
@@ -33,8 +33,10 @@ it('delivers behind a nats-server that hands out fewer messages at once', async 
   expect(await health(house)).toBe('{"status":"ok"}');
 });
 
-// Setup: a user of NATS who may do everything but ask for bundles; nats-server is silent to such a question.
-// What this proves: readiness says that the replica reads nothing, and is well again once it may.
+// Setup: a user of NATS who may do everything but ask for bundles; nats-server does not answer such a
+// question.
+// What this proves: readiness says that the replica reads nothing, and is good again once the replica may
+// read.
 it('is not ready while nats-server hands out nothing, and says so', async () => {
   const all = '{ user: all, password: p }';
   const deny = '$JS.API.CONSUMER.MSG.NEXT.BUNDLES.>';

@@ -1,4 +1,4 @@
-// Registering and managing endpoints, asked over the bus as the gateway asks.
+// Callers register and manage endpoints, over the bus as the gateway does.
 import { Failure } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
@@ -129,7 +129,7 @@ describe('registering', () => {
     expect(errors?.[0]?.pointer).toBe('/events/0');
   });
 
-  it.each(['register', 'change', 'replay'])('tells at once of a list that is too long: %s', async (verb) => {
+  it.each(['register', 'change', 'replay'])('refuses a list that is too long at once: %s', async (verb) => {
     const { id } = await client.register(url);
     const events = Array.from({ length: 101 }, () => 'supplier.deleted');
     const body = { url, since: '2026-01-01', events };
@@ -205,7 +205,7 @@ describe('a list of more than one page', () => {
       pages.push([body.page, body.limit, body.total]);
       seen.push(...body.entities.map(({ id }) => id));
       query = queryOf(headers['http-link']);
-      // What the cursor is past does not move what comes after it.
+      // An endpoint before the cursor does not move the ones after it.
       if (pages.length === 1) await another.ask('remove', { id: ids[0] ?? '' });
     }
     expect(seen).toEqual(ids);
@@ -361,7 +361,7 @@ describe('deleting', () => {
 });
 
 describe('testing', () => {
-  it('sends to that endpoint only, signed, and tells what the receiver said', async () => {
+  it('sends to that endpoint only, signed, and answers what the receiver said', async () => {
     await using receiver = await openReceiver();
     await using other = await openReceiver();
     const { id } = await client.register(receiver.url, ['sync.completed']);

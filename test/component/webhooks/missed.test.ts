@@ -1,4 +1,4 @@
-// What a disabled endpoint misses, and how it gets it back. Two replicas.
+// What a disabled endpoint misses, and how a replay sends it. Two replicas.
 import { Failure } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
@@ -21,7 +21,7 @@ async function openEndpoint(client: Client, receiver: Receiver, events?: string[
   return id;
 }
 
-/** Time enough for what should not come. */
+/** Long enough for a delivery that should not come. */
 const quiet = () => new Promise((resolve) => setTimeout(resolve, 1_500));
 const isActive = async (client: Client, id: string) => (await client.ask('get', { id })).body.active;
 
@@ -59,7 +59,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
       (active) => !active,
     );
     const { disabledAt } = (await client.ask('get', { id })).body;
-    // What was in flight may end as it likes, but not in success.
+    // The attempt in flight may end in any way but in success.
     await quiet();
     receiver.behave(answer(204));
     await client.ask('change', { id, body: { active: true } });
@@ -127,7 +127,7 @@ describe.concurrent('a disabled endpoint', { timeout: 90_000 }, () => {
     await receiver.received(before + 4);
     expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(open));
     expect((await client.ask('replay', { id, body: { since } })).body.queued).toBe(11);
-    // What came later was never set aside for the period that had ended.
+    // The fan-out never set aside what came later for the period that had ended.
     expect(await heldFor(0)).toBe(4);
   });
 

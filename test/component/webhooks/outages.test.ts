@@ -38,7 +38,7 @@ const parcelsFor = (integration: string, eventId: string, endpointIds: readonly 
 const isShared = ({ headers }: Hit): boolean => headers['webhook-id'] === 'shared';
 
 // One message for two endpoints: the replica remembers the first one, and cannot ask for the second.
-it('what waits for the database has nothing sent twice to its neighbours', { timeout: 60_000 }, async () => {
+it('a delivery that waits for the database doubles no neighbour', { timeout: 60_000 }, async () => {
   await using _ = await house.start();
   await using remembered = await openReceiver();
   await using unknown = await openReceiver();
@@ -57,8 +57,9 @@ it('what waits for the database has nothing sent twice to its neighbours', { tim
   expect(hits.map(({ length }) => length)).toEqual([1, 1]);
 });
 
-// One message for two endpoints, one of which is closed; what is held for it is refused for a while.
-it('what cannot be set aside has nothing sent twice to its neighbours', { timeout: 60_000 }, async () => {
+// One message for two endpoints, one of which is closed; nats-server refuses for a while what the replica
+// holds for it.
+it('a delivery that cannot be set aside doubles no neighbour', { timeout: 60_000 }, async () => {
   await using _ = await house.start();
   await using healthy = await openReceiver();
   await using failing = await openReceiver(answer(500));
@@ -99,7 +100,7 @@ it('a replica stops at once, whatever it waits for', { timeout: 60_000 }, async 
   await mongodb.resume();
 });
 
-it('goes on with the endpoints that there are when the event stream had to be made anew', async () => {
+it('goes on with its endpoints after it had to make the event stream again', async () => {
   await using _ = await house.start();
   await using receiver = await openReceiver();
   await house.newClient().announce(100);
@@ -120,12 +121,12 @@ it('goes on with the endpoints that there are when the event stream had to be ma
     20_000,
   );
   await nats.close();
-  // More than the stream before held, and many of them before anybody reads.
+  // More than the stream before had, and many of them before a replica reads.
   await client.announce(150);
   expect(await receiver.received(151, { withinMs: 20_000 })).toHaveLength(151);
 });
 
-it('goes on with endpoints that are ahead of a stream that was put back to an older copy', async () => {
+it('goes on with endpoints that are ahead of a stream that an operator put back to an older copy', async () => {
   await using receiver = await openReceiver();
   const client = house.newClient();
   const first = await house.start();
@@ -139,7 +140,7 @@ it('goes on with endpoints that are ahead of a stream that was put back to an ol
   expect(await receiver.received(3)).toHaveLength(3);
 });
 
-it.each(['HELD', 'ATTEMPTS', 'DELIVERIES'])('makes %s again when somebody has deleted it', async (name) => {
+it.each(['HELD', 'ATTEMPTS', 'DELIVERIES'])('makes %s again when an operator deleted it', async (name) => {
   await using _ = await house.start();
   const nats = await connect({ servers: house.nats.url });
   const { streams } = await jetstreamManager(nats);
@@ -155,8 +156,8 @@ it.each(['HELD', 'ATTEMPTS', 'DELIVERIES'])('makes %s again when somebody has de
 
 // Setup: two replicas as processes, NATS and MongoDB of this file's own, three healthy receivers, and 500
 // deliveries a second.
-// Timeline: events are announced all the time; a replica, NATS and MongoDB are killed with SIGKILL in turn, and come
-// back by themselves or are started again.
+// Timeline: services announce events all the time; the test kills a replica, NATS and MongoDB with SIGKILL in
+// turn, and they come back by themselves or the test starts them again.
 // What this proves: every event that the stream took reaches every endpoint, under one webhook-id.
 it(
   'every event reaches every healthy endpoint though everything dies once',
@@ -178,7 +179,7 @@ it(
     const over = new AbortController();
     const announcing = (async () => {
       while (!over.signal.aborted) {
-        // What the stream did not take was never announced.
+        // An event that the stream did not take was never announced.
         announced.push(...(await client.announce(eventsPerTick).catch(() => [])));
         await pause(tickMs);
       }

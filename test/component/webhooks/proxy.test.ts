@@ -1,5 +1,5 @@
-// Deliveries through an egress proxy: it is told the checked address, never a name, and sees nothing of what is in
-// a TLS connection. Delivering to refused addresses is no more possible than without it.
+// Deliveries through an egress proxy: the proxy gets the checked address, never a name, and sees nothing
+// inside a TLS connection. A proxy does not make refused addresses reachable.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -30,7 +30,7 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
 });
 
-/** An address at which nobody takes a connection and nobody refuses one, as where a machine is gone. */
+/** An address that neither takes nor refuses a connection, as where a machine is gone. */
 async function openBlackHole() {
   const stack = new DisposableStack();
   const listening = `require('node:net').createServer().listen({ host: '127.0.0.1', port: 0, backlog: 1 }, function () {
@@ -40,7 +40,7 @@ async function openBlackHole() {
   stack.defer(() => child.kill('SIGKILL'));
   const [port] = await once(child.stdout, 'data');
   stack.use(freeze([child.pid ?? 0]));
-  // As many as the system takes on its behalf; what comes after them is dropped.
+  // As many as the system accepts for a listener that takes none; it drops what comes after them.
   for (let count = 0; count < 8; count += 1) {
     const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
     stack.defer(() => socket.destroy());
@@ -84,7 +84,7 @@ async function openProxy() {
     server.closeAllConnections();
     await once(server, 'close');
   };
-  // One that stays its own while it is away.
+  // The proxy keeps this port while it is away.
   const port = await findPort();
   await listen(port);
   return {
@@ -216,7 +216,7 @@ it('does not keep a connection to a proxy that never answers', { timeout: 40_000
   }
 });
 
-it('blame nobody where the machine of the proxy is gone', async () => {
+it('blame no receiver where the machine of the proxy is gone', async () => {
   using blackHole = await openBlackHole();
   await using other = await openHouse();
   await other.start({ resolve: async () => ['127.0.0.1'] }, { WEBHOOK_EGRESS_PROXY: blackHole.url });
@@ -234,7 +234,7 @@ it.each([
     'wants credentials',
     { start: async () => proxy.refuseWith(407), end: async () => proxy.refuseWith(undefined) },
   ],
-])('blame nobody while the proxy %s, and deliver all afterwards', async (_what, { start, end }) => {
+])('blame no receiver while the proxy %s, and deliver all afterwards', async (_what, { start, end }) => {
   await using receiver = await openReceiver(answer(204));
   const client = house.newClient();
   const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));

@@ -1,5 +1,5 @@
-// Every way in which a receiver can behave, each with a receiver of its own, side by side. The attempt log says how each
-// attempt ended, and the receiver beside it that behaves well is not disturbed.
+// Every way in which a receiver can behave, each with a receiver of its own, side by side. The attempt log
+// says how each attempt ended, and a well-behaved receiver beside it is not disturbed.
 import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
@@ -46,7 +46,7 @@ async function attemptAt(url: string, withinMs?: number) {
   const { id } = await client.register(url);
   await client.announce();
   const entry = await firstAttempt(client, id, withinMs);
-  // Nothing else is tried at what has failed; the endpoint goes, so that its retries do not linger.
+  // The test removes the endpoint, so that its retries do not linger.
   await client.ask('remove', { id });
   return entry;
 }
@@ -153,7 +153,7 @@ describe.concurrent('succeeds', () => {
     },
   );
 
-  it('at the second address of its name where nobody listens at the first', async () => {
+  it('at the second address of its name where no server listens at the first', async () => {
     await using receiver = await openReceiver();
     const entry = await attemptAt(receiver.url.replace('127.0.0.1', 'two.test'));
     expect(entry).toMatchObject({ attempt: 1, outcome: 'succeeded', error: null });
@@ -278,7 +278,7 @@ describe.concurrent('fails', () => {
     );
     expect(await attemptAt(server.url)).toMatchObject({
       responseStatus: null,
-      error: 'the answer began with 100 Continue, which nobody asked for',
+      error: 'the answer began with 100 Continue, not asked for',
     });
   });
 
@@ -307,7 +307,7 @@ describe.concurrent('fails', () => {
     });
   });
 
-  it('when nobody listens', async () => {
+  it('when no server listens', async () => {
     const receiver = await openReceiver();
     await receiver[Symbol.asyncDispose]();
     expect(await attemptAt(receiver.url)).toMatchObject({
@@ -316,7 +316,7 @@ describe.concurrent('fails', () => {
     });
   });
 
-  it('when its certificate is signed by nobody known', async () => {
+  it('when its certificate is signed by an unknown authority', async () => {
     await using receiver = await openReceiver(answer(204), { certificate: stranger });
     expect(await attemptAt(receiver.url)).toMatchObject({
       responseStatus: null,

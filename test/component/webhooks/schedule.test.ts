@@ -1,4 +1,5 @@
-// The schedule as the receiver sees it. These tests last as long as the schedule does, so they run side by side.
+// The schedule as the receiver sees it. These tests last as long as the schedule does, so they run side by
+// side.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { answer, openReceiver, type Hit } from '../../support/receiver.ts';

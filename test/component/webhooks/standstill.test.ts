@@ -1,5 +1,6 @@
-// A process that stands still, as one does that swaps or is paused, while its receivers go on: what they answered in
-// time is not taken for silence, and a kept connection that they have closed meanwhile is not sent on.
+// A process that stands still, as one does that swaps or is paused, while its receivers go on: it does not
+// take an answer that came in time for silence, and does not send on a kept connection that the receiver has
+// closed meanwhile.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
@@ -56,12 +57,12 @@ async function postAndStandStill(port: number, asked: Promise<unknown>) {
   await using way = openWay(port);
   const outcome = way.post(500);
   await asked;
-  // From where nothing is read before the timers are looked at.
+  // At this point the process reads nothing before it looks at its timers.
   setImmediate(standStill);
   return await outcome;
 }
 
-it('an answer that came while the process stood still is read before the time is said to be over', async () => {
+it('the process reads an answer that came while it stood still before it calls the attempt too late', async () => {
   await using receiver = await openDistantReceiver('setTimeout(() => response.writeHead(204).end(), 100);');
   expect(await postAndStandStill(receiver.port, receiver.asked())).toMatchObject({
     verdict: 'succeeded',
@@ -81,7 +82,7 @@ it.each([
   ['closes', 'request.socket.end()'],
   ['resets', 'request.socket.resetAndDestroy()'],
 ])(
-  'what goes out after a standstill goes out on a new connection where the receiver %s the kept one meanwhile',
+  'a delivery after a standstill goes out on a new connection where the receiver %s the kept one meanwhile',
   async (_does, end) => {
     await using receiver = await openDistantReceiver(
       `response.writeHead(204).end(); setTimeout(() => ${end}, 100);`,

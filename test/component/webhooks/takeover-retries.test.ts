@@ -1,4 +1,5 @@
-// Retries whose replica is killed before they are due. It is a process of its own, and the other replica is in this process.
+// Retries whose replica the test kills before they are due. It is a process of its own; the other replica is
+// in this process.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -25,7 +26,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
     await client.announce();
     await receiver.received(1);
     await using _other = await house.start();
-    // An attempt whose end was not recorded would be made again.
+    // Another replica would make an attempt again whose end was not recorded.
     await eventually(
       async () => (await client.ask('get', { id })).body.consecutiveFailures,
       (failures) => failures === 2,
@@ -46,7 +47,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
     expect(idsOf(receiver.hits).size).toBe(1);
   });
 
-  it('a retry that falls due while nobody lives comes as soon as somebody does', async () => {
+  it('a retry that falls due while no replica lives comes as soon as one does', async () => {
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();

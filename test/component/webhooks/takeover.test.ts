@@ -1,5 +1,6 @@
-// Replicas that are killed or stopped with deliveries in hand: others go on where they were, within five seconds.
-// takeover-retries.test.ts has the retries. A replica that is killed is a process of its own, the other one is in this process.
+// Replicas that the test kills or stops in the middle of deliveries: others go on where they were, within
+// five seconds. takeover-retries.test.ts has the retries. A killed replica is a process of its own, the other
+// one is in this process.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => house[Symbol.asyncDispose]());
 
 describe('when a replica is killed', { timeout: 90_000 }, () => {
-  it('what it had in flight is delivered by another within five seconds, under the same ids', async () => {
+  it('another delivers within five seconds what it had in flight, under the same ids', async () => {
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();
     const client = house.newClient();
@@ -38,7 +39,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
     for (const { headers } of receiver.hits) expect(headers['webhook-timestamp']).toMatch(/^\d+$/);
   });
 
-  it('what was held by it is delivered by another', async () => {
+  it('another replica delivers what it held', async () => {
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();
@@ -56,7 +57,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
   });
 });
 
-it('a replica that was only asleep leaves what others have taken over', { timeout: 90_000 }, async () => {
+it('a replica that was only asleep leaves what others took over', { timeout: 90_000 }, async () => {
   await using first = await startWebhookProcess(house.environment);
   await using receiver = await openReceiver(answer(500));
   const client = house.newClient();
@@ -65,7 +66,7 @@ it('a replica that was only asleep leaves what others have taken over', { timeou
   await receiver.received(1);
   receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 400));
   await using _second = await house.start();
-  // It has to have listened for a while before it takes anybody for dead.
+  // A replica takes another for dead only after it has listened for a while.
   await new Promise((resolve) => setTimeout(resolve, 3_500));
   {
     using _asleep = freeze([first.pid]);
@@ -76,7 +77,8 @@ it('a replica that was only asleep leaves what others have taken over', { timeou
     (count) => count === ids.length,
     60_000,
   );
-  // What it had delivered of its last chunk, and not noted yet, comes twice, and nothing else.
+  // A replica that sleeps delivers twice what it had delivered of its last chunk and not noted yet, and
+  // nothing else.
   expect(receiver.hits.length).toBeLessThan(ids.length + 100);
 });
 

@@ -1,6 +1,6 @@
-// Run by node in place of a service: says that it serves, and stops when it is told to. As the gateway, which
-// alone is given a secret for tokens, it answers /readyz, with 503 if NEVER_READY is set. STOP_LOG names a file where it
-// notes that it stopped; the gateway takes GATEWAY_STOP_MS to stop.
+// Node runs this in place of a service: it says that it serves, and stops at SIGTERM or SIGINT. As the
+// gateway, which alone gets a secret for tokens, it answers /readyz, with 503 if NEVER_READY is set. STOP_LOG
+// names a file where it notes that it stopped; the gateway takes GATEWAY_STOP_MS to stop.
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 

@@ -1,8 +1,8 @@
-// A service that stops at one stage of its first push, so that it can be killed or frozen exactly there.
+// A service that stops at one stage of its first push, so that a test can kill or freeze it exactly there.
 //
 //   node mortal.ts catalog|batches STAGE      settings from the environment; says `serving`, then `reached`
 //
-// It goes on when it is told a line on its standard input, and stops cleanly when that ends.
+// It goes on at a line on its standard input, and stops cleanly when that ends.
 import { once } from 'node:events';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';

@@ -1,5 +1,5 @@
-// The ledger of a storm that never was: what callers, receivers and the service would have written down if everything had
-// gone as promised. Tests forge it from there.
+// The ledger of a storm that never was: what callers, receivers and the service would have written down if
+// everything had gone as promised. Tests forge it from there.
 import type { Ledger } from '../../../dev/storm/check/verify.ts';
 import { bodyHashOf } from '../../../dev/storm/genuine.ts';
 import type { EventLine, Item, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
@@ -116,7 +116,7 @@ export class Forger {
     ); // prettier-ignore
   }
 
-  /** As it is listed and stored in the end, and as the last poll sees it. */
+  /** As the end listing and the database have it, and as the last poll sees it. */
   keep(plural: Plural, externalId: string, fields: Item): void {
     const internalId = idOf(plural, externalId);
     const shown: Sighting = [

@@ -1,4 +1,4 @@
-// Forgeries of records, of what is read of them, and of what is announced.
+// Forgeries of records, of reads of them, and of their events.
 import type { Forgery } from './forgery.ts';
 import { answerOf, drop, eventOf, renamed } from './story.ts';
 import { syncOf } from './forger.ts';

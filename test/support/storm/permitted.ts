@@ -1,4 +1,4 @@
-// What looks like a violation and is none.
+// Ledgers that look like a violation and have none.
 import type { Permitted } from './forgery.ts';
 import { syncOf } from './forger.ts';
 import { drop, renamed } from './story.ts';

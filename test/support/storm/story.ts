@@ -106,7 +106,7 @@ export const drop = <T>(all: T[], isDropped: (one: T) => boolean): void => {
   if (kept.length === all.length) throw new Error('nothing to drop');
   all.splice(0, all.length, ...kept);
 };
-/** Wherever it is shown in the end, the record now has this name. */
+/** Each final view of the record now has this name. */
 export const renamed = ({ ledger }: Forger, externalId: string, name: string): void => {
   for (const line of [...ledger.listed, ...ledger.pages]) {
     line.entities = line.entities.map((one) =>

@@ -9,7 +9,7 @@ const event = (n: number, data: unknown = n): BundledEvent => ({
   body: JSON.stringify({ event: 'supplier.created', data }),
 });
 
-/** What a reader has of all of these messages. */
+/** What a reader gets from all of these messages. */
 const read = (messages: readonly { body: string }[]) =>
   messages.flatMap(({ body }) => {
     const found = unbundle(Buffer.from(body));

@@ -27,6 +27,6 @@ it('lets processes find what others have compiled', () => {
   });
 });
 
-it('is what this run goes by', () => {
+it('is the environment of this run', () => {
   expect(environmentOfTests(process.env)).toEqual({ ...process.env });
 });

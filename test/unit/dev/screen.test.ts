@@ -2,7 +2,7 @@ import type { Stack } from '@integration-sync/dev/stack';
 import { expect, it } from 'vitest';
 import { welcome } from '../../../dev/stack/screen.ts';
 
-it('says where the engines are, and not who is let in there', () => {
+it('shows where the engines are, without their logins', () => {
   const stack = {
     gateway: 'http://127.0.0.1:8080',
     nats: 'nats://me:hunter2@nats:4222',

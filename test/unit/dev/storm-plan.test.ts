@@ -42,7 +42,7 @@ it('has a brief profile that stops a catalog replica and kills one of each servi
   );
 });
 
-it('takes what it is told, and refuses what it does not know', () => {
+it('takes the options that it knows, and refuses others', () => {
   expect(parseStormOptions(['--seed', '9', '--seconds', '60', '--profile', 'late'])).toMatchObject({
     seed: 9,
     seconds: 60,
@@ -71,7 +71,7 @@ it('points only at what was accepted, and forgets what a cut-off push may have c
   expect(stock.lastAccepted('a')).toBeUndefined();
 });
 
-it('spoils an item in a way that is told', () => {
+it('spoils an item in a way that its answer names', () => {
   const random = openRandom(3);
   for (const plural of plurals) {
     const draft = { externalId: 'x', name: 'n', reference: 'r', whole: true };

@@ -1,5 +1,5 @@
-// Whether the checks of a storm see what they are there for: each class of violation is forged into a ledger in which
-// everything had gone as promised.
+// Whether the checks of a storm see what they exist for: each test forges one class of violation into a
+// ledger in which everything had gone as promised.
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../../dev/storm/check/verify.ts';
 import { violationClasses } from '../../../dev/storm/check/violations.ts';

@@ -22,7 +22,7 @@ it('one integration alone gets two thirds, and two get two fifths each', () => {
   expect(heldBy(first)).toBe(60);
   const second = reserveAll(budget, 'second', 100, 1);
   expect(heldBy(second)).toBe(20);
-  // What the first one gives back goes to the one that has less.
+  // The bytes that the first one gives back go to the one that has less.
   for (const reservation of first.filter(({ heldBytes }) => heldBytes > 0).slice(0, 24))
     reservation.release();
   expect([heldBy(first), heldBy(second)]).toEqual([36, 36]);

@@ -15,7 +15,7 @@ describe('an address of NATS', () => {
     ['nats://me:x@a:1,nats://b:2', { servers: ['a:1', 'b:2'], user: 'me', pass: 'x' }],
     ['tls://a:1', { servers: ['a:1'], tls: {} }],
     ['nats://a:1,tls://me:x@b:2', { servers: ['a:1', 'b:2'], user: 'me', pass: 'x', tls: {} }],
-  ])('%s is told apart', (text, servers) => {
+  ])('%s is read into its servers', (text, servers) => {
     expect(parseNatsServers(text)).toStrictEqual(servers);
   });
 

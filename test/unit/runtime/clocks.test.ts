@@ -25,7 +25,7 @@ describe('the clock of another process', () => {
     expect(at(5_500).read('another', 4_420)).toBeUndefined();
   });
 
-  it('is learnt anew after a while', () => {
+  it('is learnt again after a while', () => {
     const { at } = setUp();
     at(5_000).learn('other', 4_000, 5_000);
     expect(at(35_000).read('other', 34_000)).toBe(35_000);

@@ -178,7 +178,7 @@ describe('a rule between settings', () => {
   it.each([
     [{}, 'none of them'],
     [{ SECRET: 'x', KEYS_URL: 'https://keys.example/' }, 'SECRET and KEYS_URL'],
-  ])('is told in its own words for %j', (environment, given) => {
+  ])('gives its own message for %j', (environment, given) => {
     expect(messageOf(schema, environment)).toBe(`expected exactly one of SECRET and KEYS_URL, got ${given}`);
   });
 

@@ -38,7 +38,7 @@ it('gives the place of work that fails to the next', async () => {
   await expect(gate.pass(() => Promise.resolve('again'))).resolves.toBe('again');
 });
 
-/** What became of each that came, in the order of its happening. */
+/** The outcome of each arrival, in the order in which they happened. */
 function openDoor(gate: Gate) {
   const seen: string[] = [];
   const enter = async (key: string, bytes = 1): Promise<void> => {

@@ -107,7 +107,7 @@ describe('nothing secret leaves through a log line', () => {
   });
 });
 
-/** The rule, told once more over the value instead of the line. */
+/** The same rule, over the value instead of the line. */
 function blanked(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value).map(([key, held]): [string, unknown] => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareQuantities, quantitiesOf } from '../../../shared/runtime/src/bus/quantities.ts';
 
-// Which numbers of a stream that is there a process changes: table of shared/runtime/src/bus/quantities.ts.
+// Which numbers of an existing stream a process changes: table of shared/runtime/src/bus/quantities.ts.
 
 const found = { num_replicas: 3, max_age: 7_000_000_000, max_bytes: 1_000, max_msgs_per_subject: -1 };
 const set = (name: string) => ({ name, isSet: true });

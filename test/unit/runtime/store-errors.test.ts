@@ -112,8 +112,8 @@ describe('an error of the store is sorted', () => {
   });
 });
 
-describe('the failure that a caller is given', () => {
-  it('says that the database is away, in words of ours, and keeps the cause', () => {
+describe('the failure that a caller gets', () => {
+  it('says that the database is away, in words of the service, and keeps the cause', () => {
     const error = new MongoNetworkError('connection 1 to 10.0.0.1:27017 closed');
     const failure = storeFailure(error);
     expect(failure).toBeInstanceOf(Failure);
@@ -135,7 +135,7 @@ describe('the failure that a caller is given', () => {
 });
 
 describe('the duplicates of an unordered write', () => {
-  it('are told by their place', () => {
+  it('are named by their place', () => {
     expect(duplicateIndexes(bulk([duplicate(3), duplicate(0)]))).toStrictEqual([3, 0]);
   });
 
@@ -145,7 +145,7 @@ describe('the duplicates of an unordered write', () => {
     ['the rest is not durable', bulk([duplicate(0)], { code: 64, errmsg: 'timed out' })],
     ['it was a single write', server(11_000, 'E11000')],
     ['it was no write at all', new TypeError('oops')],
-  ])('are not told where %s: the error is thrown again', (_name, error) => {
+  ])('are not named where %s: the error is thrown again', (_name, error) => {
     expect(thrownBy(() => duplicateIndexes(error))).toBe(error);
   });
 });

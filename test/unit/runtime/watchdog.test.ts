@@ -1,4 +1,4 @@
-// Operations that the driver has begun and will never end.
+// Operations that the driver has begun and never ends.
 import { openLog } from '@integration-sync/runtime/log';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { startWatchdog, type Watchdog } from '../../../shared/runtime/src/store/watchdog.ts';
@@ -19,7 +19,10 @@ function start() {
   return { watchdog, lost };
 }
 
-/** How long it takes until it fails, in steps of 100 ms, while others are answered; undefined if it does not. */
+/**
+ * How long an operation takes to fail, in steps of 100 ms, while others are answered; undefined if it does
+ * not.
+ */
 async function failsAfterMs(
   watchdog: Watchdog,
   asking: Promise<unknown>,

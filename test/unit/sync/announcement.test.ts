@@ -1,10 +1,10 @@
 import { Batch, type DdsEntry } from '@integration-sync/contracts';
 import { describe, expect, it } from 'vitest';
-import { makeEvents, type Announcement } from '../../../shared/sync/src/announcement.ts';
-import { answerItems, answerOf, countItems } from '../../../shared/sync/src/answer.ts';
-import { acceptItems, referencedIds } from '../../../shared/sync/src/accept.ts';
+import { makeEvents, type Announcement } from '../../../shared/sync/src/announcing/announcement.ts';
+import { answerItems, answerOf, countItems } from '../../../shared/sync/src/items/answer.ts';
+import { acceptItems, referencedIds } from '../../../shared/sync/src/items/accept.ts';
 import type { Kind } from '../../../shared/sync/src/kind.ts';
-import type { Verdict } from '../../../shared/sync/src/validate.ts';
+import type { Verdict } from '../../../shared/sync/src/items/validate.ts';
 
 const untouched = { created: false, drafted: false, changed: [] };
 const draft: DdsEntry = {

@@ -1,7 +1,7 @@
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import type { Announcement } from '../../../shared/sync/src/announcement.ts';
-import { openAnnouncer } from '../../../shared/sync/src/announcer.ts';
+import type { Announcement } from '../../../shared/sync/src/announcing/announcement.ts';
+import { openAnnouncer } from '../../../shared/sync/src/announcing/announcer.ts';
 
 const of = (syncId: string): Announcement => ({
   syncId,
@@ -72,7 +72,7 @@ it('goes on after what could not be published or marked, which stays due', async
   expect(marked.flat()).not.toContain('s1');
 });
 
-it('takes only so much in hand while the bus stands still', async () => {
+it('takes on a bounded number while the bus stands still', async () => {
   const bus = Promise.withResolvers<void>();
   const { announcer, published } = setUp(() => bus.promise);
   for (let index = 0; index < 500; index += 1) announcer.announce(of(`s${index}`));
@@ -81,7 +81,7 @@ it('takes only so much in hand while the bus stands still', async () => {
   expect(published.length).toBeLessThan(100);
 });
 
-it('takes up what comes at the very moment at which it had finished', async () => {
+it('takes up a push that comes at the very moment at which it finishes', async () => {
   const { announcer, published } = setUp(async () => {});
   for (let index = 0; index < 50; index += 1) {
     announcer.announce(of(`s${index}`));

@@ -1,6 +1,6 @@
 import { Batch, Failure, Supplier } from '@integration-sync/contracts';
 import { describe, expect, it } from 'vitest';
-import { readPush } from '../../../shared/sync/src/body.ts';
+import { readPush } from '../../../shared/sync/src/items/body.ts';
 import type { Kind } from '../../../shared/sync/src/kind.ts';
 
 const suppliers: Kind = {
@@ -94,7 +94,7 @@ describe('a body that is not JSON', () => {
     expect(refusal).toMatchObject({ code: 'invalid_json', detail: 'The body is not valid UTF-8.' });
   });
 
-  it('is refused without a word of it in the answer', () => {
+  it('is refused, and the answer quotes nothing of it', () => {
     expect(refusalOf(suppliers, bytes('{"secret":"hunter2"')).detail).toBe(
       'The body is not valid JSON (line 1, column 20).',
     );

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { examine, type Trace } from '../../../shared/sync/src/traces.ts';
+import { examine, type Trace } from '../../../shared/sync/src/records/traces.ts';
 import { orderOf } from '../../../shared/sync/src/ids.ts';
-import { isMore, packOutcomes, unpackOutcomes, untouched } from '../../../shared/sync/src/outcome.ts';
+import { isMore, packOutcomes, unpackOutcomes, untouched } from '../../../shared/sync/src/records/outcome.ts';
 
 const fields = ['name', 'code', 'country', 'address'];
 
@@ -55,11 +55,11 @@ describe('what documents tell of a push that died', () => {
 
   it.each([
     ['a document that is not there', undefined, untouched],
-    ['one that somebody else created', trace({}), untouched],
-    ['one that somebody else changed', trace({ changed: ['name'] }), untouched],
+    ['one that another push created', trace({}), untouched],
+    ['one that another push changed', trace({ changed: ['name'] }), untouched],
     ['one that it created', trace({ order: orderOf(mine, 3), push: mine }), { ...untouched, created: true }],
     [
-      'one that it created and somebody else has changed since',
+      'one that it created and another push has changed since',
       trace({ order: orderOf(mine, 3), changed: ['name'] }),
       { ...untouched, created: true },
     ],
@@ -68,7 +68,7 @@ describe('what documents tell of a push that died', () => {
     expect(told(found)).toEqual(outcome);
   });
 
-  it('one that it changed and somebody else has changed since, who left word', () => {
+  it('one that it changed and another push has changed since, which left evidence', () => {
     expect(told(trace({ changed: ['name'] }), { id: ['code'] })).toEqual({ ...untouched, changed: ['code'] });
     expect(told(trace({ changed: ['name'] }), { another: ['code'] })).toEqual(untouched);
   });

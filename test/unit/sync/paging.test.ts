@@ -1,9 +1,9 @@
 import { Failure, readOneOf } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/cursor.ts';
+import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/listing/cursor.ts';
 import { settledUntil } from '../../../shared/sync/src/watermarks.ts';
-import { choosePlan, linkToNext, readPageAsked } from '../../../shared/sync/src/paging.ts';
+import { choosePlan, linkToNext, readPageAsked } from '../../../shared/sync/src/listing/listing-request.ts';
 
 const key = Buffer.alloc(32, 1);
 const listing = 'acme/suppliers';
@@ -145,7 +145,7 @@ describe('the page that is asked for', () => {
     [`page=2&limit=21&since=2026-03-31&colour=red&cursor=${sealed}`, ['page', 'limit', 'since', 'colour']],
     [`page=0&limit=0&since=never&colour=green&cursor=${sealed}`, ['page', 'limit', 'since', 'colour']],
     [`cursor=${sealed}&cursor=${sealed}&page=2`, ['cursor', 'page']],
-  ])('is refused with everything that is wrong, each told once: %#', (query, pointers) => {
+  ])('is refused with everything that is wrong, each named once: %#', (query, pointers) => {
     expect(refusal(query).errors?.map(({ pointer }) => pointer)).toEqual(pointers);
   });
 
@@ -181,16 +181,16 @@ describe('the plan for a page under since', () => {
 });
 
 describe('the time until which everything is settled', () => {
-  it('is the last stamp while nobody writes', () => {
+  it('is the last stamp while no push writes', () => {
     expect(settledUntil({ stamp: 1_000, open: {} })).toEqual(new Date(1_000));
   });
 
-  it('is before the beginning of whoever writes', () => {
+  it('is before the beginning of a push that writes', () => {
     expect(settledUntil({ stamp: 1_000, open: { a: 990, b: 980 } })).toEqual(new Date(979));
     expect(settledUntil({ stamp: 1_000, open: { a: 1_000 } })).toEqual(new Date(999));
   });
 
-  it('is the beginning of time where nobody has written yet', () => {
+  it('is the beginning of time where no push has written yet', () => {
     expect(settledUntil({ stamp: 0, open: {} }).toISOString()).toBe('1970-01-01T00:00:00.000Z');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openPermission } from '../../../shared/sync/src/permission.ts';
+import { openPermission } from '../../../shared/sync/src/pushing/permission.ts';
 
 /** A caller that waits until `givesUpAtMs`, promised to until `promisedUntilMs`, and is asked over a line that takes `tripMs`. */
 function setUp({
@@ -92,7 +92,7 @@ describe('the permission to write', () => {
     expect(askedAtMs).toEqual([4_000]);
   });
 
-  it('is asked for whenever it is to be renewed', async () => {
+  it('is asked for at each renewal', async () => {
     const { at } = setUp({ givesUpAtMs: 5 });
     expect(await at(10, (permission) => permission.renew())).toEqual(refused);
   });

@@ -1,7 +1,7 @@
 import { Batch, Product, Supplier } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileValidator } from '../../../shared/sync/src/validate.ts';
+import { compileValidator } from '../../../shared/sync/src/items/validate.ts';
 
 const validate = {
   supplier: compileValidator(Supplier),
@@ -88,7 +88,7 @@ describe('a right item', () => {
     expect(reasons('batch', { ...batch, ...cleared(Batch, '', ['quantity']) })).toEqual([]);
   });
 
-  it('may hold what nobody knows, however it is named or nested', () => {
+  it('may have unknown fields, however they are named or nested', () => {
     const nested: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
     const odd: unknown = JSON.parse(
       '{"externalId":"S-1","name":"N","__proto__":{"name":5},"constructor":1,"$set":{"a":1},"a.b":2}',
@@ -122,7 +122,7 @@ describe('a required field', () => {
     ['batch', batch, 'externalId', 'externalId is required'],
     ['batch', batch, 'productExternalId', 'Product externalId is required'],
     ['batch', batch, 'batchNumber', 'Batch number is required'],
-  ] as const)('of a %s is told by its own message: %s.%s', (kind, item, field, message) => {
+  ] as const)('of a %s is named by its own message: %s.%s', (kind, item, field, message) => {
     for (const value of missing) expect(reasons(kind, { ...item, [field]: value })).toEqual([message]);
     const { [field]: _left, ...without } = item as Record<string, unknown>;
     expect(reasons(kind, without)).toEqual([message]);
@@ -261,7 +261,7 @@ describe('a wrong value', () => {
     expect(reasons(kind, { ...right, [field]: value })).toEqual([`${field}: expected ${said}`]);
   });
 
-  it('is told once per field, in the order of fields, and however much is wrong in it', () => {
+  it('is named once per field, in the order of fields, and however much is wrong in it', () => {
     const certifications = Array.from({ length: 100_000 }, () => 5);
     expect(
       reasons('supplier', { isEuOrigin: 3, certifications, country: 'XX', externalId: 'S-1' }).map((reason) =>

@@ -1,5 +1,5 @@
-// Reading the attempt log: each log is read whole, so few are at once, in turns over integrations, and none for
-// a reader who has gone.
+// Reading the attempt log: a replica reads each log whole, so it reads few at once, in turns over
+// integrations, and none for a reader who has gone.
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { openAttemptLog } from '../../../services/webhooks/src/delivering/attempt-log.ts';
@@ -60,7 +60,7 @@ it('reads a log once for all who ask for it before its turn comes, and again for
   expect(seen.readings).toBe(3);
 });
 
-it('reads nothing for somebody who no longer waits', async () => {
+it('reads nothing for a caller who no longer waits', async () => {
   const { bus, seen } = openBus();
   await using log = openAttemptLog(bus, openLog({ service: 'test', level: 'silent' }), 'replica');
   await expect(log.read(endpoint('wh_1'), Date.now() - 1)).rejects.toMatchObject({ code: 'timeout' });

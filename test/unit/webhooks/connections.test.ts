@@ -13,7 +13,7 @@ const target = (host: string) => ({
   addresses: [address],
 });
 
-it('connections are kept for those who were sent to last, where there are too many to keep', async () => {
+it('where there are too many connections, those to the latest receivers are kept', async () => {
   await using connections = openConnections();
   const busy = connections.to(target('busy.example'), address).dispatcher;
   const idle = connections.to(target('idle.example'), address).dispatcher;

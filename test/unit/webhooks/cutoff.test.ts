@@ -6,7 +6,7 @@ import { openCutoff, originOf } from '../../../services/webhooks/src/fanout/cuto
 const log = openLog({ service: 'test', level: 'silent' });
 const asking = { integration: 'acme', requestId: 'one' };
 
-/** Services that answer what they have still to announce, and a stream; `asked` says in which order. */
+/** Services that answer what they have yet to announce, and a stream; `asked` says in which order. */
 function setUp(answers: Record<string, string[] | Failure | object>) {
   const asked: string[] = [];
   const draw = openCutoff({

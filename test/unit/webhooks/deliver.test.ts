@@ -12,7 +12,7 @@ import { secretKey } from '../../support/webhooks.ts';
 const log = openLog({ service: 'test', level: 'silent' });
 const failed = { verdict: 'failed', responseStatus: 500, error: 'the receiver answered 500' } as const;
 
-/** The endpoint stands open in the database, whatever the failure does. */
+/** The endpoint is open in the database, whatever the failure does. */
 async function failOnce(next: Next) {
   const vault = openVault(secretKey);
   const endpoint = { ...openEndpoint('wh_1'), secret: vault.seal('whsec_AAAA', 'wh_1') };

@@ -1,8 +1,8 @@
-// Where deliveries may not go. Every form is put through the whole way of an attempt, with a connector that
-// connects nowhere and is counted, so that nothing leaves the machine even where the guard fails.
+// Where deliveries may not go. Every form goes the whole way of an attempt, with a connector that connects
+// nowhere and counts, so that nothing leaves the machine even where the guard fails.
 import type { buildConnector } from 'undici';
 import { describe, expect, it, test } from 'vitest';
-import { parseAllowList } from '../../../services/webhooks/src/sending/address.ts';
+import { parseAllowList } from '../../../services/webhooks/src/sending/allowed-addresses.ts';
 import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
 import type { KnownEndpoint } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { openEgressGuard } from '../../../services/webhooks/src/sending/egress-guard.ts';
@@ -83,12 +83,12 @@ const refused = [
   'https://10.0.0.1/', 'https://10.255.255.255/', 'https://172.16.0.1/', 'https://172.31.255.255/', 'https://192.168.0.1/',
   'https://0xc0a80001/', 'https://3232235521/', 'https://100.64.0.1/', 'https://100.127.255.255/', 'https://169.254.0.1/',
   'https://[fe80::1]/', 'https://[febf::1]/', 'https://[fc00::1]/', 'https://[fd12:3456::1]/', 'https://[fec0::1]/',
-  // nobody's: multicast, broadcast, reserved, documentation, benchmarking, relays
+  // of no machine: multicast, broadcast, reserved, documentation, benchmarking, relays
   'https://224.0.0.1/', 'https://239.255.255.255/', 'https://255.255.255.255/', 'https://240.0.0.1/', 'https://192.0.0.1/',
   'https://192.0.2.1/', 'https://198.51.100.1/', 'https://203.0.113.1/', 'https://198.18.0.1/', 'https://192.88.99.1/',
   'https://[ff02::1]/', 'https://[100::1]/', 'https://[2001:db8::1]/', 'https://[2001:2::1]/', 'https://[2001:10::1]/',
   'https://[2001:20::1]/', 'https://[3fff::1]/', 'https://[5f00::1]/', 'https://[4000::1]/', 'https://[2620:4f:8000::1]/',
-  // IPv4 in IPv6's clothes
+  // IPv4 written as IPv6
   'https://[::ffff:127.0.0.1]/', 'https://[::ffff:7f00:1]/', 'https://[::ffff:10.0.0.1]/', 'https://[::ffff:8.8.8.8]/',
   'https://[::ffff:0:127.0.0.1]/', 'https://[64:ff9b::10.0.0.1]/', 'https://[64:ff9b:1::10.0.0.1]/', 'https://[2002:7f00:1::1]/',
   'https://[2001:0:7f00:1::1]/', 'https://[2606:2800::5efe:10.0.0.1]/', 'https://[2606:2800::200:5efe:10.0.0.1]/',
@@ -139,7 +139,7 @@ describe('a delivery is refused, and nothing is connected to,', () => {
   });
 });
 
-test('whoever is refused a name does not learn what it leads to', async () => {
+test('a caller whose name is refused does not learn where it leads', async () => {
   const { attempt } = openEgress();
   expect((await attempt('https://inside.example/')).error).toBe(
     'refused: inside.example leads to a private address',

@@ -1,4 +1,4 @@
-// What becomes of a delivery when its lane is done with it.
+// What happens to a delivery when its lane has ended it.
 import { openLog } from '@integration-sync/runtime/log';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 const of = (endpointId: string, integration = 'acme') => ({ endpointId, integration });
 
-/** Work that ends when it is told to. */
+/** Work that ends when a test says so. */
 function work() {
   const started: string[] = [];
   const returned: string[] = [];
@@ -192,7 +192,7 @@ describe('integrations', () => {
     expect(busy.started).toHaveLength(6);
   });
 
-  test('that have all they may have wait in nobody else’s room: what came by the shared way is given back', async () => {
+  test('that have all they may have wait in no other one’s room: what came by the shared way is given back', async () => {
     let nowMs = 0;
     using lanes = openLanes({ inFlightMax: 20, waitingMax: 40, patienceMs: 30 }, () => nowMs);
     const busy = fill(lanes, { endpoints: 59 });

@@ -31,7 +31,7 @@ it('lets so many work at once, the others in the order in which they came, and f
   expect(await limit(async () => 5)).toBe(5);
 });
 
-it('lets one work at a time until somebody has waited long enough, and then several', async () => {
+it('lets one work at a time until a caller has waited long enough, and then several', async () => {
   vi.useFakeTimers();
   const limit = openLimiter({ max: 3, patienceMs: 100 });
   let underWay = 0;

@@ -104,7 +104,7 @@ describe('an event', () => {
   const head = { event: 'supplier.created', timestamp: '2026-03-31T09:26:53.589Z' };
 
   it.each([
-    ['as our services write it', { ...head, integrationId: 'acme', data: {} }],
+    ['as the services write it', { ...head, integrationId: 'acme', data: {} }],
     ['in another order', { integrationId: 'acme', data: {}, ...head }],
     ['with a long part before', { data: 'x'.repeat(500), ...head }],
   ])('says what it is, %s', (_name, event) => {

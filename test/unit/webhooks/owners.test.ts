@@ -12,7 +12,7 @@ import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
 import { eventually } from '../../support/eventually.ts';
 import { deliveryFor, openEndpoint } from '../../support/webhook-parts.ts';
 
-/** One delivery is held for an endpoint that `keeper` owns, as far as the database knows. */
+/** One delivery is held for an endpoint that `keeper` owns by the database. */
 function setUp(keeper: string) {
   const entry: HeldEntry = { sequence: 7, delivery: deliveryFor('wh_1') };
   const kept = new Map([[entry.sequence, entry]]);
@@ -84,8 +84,8 @@ function setUp(keeper: string) {
 
 const aWhile = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-// Setup: an owner has died. While this replica takes its endpoint over, something is held for that endpoint here,
-// which finds it taken over already.
+// Setup: an owner has died. While this replica takes its endpoint over, it also sets a delivery aside for
+// that endpoint, and finds it already taken over.
 // What this proves: it has one owner here and not two, and what is held is delivered once.
 it('owns an endpoint once, however it came to be owned here', async () => {
   using set = setUp('dead');
@@ -108,7 +108,7 @@ it('owns an endpoint once, however it came to be owned here', async () => {
   expect(set.deliveries()).toBe(1);
 });
 
-it('tells whoever kept it that it is kept here now', async () => {
+it('tells the replica that kept it that it is kept here now', async () => {
   using set = setUp('asleep');
   const owners = openOwners(set.options);
   await owners.sweep();
@@ -118,7 +118,7 @@ it('tells whoever kept it that it is kept here now', async () => {
 
 it.each([
   ['a dead one kept', 'takeOver', 'dead', (owners: Owners) => owners.sweep()],
-  ['nobody kept', 'claim', undefined, (owners: Owners) => owners.ensure('wh_1')],
+  ['no replica kept', 'claim', undefined, (owners: Owners) => owners.ensure('wh_1')],
 ] as const)('keeps what %s, though the answer to that got lost', async (_what, step, before, take) => {
   using set = setUp('dead');
   set.inDatabase.keeper = before;

@@ -116,7 +116,7 @@ it('keeps the failures of one endpoint apart from those of another', async () =>
   expect([stored.get('one')?.failures, stored.get('other')?.failures]).toEqual([1, 1]);
 });
 
-it('finds out what happened elsewhere, and forgets what it knew once nobody stands in line', async () => {
+it('finds out what happened elsewhere, and forgets what it knew once the line is empty', async () => {
   const { stored, asked, fail } = setUp();
   await fail('one', 1);
   stored.set('one', { ...openEndpoint('one'), mark: 2, failures: 2 });

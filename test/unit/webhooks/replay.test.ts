@@ -18,7 +18,7 @@ const event = (kind: string, sequence: number): StoredMessage => ({
   storedAt: new Date(),
 });
 
-/** A stream, without end unless it is given, in which one event in a hundred is of a kind that is wanted. */
+/** A stream, endless unless a test gives an end, in which one event in a hundred is of a wanted kind. */
 function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number }) {
   const published: string[] = [];
   const handlers = replayHandlers({

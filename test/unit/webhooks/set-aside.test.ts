@@ -1,4 +1,4 @@
-// What becomes of deliveries that cannot be set aside.
+// What happens to deliveries that the replica cannot set aside.
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { Delivery } from '../../../services/webhooks/src/streams/messages.ts';
@@ -54,7 +54,7 @@ it('one that is never taken keeps its lease, and those that came with it do not'
   house.stopping.abort(new Error('the process stops'));
 });
 
-it('a stop waits for nothing that is refused, and gives it back', async () => {
+it('a stop does not wait for a refused delivery, and gives it back', async () => {
   using house = openHouse(() => Promise.reject(new Error('nothing is taken')));
   for (let count = 0; count < 5_000; count += 1) house.put(`number ${count}`);
   const room = house.setAside.room('shared');

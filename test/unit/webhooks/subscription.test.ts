@@ -40,7 +40,7 @@ describe('an event is for', () => {
   it.each([
     ['an active endpoint that subscribes to it', subscriber(), event(), 0],
     [
-      'nobody who does not subscribe to its kind',
+      'no endpoint that does not subscribe to its kind',
       subscriber({ events: ['sync.completed'] }),
       event(),
       undefined,
@@ -58,7 +58,7 @@ describe('an event is for', () => {
       0,
     ],
     [
-      'nobody who registered after it, though it comes afterwards',
+      'no endpoint registered after it, though it comes afterwards',
       subscriber({ eventsUnderWay: ['sync_1'] }),
       event(),
       undefined,
@@ -69,13 +69,8 @@ describe('an event is for', () => {
       event({ sequence: 51, timestamp: at(350) }),
       undefined,
     ],
-    [
-      'those who registered while another was under way',
-      subscriber({ eventsUnderWay: ['sync_2'] }),
-      event(),
-      0,
-    ],
-    ['nobody who registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), undefined],
+    ['those registered while another was under way', subscriber({ eventsUnderWay: ['sync_2'] }), event(), 0],
+    ['no endpoint registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), undefined],
     ['the epoch that ended, if it occurred before the end', subscriber(disabledAt300), event(), 0],
     [
       'no epoch, if it occurred after the end',
@@ -102,7 +97,7 @@ describe('an event is for', () => {
       0,
     ],
     [
-      'nobody who was not there yet, though disabled since',
+      'no endpoint that did not exist yet, though disabled since',
       subscriber(disabledAt300),
       event({ timestamp: at(99) }),
       undefined,

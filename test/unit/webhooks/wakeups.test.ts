@@ -1,4 +1,4 @@
-// What comes in the very moment in which a worker finds that there is nothing left to do.
+// What comes at the very moment at which a worker finds nothing left to do.
 import { openLog } from '@integration-sync/runtime/log';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';

@@ -35,7 +35,7 @@ it.each([
   expect(wayOf('acme', deliveries, now)).toBe(way);
 });
 
-it('what is on the ways is asked once for all who ask meanwhile', async () => {
+it('one question for what is on the ways serves all who ask meanwhile', async () => {
   let asked = 0;
   const count = openCounting({
     async countBySubject() {

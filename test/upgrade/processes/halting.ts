@@ -1,9 +1,9 @@
-// A catalog or batches whose pushes stop for ever, each at the stage that was named last, so that one SIGKILL cuts off
+// A catalog or batches whose pushes stop for ever, each at the stage named last, so that one SIGKILL cuts off
 // several of them.
 //
 //   node halting.ts catalog|batches      settings from the environment
 //
-// It says `serving`. It is told a stage a line and repeats it; and it says `reached` where a push stops.
+// It says `serving`. It reads a stage a line and repeats it; and it says `reached` where a push stops.
 import { createInterface } from 'node:readline';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';

@@ -5,6 +5,6 @@ SwaggerUIBundle({
   deepLinking: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  // Would ask a server of somebody else's for a badge.
+  // This would ask a stranger's server for a badge.
   validatorUrl: null,
 });

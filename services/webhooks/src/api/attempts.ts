@@ -1,5 +1,5 @@
-// The attempt log as a listing: newest first, filtered, by page or by cursor. An endpoint's log is short (1,000
-// entries, or what 7 days bring), so it is read whole.
+// The attempt log as a listing: newest first, filtered, by page or by cursor. An endpoint's log is short
+// (1,000 entries, or what 7 days bring), so the replica reads all of it.
 import {
   basePath,
   eventKinds,
@@ -84,7 +84,7 @@ function readQuery(query: URLSearchParams): Asked {
   return { ...listing, outcome, event };
 }
 
-/** Where the page begins: a cursor keeps everything that the listing was first asked with. */
+/** Where the page begins: a cursor keeps all filters of the first question. */
 function startOf(
   { page, limit, since, cursor, outcome, event }: Asked,
   key: string,

@@ -1,4 +1,4 @@
-// Request bodies: bytes to JSON to a checked value, and what is wrong with them in words.
+// Request bodies: bytes to JSON to a checked value, and the words for what is wrong with them.
 import { eventKinds, Failure, quote, type FailureEntry } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
 import { Ajv, type ErrorObject } from 'ajv';
@@ -7,9 +7,9 @@ import type { Static, TObject } from 'typebox';
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
 
 export interface Examined<Value> {
-  /** As it came. */
+  /** As the caller sent it. */
   given: object;
-  /** Undefined where it has not the form of the schema. */
+  /** Undefined where it does not have the form of the schema. */
   value: Value | undefined;
   /** What is wrong with its form. */
   errors: FailureEntry[];
@@ -52,7 +52,9 @@ export function accept<Value>({ value, errors }: Examined<Value>, others: Failur
   return value;
 }
 
-/** Looked for before anything else: what is told of a million wrong entries would take more memory than there is. */
+/**
+ * Checked before anything else: the words for a million wrong entries would take more memory than there is.
+ */
 function tooLongIn({ properties }: TObject, body: object): Map<string, FailureEntry> {
   const found = new Map<string, FailureEntry>();
   for (const [field, value] of Object.entries(body)) {

@@ -4,7 +4,7 @@ import { earlierEventsMax, type Endpoint } from '../endpoints/endpoint.ts';
 import { disabling } from '../endpoints/recording.ts';
 import type { Cutoff } from '../fanout/cutoff.ts';
 
-/** Whether what occurs from now on goes out otherwise than what has occurred. */
+/** Whether events from now on go out otherwise than events so far. */
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
@@ -23,7 +23,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, cutoff: Cuto
     $set: {
       url,
       events: kinds,
-      // Another receiver is another matter: it starts with one attempt in flight.
+      // Another receiver starts with one attempt in flight.
       ...(moves ? { open: false } : {}),
       ...(starts ? { ...enabled, eventsAfter: cutoff.through, eventsUnderWay: cutoff.underWay } : {}),
       ...stopped?.$set,

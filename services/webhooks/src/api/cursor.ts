@@ -18,7 +18,7 @@ export function sealCursor(key: string, endpointId: string, cursor: Cursor): str
   return seal(`cursor ${key}`, endpointId, JSON.stringify(sealed));
 }
 
-/** Undefined for whatever was not issued for this endpoint. */
+/** Undefined for a text that webhooks did not issue for this endpoint. */
 export function openCursor(key: string, endpointId: string, text: string): Cursor | undefined {
   const content = unseal(`cursor ${key}`, endpointId, text);
   if (content === undefined) return undefined;

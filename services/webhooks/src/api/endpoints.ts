@@ -105,7 +105,7 @@ function registering({
 const tooMany = (max: number): Failure =>
   new Failure('conflict', `An integration may have ${max} webhooks; delete one first.`);
 
-/** Where it leads to, once it has the form of a url at all. */
+/** The target of the url, where it has the form of a url at all. */
 async function wrongUrlIn(guard: EgressGuard, { given, errors }: Examined<unknown>): Promise<FailureEntry[]> {
   const pointer = '/url';
   const url: unknown = Reflect.get(given, 'url');
@@ -130,9 +130,10 @@ function changing(options: EndpointsOptions): BusHandler {
       const cutoff = dividesEvents(wanted) ? await takeCutoff(request) : noCutoff;
       const change = changeOf(endpoint, wanted, cutoff, new Date());
       const changed = change === undefined ? endpoint : await endpoints.change(endpoint, change);
-      // Another caller changed it meanwhile, or a delivery that failed did.
+      // Another caller changed it meanwhile, or a failed delivery did.
       if (changed === null) continue;
-      // Also where it is so already: perhaps since a moment ago, by a replica that died before it told the others.
+      // Also where it is so already: the replica that changed it a moment ago may have died before it
+      // announced that.
       await revisions.changed(changed.integration);
       tellChanged(changed._id);
       if (endpoint.active && !changed.active) {
@@ -174,7 +175,7 @@ function rotating({ endpoints, revisions, vault, tellChanged }: EndpointsOptions
   };
 }
 
-/** None of them ends before the time that was said of it, unless its owner asks for that. */
+/** No secret ends before its announced time, unless its owner asks for that. */
 function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
   return new Failure(
@@ -191,11 +192,12 @@ const removing =
     const id = request.headers.get(requestHeaders.id) ?? '';
     const removed = await endpoints.remove(request.integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
-    // Also where it is gone already: perhaps since a moment ago, by a replica that died before it told the others.
+    // Also where it is gone already: the replica that deleted it a moment ago may have died before it
+    // announced that.
     await revisions.changed(request.integration);
     tellChanged(id);
     if (!removed) throw absent();
-    // From here on it is gone. What is left of it is only in the way, and expires by itself.
+    // From here on it is gone. The rest of it is of no use, and expires by itself.
     const tidied = await Promise.allSettled([held.removeEndpoint(id), attemptLog.removeEndpoint(id)]);
     for (const part of tidied) {
       if (part.status === 'rejected') log.warn({ err: part.reason, endpoint: id }, 'not tidied up');

@@ -34,5 +34,5 @@ export async function endpointOf(
   return endpoint;
 }
 
-/** An endpoint of another integration is as absent as one that never was. */
+/** An endpoint of another integration is as absent as one that never existed. */
 export const absent = (): Failure => new Failure('not_found', 'There is no webhook with this id.');

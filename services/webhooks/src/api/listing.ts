@@ -84,7 +84,7 @@ export function sealWalk(key: string, integration: string, { after, page, limit 
   return seal(`cursor ${key}`, purposeOf(integration), JSON.stringify(sealed));
 }
 
-/** Undefined for whatever was not issued for this integration. */
+/** Undefined for a text that webhooks did not issue for this integration. */
 export function openWalk(key: string, integration: string, text: string): Walk | undefined {
   const content = unseal(`cursor ${key}`, purposeOf(integration), text);
   if (content === undefined) return undefined;

@@ -26,7 +26,7 @@ export interface Span {
   until: Date | undefined;
 }
 
-/** Undefined for each that was looked at in vain, so that the caller of this generator can look at the time. */
+/** Undefined for each event that did not match, so that the caller of this generator can look at the time. */
 export type Candidates = (endpoint: Endpoint, span: Span) => AsyncGenerator<RawEvent | undefined>;
 
 /** An event is stored after it occurred, by clocks of different machines. */

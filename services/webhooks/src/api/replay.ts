@@ -25,7 +25,7 @@ export interface ReplayOptions extends CandidatesOptions {
 }
 
 const batchMax = 1_000;
-/** So much before the caller stops waiting, a replay that is too long says so. */
+/** A replay that is too long says so this much before its caller stops waiting. */
 const marginMs = 1_000;
 
 export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<string, BusHandler> {
@@ -48,7 +48,7 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
     },
   };
 
-  /** Everything is stored by the time it is counted: what was answered will be sent. */
+  /** Every delivery is stored before it is counted, so each counted one will be sent. */
   async function send(
     endpoint: Endpoint,
     candidates: AsyncIterable<RawEvent | undefined>,

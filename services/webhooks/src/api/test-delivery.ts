@@ -1,4 +1,4 @@
-// A test delivery: sent to the receiver at once, and answered with what the receiver said.
+// A test delivery: webhooks sends it to the receiver at once, and answers with the receiver's answer.
 import { randomUUID } from 'node:crypto';
 import { Failure, testKind } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
@@ -37,7 +37,7 @@ export function testing({ endpoints, cache, send, attemptLog }: TestDeliveryOpti
         attempt: 1,
         traceparent: request.traceparent,
       });
-      // A test is made once, whatever comes of it.
+      // A test is one attempt, whatever its outcome.
       attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
       const { verdict, responseStatus, durationMs, error } = attempted;
       return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });

@@ -59,7 +59,7 @@ export function openAttemptLogWriter(
     },
     async [Symbol.asyncDispose]() {
       clearInterval(flushing);
-      // One may be under way that began before the last entries came.
+      // A write may be under way that began before the last entries came.
       await flush();
       await flush();
     },
@@ -76,7 +76,7 @@ interface Message {
 interface Entries {
   readonly count: number;
   add(endpointId: string, entry: DeliveryAttempt): void;
-  /** The messages that hold them all; none is left. */
+  /** The messages that contain them all; none is left. */
   takeAll(): Generator<Message>;
 }
 

@@ -60,8 +60,8 @@ export function openAttemptLog(
 }
 
 /**
- * Logs that are read at once: a full one takes some ten megabytes of memory until it is answered, and the processor
- * for a while. So there is room for an integration that has none read yet.
+ * Logs that a replica reads at once: a full one takes some ten megabytes of memory until it is answered, and
+ * the processor for a while. So there is room for an integration that has none read yet.
  */
 const readLimits = { max: 2, perIntegrationMax: 1 };
 

@@ -3,7 +3,7 @@
 //   from            a failure                                           then
 //   ──────────────  ──────────────────────────────────────────────────  ───────────────────────────────
 //   the stream      is held with its attempts used up, then recorded    the message is acknowledged
-//   what is held    is held anew, then recorded                         the old entry is removed
+//   what is held    is held again, then recorded                        the old entry is removed
 //   a trial         is recorded with the endpoint; it stays where it is
 //
 // In this order a crash can only double a delivery, never lose one.
@@ -25,7 +25,7 @@ export interface Place {
 /** `settled`: nothing is owed any more. `held`: kept under a new sequence, or, on trial, where it was. */
 export type Result = 'settled' | 'held';
 
-/** Rejects when nothing could leave, and when the process stops before the attempt was recorded. */
+/** Rejects when the attempt could not leave, and when the process stops before the attempt was recorded. */
 export type Deliver = (known: KnownEndpoint, delivery: Delivery, place: Place | undefined) => Promise<Result>;
 
 export interface DeliverOptions {
@@ -40,7 +40,7 @@ export interface DeliverOptions {
 
 export function openDeliver({ send, cache, recorder, held, report, retry }: DeliverOptions): Deliver {
   const succeed = async ({ endpoint, open }: KnownEndpoint): Promise<void> => {
-    // Only the first success after a failure is news to the database.
+    // Only the first success after a failure changes the database.
     if (open && cache.remembered(endpoint._id)?.open === true) return;
     await retry('a success', () => recorder.succeeded(endpoint));
   };
@@ -70,10 +70,12 @@ export function openDeliver({ send, cache, recorder, held, report, retry }: Deli
         dueAt,
       }),
     );
-    // It closed nothing but what is remembered here, where the endpoint may have been opened again meanwhile.
+    // The failure closed only what this replica remembers, and the endpoint may have been opened again
+    // meanwhile.
     if (next?.gate === 'unchanged') cache.forget(known.endpoint._id);
     const again = next?.event === 'again';
-    // Not recorded with the endpoint, because another failure was; so it must be noted where it is held.
+    // The endpoint did not record it, because it recorded another failure; so the replica notes it where the
+    // event is held.
     const moves = stays && again && next.gate === 'unchanged';
     if (moves) await hold(delivery, number, dueAt);
     const isKeptThere = stays && !moves && (again || next?.event === 'missed');
@@ -106,7 +108,7 @@ const delivered = {
   disable: undefined,
 } as const;
 
-/** At once, so that nothing more begins here while the failure is on its way to the database. */
+/** At once, so that no further attempt begins here while the failure is on its way to the database. */
 function closeHere(known: KnownEndpoint, cache: Pick<EndpointCache, 'remembered'>): void {
   known.open = false;
   const remembered = cache.remembered(known.endpoint._id);

@@ -104,7 +104,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
       waiting.close();
       for (const lane of table.all()) {
         slowLanes.empty(lane);
-        // What must be waited for ends sooner by running than by waiting for its turn.
+        // A job that must be waited for ends sooner by running than by waiting for its turn.
         for (const job of lane.queue.splice(0)) runner.start(lane, job);
       }
       await runner.idle();

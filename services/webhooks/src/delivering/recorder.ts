@@ -1,5 +1,6 @@
-// What an attempt means, made to hold for every replica: decided by policy.ts on what stands in the database,
-// stored on the condition that it still stands there, and told to all.
+// The outcome of an attempt, made to hold for every replica: policy.ts decides on the stored endpoint, the
+// recorder stores the decision on the condition that the endpoint is unchanged, and announces it to all
+// replicas.
 import { trialsMax, type Endpoint, type Trial } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { WebhookMetrics } from '../metrics.ts';
@@ -23,7 +24,7 @@ export interface FailedAttempt {
 export interface Recorder {
   /** An attempt at the endpoint as it was then. */
   succeeded(endpoint: Endpoint): Promise<void>;
-  /** What comes next for the event; undefined if the endpoint is no more. */
+  /** The event's next step; undefined if the endpoint no longer exists. */
   failed(attempt: FailedAttempt): Promise<Next | undefined>;
 }
 
@@ -35,7 +36,7 @@ export interface RecorderOptions {
   limit: Limiter;
   /** To this replica and all others. */
   tellChanged: (endpointId: string) => void;
-  /** The endpoint was disabled, and that is still to be announced. */
+  /** The endpoint was disabled, and a replica has yet to announce that. */
   announce: (endpoint: Endpoint) => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
 }
@@ -44,20 +45,20 @@ export function openRecorder(options: RecorderOptions): Recorder {
   const { endpoints, limit, tellChanged } = options;
   const limitSuccesses = openLimiter({ max: successesMax });
   /**
-   * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs, the
-   * first tells the others that they do not count, and they need not ask the database for that.
+   * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs,
+   * the first marks the others as not counting, so that they need not ask the database.
    */
   const lines = new Map<string, Promise<Recorded>>();
 
   const record = async (attempt: FailedAttempt, left: Endpoint | undefined): Promise<Recorded> => {
-    // Mostly nothing has happened since, so it is read again only where the update finds that something has.
+    // Mostly nothing has happened since, so the replica reads it again only where the update finds a change.
     let read: Endpoint | null =
       left !== undefined && left.mark > attempt.endpoint.mark ? left : attempt.endpoint;
     while (read !== null) {
       if (!read.active || read.epoch !== attempt.epoch) return { next: missed(read), left: read };
       const next = decideNext({
         number: attempt.number,
-        // Where it led before is not where it leads now.
+        // The receiver before is not the present one.
         verdict: read.url === attempt.endpoint.url ? attempt.verdict : 'failed',
         counts: read.mark === attempt.endpoint.mark,
         failures: read.failures,

@@ -1,4 +1,4 @@
-// What is said of each attempt: one canonical log line, the metrics, and an entry of the attempt log.
+// The report of each attempt: one canonical log line, the metrics, and an entry of the attempt log.
 import type { Log } from '@integration-sync/runtime/log';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
 import type { WebhookMetrics } from '../metrics.ts';
@@ -24,7 +24,7 @@ export function openReport(log: Log, attemptLog: AttemptLog, metrics: WebhookMet
     const entry = entryOf({ eventId, event, attempt: attempts + 1 }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(timestamp)) / 1000);
-    // What is undefined is left out of the line.
+    // The line leaves out undefined fields.
     log[next?.disable === undefined ? 'info' : 'warn'](
       {
         endpoint: endpoint._id,

@@ -1,4 +1,5 @@
-// Gives back what waited too long in its lane, so that a slow endpoint fills no memory of the others (see lanes.ts).
+// Gives back jobs that waited too long in their lane, so that a slow endpoint fills no memory of the others
+// (see lanes.ts).
 import type { Lane, LaneTable, WaitingJob } from './lane.ts';
 import type { LaneRunner } from './lane-runner.ts';
 import type { Waiting } from './waiting.ts';

@@ -22,7 +22,7 @@ export interface Meant {
   epoch: number;
 }
 
-/** It was found, and cannot be sent to by this replica: its secret is not to be opened. */
+/** The endpoint exists, and this replica cannot send to it: it cannot open its secret. */
 export class Unusable extends Error {
   override readonly name = 'Unusable';
 }

@@ -102,10 +102,12 @@ export interface Trial {
 /** As many as can be in flight when the gate closes; each of them may become the one on trial. */
 export const trialsMax = 8;
 
-/** Events are fanned out within moments, so few changes of kinds can lie between an event and its fan-out. */
+/**
+ * Replicas fan events out within moments, so few changes of kinds can lie between an event and its fan-out.
+ */
 export const earlierEventsMax = 20;
 
-/** Disablings that are remembered; those further back can no longer be replayed from. */
+/** Disablings that an endpoint remembers; a replay cannot go back further. */
 export const disablingsMax = 200;
 
 export interface NewEndpoint {
@@ -118,7 +120,7 @@ export interface NewEndpoint {
   eventsUnderWay?: string[];
 }
 
-/** As it is registered: nothing has been tried yet, so one event at a time is. */
+/** As it is registered: it has had no attempt yet, so one event at a time gets one. */
 export const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => ({
   ...given,
   _id: id,

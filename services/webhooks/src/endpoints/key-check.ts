@@ -1,4 +1,5 @@
-// Whether the configured keys open what is stored: found out at the start, and not by each delivery that fails.
+// Whether the configured keys open the stored secrets: a replica finds out at its start, and not by each
+// delivery that fails.
 import { ConfigError } from '@integration-sync/runtime/config';
 import { UnknownKey, type Vault } from '../secrets/vault.ts';
 import { servingSecrets, type Endpoint } from './endpoint.ts';
@@ -26,7 +27,7 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** All that it may be signed with at the moment. */
+/** All of its secrets that may sign at the moment. */
 const secretsOf = (endpoint: Endpoint): string[] => [
   endpoint.secret,
   ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed),

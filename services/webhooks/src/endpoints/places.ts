@@ -1,4 +1,5 @@
-// The places in the streams that endpoints remember, and what becomes of them when the streams are not the same any more.
+// The places in the streams that endpoints remember, and what happens to them when the streams are no longer
+// the same.
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import type { Endpoint } from './endpoint.ts';
 

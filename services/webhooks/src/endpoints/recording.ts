@@ -1,4 +1,4 @@
-// What attempts leave with an endpoint: the gate, the counter, and what is still to be announced.
+// What attempts change in an endpoint: the gate, the counter, and the disablings that are not announced yet.
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import { disablingsMax, type DisabledReason, type Endpoint, type Trial } from './endpoint.ts';
 

@@ -23,8 +23,8 @@ export interface Endpoints {
   findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
   subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
   /**
-   * The streams were made anew at that time: the places that older endpoints remember were in other ones. Resolves
-   * with the integrations that these are of.
+   * A replica made the streams again at that time: the places that older endpoints remember were in other
+   * ones. Resolves with the integrations of these endpoints.
    */
   forgetPlaces(madeAt: Date): Promise<string[]>;
   /** The last places in the streams that any of them remembers. */
@@ -133,7 +133,8 @@ const managing = (collection: Collection<Endpoint>) => ({
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
   async remove(integration: string, id: string) {
-    // One of our engines passes over a document that is being changed at that moment, and says it deleted none.
+    // One of the supported engines passes over a document that another operation is changing, and says it
+    // deleted none.
     while ((await collection.deleteOne({ _id: id, integration })).deletedCount === 0) {
       if ((await collection.findOne({ _id: id, integration }, { projection: { _id: 1 } })) === null)
         return false;

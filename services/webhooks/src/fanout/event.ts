@@ -1,4 +1,4 @@
-// An event as it is read from the stream: what is said of it there, and what it says of itself.
+// An event as a replica reads it from the stream: what its message says of it, and what it says of itself.
 import { readEvent, readEventHead, type RawEvent } from '../streams/messages.ts';
 import { originOf } from './cutoff.ts';
 import type { EventFacts } from './subscription.ts';

@@ -80,7 +80,7 @@ export function openFanout(options: FanoutOptions): Fanout {
       all.push({ integration, groups, count, way: wayOf(integration, count, unsettled) });
     }
     const { shared = [], backlog = [] } = Object.groupBy(all, ({ way }) => way);
-    // Little work that many wait for, before much that can wait.
+    // Little work that many wait for, before much work that can wait.
     await publishAll(bus, shared);
     await publishAll(bus, backlog);
     if (backlog.length > 0) onBacklog();
@@ -113,7 +113,7 @@ export function openFanout(options: FanoutOptions): Fanout {
   const queue = openBatchQueue<Taken>({
     max: batchEvents,
     weigh: ({ bundle }) => bundle.count,
-    // What arrives in one go is fanned out in one go.
+    // Events that arrive together are fanned out together.
     pause: () => new Promise((resolve) => setImmediate(resolve)),
     work,
   });

@@ -1,6 +1,7 @@
-// Whether the streams are still those in which endpoints remember places. After a loss of all that NATS had they are
-// made anew and count from one; put back to an older copy they have still to come to some of the places. An endpoint
-// that waits for what comes after the place where it was registered would wait for long, without a word.
+// Whether the streams are still those in which endpoints remember places. After a loss of all that NATS had,
+// a replica makes them again and they count from one; put back to an older copy, they have yet to reach some
+// of the places. An endpoint that waits for events after the place where it was registered would wait for
+// long, without a word.
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';

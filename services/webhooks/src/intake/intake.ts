@@ -115,7 +115,9 @@ const findUsable = (cache: IntakeOptions['cache'], meant: Meant): Promise<KnownE
     throw error;
   });
 
-/** Delivers, and then settles the delivery's part of the lease: what could not be finished here is set aside. */
+/**
+ * Delivers, and then settles the delivery's part of the lease: what could not be finished here is set aside.
+ */
 async function deliverLeased(
   { deliver, setAside, owners, retry, log }: IntakeOptions,
   lease: Lease,

@@ -47,7 +47,7 @@ export function openHeld(bus: HeldBus): Held {
     for await (const message of bus.readStream(heldStream, reading)) {
       const entry = entryOf(message);
       if (entry !== undefined) yield entry;
-      // None of ours, and so only in the way.
+      // The service did not write it, so it only takes room.
       else await bus.remove(heldStream, message.sequence);
     }
   }

@@ -11,7 +11,7 @@ export interface OwnedEndpoint {
   done: Promise<void>;
 }
 
-/** How long it takes an owner at most to notice a change of which no replica told it. */
+/** How long an owner takes at most to notice a change that no replica announced to it. */
 const napMs = 5_000;
 
 export const newOwned = (): OwnedEndpoint => ({

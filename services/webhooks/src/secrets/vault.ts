@@ -1,6 +1,6 @@
-// Secrets at rest: AES-256-GCM under a key that only the configuration holds. What is sealed names its key, so
-// that a new key can be put in front while the old one still opens what it has sealed, and it is bound to the
-// endpoint it was sealed for, so that it opens nowhere else.
+// Secrets at rest: AES-256-GCM under a key that only the configuration holds. A sealed secret names its key,
+// so that an operator can put a new key in front while the old one still opens what it sealed, and it is
+// bound to its endpoint, so that it opens nowhere else.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /** Another replica may have the key. */

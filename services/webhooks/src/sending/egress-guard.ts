@@ -1,7 +1,7 @@
-// The egress guard: before anything is sent, every address that a url leads to is judged, and what comes out are
-// the only addresses that a connection may be made to. Nothing resolves the name a second time.
+// The egress guard: before anything is sent, it judges every address that a url leads to, and the HTTP client
+// may connect only to the addresses that it returns. Nothing resolves the name a second time.
 import { LRUCache } from 'lru-cache';
-import { judgeAddress, type AllowList } from './address.ts';
+import { judgeAddress, type AllowList } from './allowed-addresses.ts';
 import type { Resolve } from './resolver.ts';
 import { readTarget, refuseAddresses, type Target } from './target.ts';
 

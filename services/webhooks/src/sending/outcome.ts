@@ -1,5 +1,5 @@
-// How an attempt ended, in the words of the attempt log. What the receiver's operator can act on is said; what
-// only we could act on is not.
+// How an attempt ended, in the words of the attempt log. They say what the receiver's operator can act on,
+// and leave out what only the operator of this service can.
 import { Failure } from '@integration-sync/contracts';
 
 export type Verdict = 'succeeded' | 'failed' | 'gone';
@@ -90,7 +90,7 @@ export function describeBreak(error: unknown): string {
   if (proxyAnswer !== undefined) return `no connection (the egress proxy answered ${proxyAnswer})`;
   const code = codeOf(error);
   // The HTTP client's own words for it.
-  if (error.message === 'bad response') return 'the answer began with 100 Continue, which nobody asked for';
+  if (error.message === 'bad response') return 'the answer began with 100 Continue, not asked for';
   const words = breaks.get(code);
   if (words !== undefined) return words;
   if (code.startsWith('ERR_TLS') || code.startsWith('CERT_') || code.includes('CERT')) {

@@ -43,7 +43,7 @@ export interface Posted {
 }
 
 export interface Poster extends Disposable {
-  /** Whatever goes wrong is an outcome, unless it is our own fault or the process stops: then it rejects. */
+  /** Every failure is an outcome, unless this service causes it or the process stops: then it rejects. */
   post(post: Post): Promise<Posted>;
 }
 
@@ -63,7 +63,7 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
   const watch = setInterval(() => {
     const before = watchedAt;
     watchedAt = performance.now();
-    // Answers that came meanwhile are there and still to be read.
+    // Answers that came meanwhile are there, and not read yet.
     if (watchedAt - before > standstillMs) setImmediate(look);
     else look();
   }, watchMs);
@@ -82,7 +82,7 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
         body: Buffer.from(body.buffer, body.byteOffset, body.length),
       };
       const posting = new Posting({ dispatcher, request, endsBy, connectBy, inFlight, connections });
-      // It may have stopped while it was asked where the receiver's name leads to.
+      // The process may have stopped while it looked up the receiver's name.
       if (stop.aborted) posting.stop(stop.reason);
       else posting.begin();
       return posting.posted;

@@ -24,7 +24,10 @@ export interface Sending extends Signable {
   traceparent?: string | undefined;
 }
 
-/** Rejects when it could not leave through a fault of ours, or the process stops: then there was no attempt. */
+/**
+ * Rejects when it could not leave through a fault of this service, or the process stops: then there was no
+ * attempt.
+ */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
 export interface SendOptions {

@@ -1,7 +1,7 @@
 // What a webhook's url names, read by the rules of WHATWG URL, so that 2130706433, 0x7f.1 and 0177.0.0.1 are all
 // seen as the 127.0.0.1 that they are; and whether the addresses behind it may be sent to. It asks no name server.
 import { isIP } from 'node:net';
-import { metadataNames, type AddressVerdict } from './address.ts';
+import { metadataNames, type AddressVerdict } from './allowed-addresses.ts';
 
 export interface Target {
   /** With its port, unless that goes without saying. */
@@ -71,6 +71,9 @@ export function refuseAddresses(target: Target, judged: readonly JudgedAddress[]
   return undefined;
 }
 
-/** A caller who gives a name learns nothing of the addresses behind it, which may be ours. */
+/**
+ * A caller who gives a name learns nothing of the addresses behind it, which may belong to this service's
+ * network.
+ */
 const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
   isLiteral ? `${address} is ${reason}` : `${host} leads to ${reason}`;

@@ -182,7 +182,7 @@ export const heldSubject = (endpointId: string, epoch: number): string => `held.
 export const heldId = ({ eventId, endpointId, sending, attempts, dueAtMs }: Delivery): string =>
   `${eventId}.${endpointId}.${sending}.${attempts}.${dueAtMs}`;
 
-/** Undefined for one that is none of ours. */
+/** Undefined for one that this service did not write. */
 export function readHeld({ subject, id, body, traceparent }: Message): Delivery | undefined {
   const [, endpointId, epoch] = subject.split('.');
   const [eventId, , sending, attempts, dueAtMs] = id.split('.');

@@ -1,8 +1,9 @@
-// Whether a replica reads what is to be delivered. A consumer that hands out nothing looks like one that has nothing.
+// Whether a replica reads what it has to deliver. A consumer that hands out nothing looks like one that has
+// nothing.
 import { Failure } from '@integration-sync/contracts';
 import type { Reading } from '@integration-sync/runtime/bus';
 
-/** So long a stream may be without a leader, or a replica reconnect, and no caller of readiness is told. */
+/** A stream may be without a leader, or a replica reconnect, for this long before readiness says so. */
 const patienceMs = 10_000;
 
 /** Throws where one of the streams has not been readable for longer. */

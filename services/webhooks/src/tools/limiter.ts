@@ -2,8 +2,8 @@
 // waits: integrations get their turn one after the other, and what one of them asked for goes first come first served.
 //
 // With some patience, one is under way at a time until another has waited for so long; then up to the bound are.
-// The engines, which deliveries to healthy endpoints need as well, are hardly troubled then by what becomes of
-// fifty endpoints that die together, and a thousand that do are dealt with all the same.
+// The engines, which deliveries to healthy endpoints need as well, then hardly feel fifty endpoints that die
+// together, and a thousand get their turns all the same.
 
 /** Begins with the work when its turn comes, and never before the limiter has returned. Work may be of no integration. */
 export type Limiter = <T>(work: () => Promise<T>, integration?: string) => Promise<T>;

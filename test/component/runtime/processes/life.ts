@@ -1,4 +1,5 @@
-// A process for lifecycle.test.ts: what it goes through is named by its argument, what it does it says.
+// A process for lifecycle.test.ts: its argument names the life that it goes through, and it says what it
+// does.
 import { ConfigError } from '@integration-sync/runtime/config';
 import { runProcess, type Deadlines, type Start } from '@integration-sync/runtime/lifecycle';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,7 +19,7 @@ function resource(name: string, release: () => unknown = () => {}): AsyncDisposa
   };
 }
 
-/** Starts one resource upon another, as services do, and hands both over. */
+/** Starts one resource upon another, as services do, and returns both. */
 async function started(upper: AsyncDisposable): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   stack.use(resource('database'));
@@ -69,13 +70,13 @@ const lives: Record<string, { start: Start; deadlines?: Deadlines }> = {
     },
     deadlines: { startMs: 200 },
   },
-  'gives up waiting when told': {
+  'gives up waiting at the signal': {
     async start(stopping) {
       say('waiting');
       return await wait(60_000, resource('engine'), { signal: stopping });
     },
   },
-  'starts a moment after it was told to stop': {
+  'starts a moment after the signal': {
     async start() {
       say('waiting');
       await wait(300);
@@ -85,21 +86,21 @@ const lives: Record<string, { start: Start; deadlines?: Deadlines }> = {
   'throws later': {
     async start() {
       setTimeout(() => {
-        throw new Error('nobody expected this');
+        throw new Error('a defect');
       }, 10);
       return await started(resource('server', () => wait(50)));
     },
   },
   'rejects later': {
     async start() {
-      setTimeout(() => void Promise.reject(new Error('nobody handled this')), 10);
+      setTimeout(() => void Promise.reject(new Error('a rejection without a handler')), 10);
       return await started(resource('server', () => wait(50)));
     },
   },
   'throws while it starts': {
     async start() {
       setTimeout(() => {
-        throw new Error('nobody expected this');
+        throw new Error('a defect');
       }, 10);
       return await wait(60_000, resource('engine'));
     },
@@ -110,7 +111,7 @@ const lives: Record<string, { start: Start; deadlines?: Deadlines }> = {
       started(
         resource('server', async () => {
           setTimeout(() => {
-            throw new Error('nobody expected this');
+            throw new Error('a defect');
           }, 10);
           await wait(50);
         }),

@@ -1,0 +1,88 @@
+// The events of one push, made from its journal entry alone, so that each replica makes the same ones, however often: the same
+// ids, the same bytes, the same order.
+import { eventSubject, type EntityType, type EventBody, type EventKind } from '@integration-sync/contracts';
+import type { Action } from '../action.ts';
+import type { Counts } from '../items/answer.ts';
+import { eventId } from '../ids.ts';
+import type { Draft } from '../kind.ts';
+import type { Outcome } from '../records/outcome.ts';
+
+export interface Announcement {
+  syncId: string;
+  action: Action;
+  integration: string;
+  /** Of the push, where it belongs to a trace. */
+  traceparent?: string | undefined;
+  entityType: EntityType;
+  counts: Counts;
+  startedAt: Date;
+  completedAt: Date;
+  /** The event that announces a draft, for a kind that has drafts. */
+  draftEvent: EventKind | undefined;
+  /** Those that the push did something to, in the order of their places. */
+  records: readonly AnnouncedRecord[];
+}
+
+export interface AnnouncedRecord {
+  place: number;
+  internalId: string;
+  externalId: string;
+  outcome: Outcome;
+  /** The draft that the push made for it. */
+  draft?: Draft;
+}
+
+export interface EventMessage {
+  subject: string;
+  id: string;
+  body: string;
+}
+
+export function makeEvents(announcement: Announcement): EventMessage[] {
+  const { syncId, action, integration, entityType, counts, draftEvent, records } = announcement;
+  const timestamp = announcement.completedAt.toISOString();
+
+  const message = <Kind extends EventKind>(
+    event: Kind,
+    id: string,
+    data: EventBody<Kind>['data'],
+  ): EventMessage => {
+    const body: EventBody<Kind> = { event, timestamp, integrationId: integration, data };
+    return { subject: eventSubject(integration, event), id, body: JSON.stringify(body) };
+  };
+
+  const ofRecords = records.flatMap(({ place, externalId, internalId, outcome }) => {
+    if (outcome.created) {
+      return [
+        message(`${entityType}.created`, eventId(syncId, `created-${place}`), { externalId, internalId }),
+      ];
+    }
+    if (outcome.changed.length === 0) return [];
+    if (action === 'archive') {
+      return [
+        message(`${entityType}.archived`, eventId(syncId, `archived-${place}`), { externalId, internalId }),
+      ];
+    }
+    if (action === 'erase') {
+      // What is erased is named by its internal id alone, from here on.
+      return [message('supplier.erased', eventId(syncId, `erased-${place}`), { externalId: '', internalId })];
+    }
+    const data = { externalId, internalId, changedFields: [...outcome.changed] };
+    return [message(`${entityType}.updated`, eventId(syncId, `updated-${place}`), data)];
+  });
+  const ofDrafts = records.flatMap(({ place, draft }) =>
+    draft === undefined || draftEvent === undefined
+      ? []
+      : [message(draftEvent, eventId(syncId, `drafted-${place}`), draft)],
+  );
+  const completed = message('sync.completed', eventId(syncId, 'completed'), {
+    syncId,
+    entityType,
+    created: counts.created,
+    updated: counts.updated,
+    failed: counts.failed,
+    startedAt: announcement.startedAt.toISOString(),
+    completedAt: timestamp,
+  });
+  return [...ofRecords, ...ofDrafts, completed];
+}

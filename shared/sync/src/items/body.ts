@@ -1,0 +1,95 @@
+// The first look at a push: bytes to JSON, the envelope, the count. What is wrong here refuses the whole request.
+import { Failure, limits, refuseIfAny, type FailureEntry } from '@integration-sync/contracts';
+import { parseJson } from '@integration-sync/runtime/json';
+import type { Kind } from '../kind.ts';
+
+export interface PushBody {
+  /** As they came: nothing is known about any of them yet. */
+  items: readonly unknown[];
+  drafting: boolean;
+}
+
+export interface PlanBody extends PushBody {
+  /** Ids of referenced records that count as there. */
+  assume: readonly string[];
+}
+
+/** Throws invalid_request, with everything that is wrong with the envelope. */
+export const readPush = (kind: Kind, bytes: Uint8Array): PushBody =>
+  readEnvelope(kind, bytes, () => undefined);
+
+type IsId = (value: unknown) => value is string;
+
+/** The body of a push, and `assume`. */
+export function readPlan(kind: Kind, bytes: Uint8Array, isId: IsId): PlanBody {
+  let assume: readonly string[] = [];
+  const body = readEnvelope(kind, bytes, (given, errors) => {
+    assume = readIds(own(given, 'assume'), isId, errors);
+  });
+  return { ...body, assume };
+}
+
+function readIds(value: unknown, isId: IsId, errors: FailureEntry[]): readonly string[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.length > limits.itemsPerPushMax) {
+    const came = Array.isArray(value) ? `an array of ${value.length}` : 'something else';
+    const detail = `"assume" must be an array of at most ${limits.itemsPerPushMax} externalIds; it is ${came}.`;
+    errors.push({ pointer: '/assume', detail });
+    return [];
+  }
+  return value.filter((externalId: unknown, index): externalId is string => {
+    if (isId(externalId)) return true;
+    const detail = `"assume" must hold externalIds only; item ${index} is none.`;
+    errors.push({ pointer: `/assume/${index}`, detail });
+    return false;
+  });
+}
+
+function readEnvelope(
+  kind: Kind,
+  bytes: Uint8Array,
+  readMore: (body: object, errors: FailureEntry[]) => void,
+): PushBody {
+  const body = readObject(bytes, kind.plural);
+  const errors: FailureEntry[] = [];
+  const items = readItems(body, kind.plural, errors);
+  const drafting = readFlag(body, kind.drafting?.flag, errors);
+  readMore(body, errors);
+  refuseIfAny(errors);
+  if (items.length > limits.itemsPerPushMax) {
+    throw new Failure(
+      'too_many_items',
+      `A push takes at most ${limits.itemsPerPushMax} items; this one has ${items.length}.`,
+    );
+  }
+  return { items, drafting };
+}
+
+/** `name` is that of the array in it. */
+export function readObject(bytes: Uint8Array, name: string): object {
+  const body = parseJson(bytes);
+  if (isObject(body)) return body;
+  const detail = `The body must be a JSON object with an array "${name}".`;
+  throw new Failure('invalid_request', detail, { errors: [{ pointer: '', detail }] });
+}
+
+export function readItems(body: object, name: string, errors: FailureEntry[]): readonly unknown[] {
+  const items = own(body, name);
+  if (Array.isArray(items)) return items;
+  errors.push({ pointer: `/${name}`, detail: `The body must hold an array "${name}".` });
+  return [];
+}
+
+function readFlag(body: object, name: string | undefined, errors: FailureEntry[]): boolean {
+  const flag = name === undefined ? undefined : own(body, name);
+  if (flag === undefined || typeof flag === 'boolean') return flag ?? false;
+  errors.push({ pointer: `/${name}`, detail: `"${name}" must be true or false.` });
+  return false;
+}
+
+export const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A property that was really sent; `constructor` and its like are there on every object. */
+export const own = (from: object, name: string): unknown =>
+  Object.hasOwn(from, name) ? Reflect.get(from, name) : undefined;

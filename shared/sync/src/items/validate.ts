@@ -1,0 +1,116 @@
+// Whether an item is right, and if not, why: at most one reason per field, in words for the person who reads
+// the answer. Compiled once per kind from the schema that the documentation is made of.
+import { formats, hints, quote } from '@integration-sync/contracts';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { TObject, TSchema } from 'typebox';
+import { isObject, own } from './body.ts';
+import type { Item } from '../kind.ts';
+
+export interface Verdict {
+  /** What was pushed, if it is an object at all; right in every field that has no reason against it. */
+  item: Item;
+  /** Empty where the item has no usable one. */
+  externalId: string;
+  /** By field, in the order of fields. Nothing for an item that is right. */
+  reasons: ReadonlyMap<string, string>;
+}
+
+export type Validator = (value: unknown) => Verdict;
+
+export function compileValidator(schema: TObject): Validator {
+  const ajv = new Ajv({ strict: true, allowUnionTypes: true, formats: { ...formats } });
+  ajv.addVocabulary(['x-expected', 'x-required']);
+  const isRight = ajv.compile<Item & { externalId: string }>(schema);
+  const rules = Object.entries<TSchema>(schema.properties).map(([name, property]) =>
+    ruleOf(name, property, ajv.compile(property)),
+  );
+
+  return (value) => {
+    // Nearly every item is right, and then this is all that it costs.
+    if (isRight(value)) return { item: value, externalId: value.externalId, reasons: none };
+    if (!isItem(value)) {
+      return {
+        item: {},
+        externalId: '',
+        reasons: new Map([['', `expected an object, got ${describe(value)}`]]),
+      };
+    }
+    const reasons = new Map<string, string>();
+    for (const rule of rules) {
+      const reason = rule.reasonAgainst(own(value, rule.name));
+      if (reason !== undefined) reasons.set(rule.name, reason);
+    }
+    const externalId = reasons.has('externalId') ? '' : String(own(value, 'externalId'));
+    return { item: value, externalId, reasons };
+  };
+}
+
+/** Whether a push of the kind would take it as an externalId. */
+export const idCheck =
+  (validate: Validator) =>
+  (value: unknown): value is string =>
+    !validate({ externalId: value }).reasons.has('externalId');
+
+const none: ReadonlyMap<string, string> = new Map();
+const isItem = (value: unknown): value is Item => isObject(value);
+
+interface Rule {
+  name: string;
+  reasonAgainst(value: unknown): string | undefined;
+}
+
+interface Words {
+  'x-expected'?: string;
+  'x-required'?: string;
+  format?: string;
+}
+
+function ruleOf(name: string, schema: Words, isRight: ValidateFunction): Rule {
+  const { 'x-expected': expected = 'another value', 'x-required': required } = schema;
+  return {
+    name,
+    reasonAgainst(value) {
+      if (required !== undefined && isBlank(value)) return required;
+      if (value === undefined || isRight(value)) return undefined;
+      return `${name}: expected ${expected}, got ${came(value, isRight.errors?.[0])}${hintOn(schema, value)}`;
+    },
+  };
+}
+
+const isBlank = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'string' && !/\S/.test(value));
+
+function hintOn({ format = '' }: Words, value: unknown): string {
+  const better = typeof value === 'string' ? hints[format]?.(value) : undefined;
+  return better === undefined ? '' : ` (use ${quote(better)})`;
+}
+
+/** Of an array, the element that is wrong, or how many there are. Of a text that is too long, its length as well. */
+function came(value: unknown, error: ErrorObject | undefined): string {
+  if (error?.keyword === 'maxItems' && Array.isArray(value)) return `an array of ${value.length}`;
+  const index = Number(error?.instancePath.split('/')[1] ?? Number.NaN);
+  const isInside = Array.isArray(value) && index < value.length;
+  const wrong: unknown = isInside ? value[index] : value;
+  const place = isInside ? ` at index ${index}` : '';
+  const length =
+    error?.keyword === 'maxLength' && typeof wrong === 'string' ? ` (${lengthOf(wrong)} characters)` : '';
+  return `${describe(wrong)}${place}${length}`;
+}
+
+/** In code points, as limits count. An array of them would be much larger than the text. */
+function lengthOf(text: string): number {
+  let length = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    if ((text.codePointAt(index) ?? 0) > 0xffff) {
+      length -= 1;
+      index += 1;
+    }
+  }
+  return length;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) return 'an array';
+  return isObject(value) ? 'an object' : String(value);
+}

@@ -1,0 +1,222 @@
+// One page of a listing, for every kind of thing that is listed in creation order.
+import type { BusHandler } from '@integration-sync/runtime/bus';
+import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
+import type { Collection, Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
+import type { Filters } from './cursor.ts';
+import type { Engine } from '../engine.ts';
+import { watermarkKey, settledUntil, type Watermark } from '../watermarks.ts';
+import { syncIdsFrom } from '../ids.ts';
+import { notNarrowed, type Narrowing } from './narrowing.ts';
+import { takePage } from './page.ts';
+import {
+  choosePlan,
+  linkToNext,
+  readPageAsked,
+  type CursorSeal,
+  type PageAsked,
+  type ReadFilters,
+  type SincePlan,
+} from './listing-request.ts';
+
+/** What every listed document has. */
+export interface ListedDocument {
+  _id: string;
+  integration: string;
+  order: string;
+  lastSyncedAt: Date;
+}
+
+/** How a document is shown: the fields that are read of it, and the entity that they make. */
+interface Showing<Document> {
+  fields: readonly string[];
+  entityOf(document: Document): unknown;
+}
+
+export interface ListingRule<Document extends ListedDocument> extends Showing<Document> {
+  /** The collection, and the last part of the path. */
+  name: string;
+  /** For a listing that takes more than `since`, and can show records whole. */
+  narrowed?: Showing<Document> & {
+    read(integration: string, ...query: Parameters<ReadFilters>): Filters;
+    of(filters: Filters): Narrowing;
+  };
+}
+
+type Projection = Readonly<Record<string, 1>>;
+
+export interface ListingOptions {
+  store: Store;
+  engine: Engine;
+  cursorKey: Uint8Array;
+}
+
+export const listingIndexes: readonly NamedIndex[] = [
+  { name: 'creation-order', key: { integration: 1, order: 1 } },
+  { name: 'last-synced', key: { integration: 1, lastSyncedAt: 1 } },
+];
+
+export function openListing<Document extends ListedDocument>(
+  { store, engine, cursorKey }: ListingOptions,
+  rule: ListingRule<Document>,
+): BusHandler {
+  const documents = store.collection<ListedDocument>(rule.name);
+  const { narrowed } = rule;
+  const byName = { showing: rule, projection: projectionOf(rule) };
+  const whole = narrowed === undefined ? byName : { showing: narrowed, projection: projectionOf(narrowed) };
+  return async (request) => {
+    const { integration } = request;
+    const listing = watermarkKey(integration, rule.name);
+    const seal: CursorSeal = { key: cursorKey, listing };
+    const query = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
+    const asked = readPageAsked(
+      query,
+      seal,
+      narrowed === undefined ? undefined : (...given) => narrowed.read(integration, ...given),
+    );
+    const narrowing = narrowed?.of(asked.filters) ?? notNarrowed;
+    const { showing, projection } = narrowing.details ? whole : byName;
+    // Read before the page: what this says of the past holds for everything that is read after it.
+    const watermark = await engine.watermarks.read(listing);
+    const walk = beginWalk(asked, watermark, narrowing, engine.now());
+    const { cursor, total } = await findPage<Document>(documents, integration, walk, {
+      watermark,
+      narrowing,
+      projection,
+    });
+    const { entities, last } = await takePage(
+      cursor,
+      { limit: asked.limit, bytesMax: bytesMaxOf(engine) },
+      (document) => showing.entityOf(document),
+    );
+    const answer: Omit<Listing<unknown>, 'entities'> = {
+      // A push that is under way, or was cut off, has records that are not counted yet.
+      total: entities.length === 0 ? total : Math.max(total, skipOf(asked) + entities.length),
+      page: asked.page,
+      limit: asked.limit,
+    };
+    return {
+      headers: {
+        'x-next-since': walk.nextSince.toISOString(),
+        ...(last === undefined ? {} : { link: linkToNext(rule.name, seal, walk, last.order) }),
+      },
+      body: `{"entities":[${entities.join()}],${JSON.stringify(answer).slice(1)}`,
+      logFields: { entities: entities.length, total: answer.total },
+    };
+  };
+}
+
+const projectionOf = ({ fields }: Pick<Showing<never>, 'fields'>): Projection =>
+  Object.fromEntries(['order', ...fields].map((field) => [field, 1]));
+
+/** What a walk keeps from its first page to its last. */
+function beginWalk(
+  asked: PageAsked,
+  watermark: Watermark,
+  narrowing: Narrowing,
+  now: number,
+): PageAsked & { nextSince: Date } {
+  const { since, after, until, nextSince = nextSinceOf(watermark, narrowing) } = asked;
+  if (after !== undefined || since === undefined) return { ...asked, until, nextSince };
+  // A poll that also showed what is created while it goes on would show it again the next time. Whatever was
+  // synchronised by `nextSince` was begun by then, on whichever clock; the next poll shows what was not.
+  return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
+}
+
+/** What was not shown, as it came after `until`, is for the poll that begins there. */
+function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
+  const settled = settledUntil(watermark);
+  return until === undefined || until > settled ? settled : until;
+}
+
+interface PageQuery {
+  watermark: Watermark;
+  narrowing: Narrowing;
+  projection: Projection;
+}
+
+interface FoundPage<Document> {
+  /** One more than fits on the page, where there is more. */
+  cursor: AsyncIterable<Document>;
+  total: number;
+}
+
+async function findPage<Document extends ListedDocument>(
+  documents: Collection<ListedDocument>,
+  integration: string,
+  asked: PageAsked,
+  { watermark, narrowing, projection }: PageQuery,
+): Promise<FoundPage<Document>> {
+  const skip = skipOf(asked);
+  const wanted = asked.limit + 1;
+  const matching = matchingOf(integration, asked, narrowing);
+  const counted =
+    matching === undefined
+      ? watermark.total
+      : await documents.countDocuments(matching, { hint: narrowing.ids ? '_id_' : 'last-synced' });
+  if (skip > counted + uncountedMax(watermark)) return { cursor: nothing(), total: counted };
+
+  const batchSize = narrowing.details ? Math.min(wanted, wholeAtOnceMax) : wanted;
+  const cursor = documents
+    .find<Document>(
+      { ...(matching ?? { integration }), ...orderWithin(asked) },
+      {
+        projection,
+        batchSize,
+        singleBatch: batchSize === wanted,
+      },
+    )
+    .hint(
+      indexFor(
+        narrowing,
+        matching === undefined ? 'in-order' : choosePlan(counted, watermark.total, skip + wanted),
+      ),
+    )
+    .sort({ integration: 1, order: 1 })
+    .skip(skip)
+    .limit(wanted);
+  return { cursor, total: counted };
+}
+
+/** Undefined for all records of the integration, whose number is known. */
+function matchingOf(
+  integration: string,
+  { since }: PageAsked,
+  { ids, until }: Narrowing,
+): Filter<ListedDocument> | undefined {
+  if (since === undefined && until === undefined && ids === undefined) return undefined;
+  const at = {
+    ...(since === undefined ? {} : { $gt: since }),
+    ...(until === undefined ? {} : { $lte: until }),
+  };
+  return {
+    integration,
+    ...(Object.keys(at).length === 0 ? {} : { lastSyncedAt: at }),
+    ...(ids === undefined ? {} : { _id: { $in: [...ids] } }),
+  };
+}
+
+const indexFor = ({ ids }: Narrowing, plan: SincePlan): string => {
+  if (ids !== undefined) return '_id_';
+  return plan === 'in-order' ? 'creation-order' : 'last-synced';
+};
+
+/** A numbered page shows what is there. */
+function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {
+  if (after === undefined) return {};
+  return { order: { $gt: after, ...(until === undefined ? {} : { $lt: until }) } };
+}
+
+const skipOf = ({ page, limit, after }: PageAsked): number => (after === undefined ? (page - 1) * limit : 0);
+
+const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length * limits.itemsPerPushMax;
+
+/** Whole records may be large: a page is full at 4 MiB, and what is read beyond that is read in vain. */
+const wholeAtOnceMax = 26;
+
+/** What goes beside the entities in one message of the bus. */
+const besidesBytes = 64 * 1024;
+
+const bytesMaxOf = ({ bus }: Engine): number =>
+  Math.min(limits.detailsBytesMax, bus.maxPayloadBytes - besidesBytes);
+
+async function* nothing(): AsyncGenerator<never> {}

@@ -1,0 +1,54 @@
+// How records are listed: by name, or with `details` whole, as they would be pushed again.
+import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
+import type { KindEngine } from '../engine.ts';
+import { internalIdOf, syncIdOf } from '../ids.ts';
+import { fieldNames, type Fields } from '../kind.ts';
+import type { ListingRule } from './listing.ts';
+import { narrowingOf, readNarrowing } from './narrowing.ts';
+import type { RecordDocument } from '../records/record-document.ts';
+import { statusField, statusOf } from '../items/status.ts';
+
+export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
+  const { kind } = of;
+  const { plural, nameField, reference } = kind;
+  const names = fieldNames(kind);
+
+  const entityOf = ({ _id, externalId, fields, lastSyncedAt }: RecordDocument): ListingEntity => ({
+    externalId,
+    internalId: _id,
+    // An erased record has none.
+    name: String(fields[nameField] ?? ''),
+    syncStatus: statusOf(fields),
+    lastSyncedAt: lastSyncedAt.toISOString(),
+  });
+
+  /** In the order of the kind's fields, whatever order they were changed in. */
+  const inOrder = (fields: Fields): Fields =>
+    Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])));
+
+  const detailsOf = ({ integration, fields, order, push }: RecordDocument): RecordDetails => ({
+    fields: inOrder(fields),
+    createdBy: syncIdOf(order),
+    changedBy: push,
+    ...(reference === undefined
+      ? {}
+      : { [reference.internalId.name]: referred(integration, fields[reference.field]) }),
+  });
+
+  const referred = (integration: string, externalId: unknown): string | null =>
+    typeof externalId === 'string' && reference !== undefined
+      ? internalIdOf(reference.internalId.prefix, integration, externalId)
+      : null;
+
+  return {
+    name: plural,
+    fields: ['externalId', `fields.${nameField}`, `fields.${statusField}`, 'lastSyncedAt'],
+    entityOf,
+    narrowed: {
+      read: (integration, ...query) => readNarrowing(of, integration, ...query),
+      of: (filters) => narrowingOf(of, filters),
+      fields: ['integration', 'externalId', 'fields', 'push', 'lastSyncedAt'],
+      entityOf: (document) => ({ ...entityOf(document), details: detailsOf(document) }),
+    },
+  };
+}

@@ -1,0 +1,184 @@
+// The journal as callers see it: what was pushed in the last days, newest first.
+import {
+  entityTypes,
+  Failure,
+  readOneOf,
+  requestHeaders,
+  RunsQuestion,
+  type EntityType,
+  type Listing,
+  type RunFound,
+  type RunsFilter,
+  type RunsFound,
+  type SyncRun,
+  type SyncRunInFull,
+} from '@integration-sync/contracts';
+import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import type { Filter, Store } from '@integration-sync/runtime/store';
+import { watermarkKey } from '../watermarks.ts';
+import { syncIdsFrom } from '../ids.ts';
+import type { Entry } from '../journal/journal-entry.ts';
+import { readNewest, type RunSource } from './merge-runs.ts';
+import { linkToNext, readPageAsked, type PageAsked, type ReadFilters } from './listing-request.ts';
+import { readQuestion } from '../service-messages.ts';
+
+/** Where the pushes of some kinds are written down. */
+export interface RunJournal {
+  entityTypes: readonly EntityType[];
+  /** Those of one integration. */
+  open(asking: Asking, filter: RunsFilter): RunSource;
+  /** One of them, with what was wrong with its items. */
+  find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
+}
+
+type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
+
+export function openRuns(store: Store, collection: string, kinds: readonly EntityType[]): RunJournal {
+  const entries = store.collection<Entry>(collection);
+  return {
+    entityTypes: kinds,
+    open: ({ integration }, filter) => ({
+      async read({ before, skip, limit, counted }) {
+        const found = await entries
+          .find(matchesOf(integration, filter, before), { projection: shown })
+          .hint('history')
+          .sort({ integration: 1, _id: -1 })
+          .skip(skip)
+          .limit(limit)
+          .toArray();
+        const total = counted
+          ? await entries.countDocuments(matchesOf(integration, filter), { hint: 'history' })
+          : 0;
+        return { runs: found.map(runOf), total };
+      },
+    }),
+    async find({ integration }, syncId) {
+      const entry = await entries.findOne(
+        { _id: syncId, integration },
+        { projection: { ...shown, errors: 1 } },
+      );
+      if (entry === null) return undefined;
+      const { errors = [] } = entry;
+      return {
+        ...runOf(entry),
+        errors: [...errors],
+        errorsOmitted: Math.max(0, entry.failed - errors.length),
+      };
+    },
+  };
+}
+
+/** A sync id begins with the time at which its push did, so that `since` is a place in the index. */
+function matchesOf(
+  integration: string,
+  { since, entityType, failed }: RunsFilter,
+  before: string | null = null,
+): Filter<Entry> {
+  const ids = {
+    ...(since === undefined ? {} : { $gte: syncIdsFrom(new Date(Date.parse(since) + 1)) }),
+    ...(before === null ? {} : { $lt: before }),
+  };
+  return {
+    integration,
+    ...(Object.keys(ids).length === 0 ? {} : { _id: ids }),
+    ...(entityType === undefined ? {} : { entityType }),
+    ...(failed === undefined ? {} : { failed: { $gt: 0 } }),
+  };
+}
+
+const shown = {
+  entityType: 1,
+  state: 1,
+  created: 1,
+  updated: 1,
+  unchanged: 1,
+  failed: 1,
+  startedAt: 1,
+  completedAt: 1,
+} as const;
+
+const runOf = (entry: Entry): SyncRun => ({
+  syncId: entry._id,
+  entityType: entry.entityType,
+  state: entry.state === 'writing' ? 'running' : 'completed',
+  created: entry.created,
+  updated: entry.updated,
+  unchanged: entry.unchanged,
+  failed: entry.failed,
+  startedAt: entry.startedAt.toISOString(),
+  completedAt: entry.state === 'writing' ? null : (entry.completedAt?.toISOString() ?? null),
+});
+
+/** Answers the service that lists the pushes of all. */
+export const answerRuns =
+  (journal: RunJournal): BusHandler =>
+  async (request) => {
+    const { filter = {}, ...question } = readQuestion(RunsQuestion, request.body);
+    const found: RunsFound = await journal.open(request, filter).read(question);
+    return { body: JSON.stringify(found), logFields: { entities: found.runs.length } };
+  };
+
+/** Answers the service that is asked for one push. */
+export const answerRun =
+  (journal: RunJournal): BusHandler =>
+  async (request) => {
+    const found: RunFound = { run: (await journal.find(request, syncIdIn(request))) ?? null };
+    return { body: JSON.stringify(found), logFields: {} };
+  };
+
+const syncIdIn = ({ headers }: BusRequest): string => headers.get(requestHeaders.id) ?? '';
+
+/** Answers with one push, whichever of the journals has it. */
+export const getRun =
+  (journals: readonly RunJournal[]): BusHandler =>
+  async (request) => {
+    const syncId = syncIdIn(request);
+    for (const journal of journals) {
+      const run = await journal.find(request, syncId);
+      if (run !== undefined) return { body: JSON.stringify(run), logFields: { syncId } };
+    }
+    throw new Failure('not_found', 'There is no sync run with this id; one is kept for 7 days.');
+  };
+
+const listed = 'sync-runs';
+
+const readFilters: ReadFilters = (parameters, errors) => {
+  const entityType = readOneOf(parameters, 'entityType', entityTypes, errors);
+  const failed = readOneOf(parameters, 'failed', ['true'], errors);
+  return { ...(entityType === undefined ? {} : { entityType }), ...(failed === undefined ? {} : { failed }) };
+};
+
+function filterOf({ since, filters }: PageAsked): RunsFilter {
+  const entityType = entityTypes.find((one) => one === filters['entityType']);
+  return {
+    ...(since === undefined ? {} : { since: since.toISOString() }),
+    ...(entityType === undefined ? {} : { entityType }),
+    ...(filters['failed'] === undefined ? {} : { failed: true }),
+  };
+}
+
+/** Answers a listing of the pushes of all the journals. */
+export const listRuns =
+  (journals: readonly RunJournal[], cursorKey: Uint8Array): BusHandler =>
+  async (request) => {
+    const seal = { key: cursorKey, listing: watermarkKey(request.integration, listed) };
+    const parameters = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
+    const asked = readPageAsked(parameters, seal, readFilters);
+    const { page, limit, after } = asked;
+    const filter = filterOf(asked);
+    const { entityType } = filter;
+    const { runs, total } = await readNewest(
+      journals
+        .filter((journal) => entityType === undefined || journal.entityTypes.includes(entityType))
+        .map((journal) => journal.open(request, filter)),
+      { before: after ?? null, skip: after === undefined ? (page - 1) * limit : 0, limit: limit + 1 },
+    );
+    const entities = runs.slice(0, limit);
+    const last = runs.length > limit ? entities.at(-1) : undefined;
+    const answer: Listing<SyncRun> = { entities, total, page, limit };
+    return {
+      headers: last === undefined ? {} : { link: linkToNext(listed, seal, asked, last.syncId) },
+      body: JSON.stringify(answer),
+      logFields: { entities: entities.length, total },
+    };
+  };

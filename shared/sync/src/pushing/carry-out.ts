@@ -1,0 +1,61 @@
+// What a push, an archiving and an erasing have in common once it is known which records they speak of: from the moment
+// of writing to the announcement.
+//
+//   begin ── ask whether it is waited for ── write ── complete ── announce
+import type { BusRequest } from '@integration-sync/runtime/bus';
+import type { Action } from '../action.ts';
+import type { Counts } from '../items/answer.ts';
+import type { Engine, KindEngine } from '../engine.ts';
+import { completeRun, recordIdleRun } from './run-lifecycle.ts';
+import { openPermission } from './permission.ts';
+import type { Prepared } from './prepare.ts';
+import { newRun, nothingWritten, type Run, type Written } from './run.ts';
+import { writeRecords } from './write.ts';
+
+export interface Task extends Prepared {
+  action: Action;
+  drafting: boolean;
+}
+
+export interface Done extends Written {
+  syncId: string;
+  counts: Counts;
+}
+
+export async function carryOut(
+  engine: Engine,
+  of: KindEngine,
+  request: BusRequest,
+  { action, drafting, records, rejected, ...known }: Task,
+): Promise<Done> {
+  await engine.reach('before-entry');
+  const permission = openPermission(request);
+  await permission.confirm();
+  const { integration, traceparent } = request;
+  const run = newRun(engine, of, {
+    action,
+    integration,
+    traceparent,
+    records,
+    rejected,
+    drafting,
+    permission,
+  });
+  const written = records.length === 0 ? nothingWritten : await writeRecords(engine, run, known);
+  if (action === 'erase') await forgetErrors(engine, run);
+  const announcement = await (records.length === 0 ? recordIdleRun : completeRun)(engine, run, written);
+  await engine.reach('before-answer');
+  engine.announcer.announce(announcement);
+  const { counts } = announcement;
+  engine.metrics.pushed(of.kind.plural, counts, action);
+  return { ...written, syncId: run.syncId, counts };
+}
+
+/** Before the caller has its answer: one that has none erases again. */
+async function forgetErrors({ journal }: Engine, { of, integration, records }: Run): Promise<void> {
+  if (records.length === 0) return;
+  await journal.forgetErrors(
+    { integration, entityType: of.kind.entityType },
+    records.map(({ externalId }) => externalId),
+  );
+}

@@ -1,0 +1,43 @@
+// Which of a push's records get a draft: each that has none.
+import type { Log } from '@integration-sync/runtime/log';
+import type { NewDraft } from '../records/drafts.ts';
+import type { KindEngine } from '../engine.ts';
+import type { PushedRecord } from '../items/fold.ts';
+import type { Fields, Kind } from '../kind.ts';
+
+export interface DraftFacts {
+  /** By externalId, the records that the pushed ones point at. */
+  found: ReadonlyMap<string, unknown>;
+  draftedBefore: ReadonlySet<string>;
+}
+
+/** The ids of the drafts that exist already. */
+export async function readDrafted(
+  { kind, drafts }: KindEngine,
+  records: readonly PushedRecord[],
+): Promise<ReadonlySet<string>> {
+  const rule = kind.drafting;
+  if (rule === undefined || drafts === undefined) return new Set();
+  return drafts.existing(records.map(({ internalId }) => rule.idOf(internalId)));
+}
+
+export function missingDrafts(
+  { drafting: rule, reference }: Kind,
+  settled: readonly { record: PushedRecord; fields: Fields }[],
+  { found, draftedBefore }: DraftFacts,
+  log: Log,
+): NewDraft[] {
+  if (rule === undefined) return [];
+  return settled.flatMap(({ record, fields }): NewDraft[] => {
+    const { place, internalId, externalId } = record;
+    const id = rule.idOf(internalId);
+    if (draftedBefore.has(id)) return [];
+    try {
+      const parent = found.get(String(fields[reference?.field ?? '']));
+      return [{ place, id, entry: rule.draft({ internalId, externalId, fields }, parent) }];
+    } catch (error) {
+      log.error({ err: error, internalId }, 'the replica could not make a draft for a record');
+      return [];
+    }
+  });
+}

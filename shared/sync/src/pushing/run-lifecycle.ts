@@ -1,0 +1,66 @@
+// How a push stands in the journal and in the watermarks of its listings: begun before its first write, completed
+// after its last.
+import { Failure } from '@integration-sync/contracts';
+import type { Announcement } from '../announcing/announcement.ts';
+import type { Engine } from '../engine.ts';
+import type { Completion, Counted } from '../journal/journal-entry.ts';
+import { concludeRun, entryOf, watermarkKeys, type Run, type Written } from './run.ts';
+
+/** The times at which what follows is synchronised. */
+export interface Stamps {
+  records: Date;
+  drafts: Date;
+}
+
+export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
+  const keys = watermarkKeys(run);
+  const [records, drafts, entered] = await Promise.all([
+    engine.watermarks.open(keys.records, run.syncId),
+    keys.drafts === undefined ? undefined : engine.watermarks.open(keys.drafts, run.syncId),
+    engine.journal.insert(entryOf(engine, run)),
+  ]);
+  // A sweeper has closed it already, and a listing would miss what it wrote.
+  if (!entered) throw tookTooLong('The push took too long to begin, and nothing of it was written');
+  return { records, drafts: drafts ?? records };
+}
+
+const tookTooLong = (what: string): Failure =>
+  new Failure('unavailable', `${what}; push it again.`, { retryAfterSeconds: 1 });
+
+/** The point of no return: from here on the push is answered with what it did, and announced. */
+export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
+  const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
+  const [kept, counted] = await Promise.all([
+    engine.journal.complete(run.syncId, engine.owner, completion),
+    closeWatermarks(engine, run, completion),
+  ]);
+  if (!kept) await giveBack(engine, run, written, counted);
+  return announcement;
+}
+
+/** A push that accepted nothing has nothing to lose between its beginning and its end. */
+export async function recordIdleRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
+  const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
+  await engine.journal.insert({ ...entryOf(engine, run), ...completion, state: 'written' });
+  return announcement;
+}
+
+/** Resolves with how many of them were counted thereby. */
+async function closeWatermarks(engine: Engine, run: Run, { created, drafted }: Completion): Promise<Counted> {
+  const keys = watermarkKeys(run);
+  const [records, drafts] = await Promise.all([
+    engine.watermarks.close(keys.records, run.syncId, created),
+    keys.drafts === undefined ? false : engine.watermarks.close(keys.drafts, run.syncId, drafted),
+  ]);
+  return { created: records ? created : 0, drafted: drafts ? drafted : 0 };
+}
+
+/** Another replica took this process for dead and settled what had been written until then: it has to be settled again. */
+async function giveBack(engine: Engine, run: Run, { settled }: Written, counted: Counted): Promise<never> {
+  const changed = settled.filter((one) => one.changed.length > 0);
+  const evidence = Object.fromEntries(
+    changed.map(({ record, changed: names }) => [record.internalId, names]),
+  );
+  await engine.journal.reopen({ ...entryOf(engine, run), evidence, counted }, new Date(engine.now()));
+  throw tookTooLong('The push took too long');
+}

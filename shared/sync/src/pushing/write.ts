@@ -1,0 +1,175 @@
+// Writing the records of a push: what is new is inserted, what changes is changed, what does not is noted as
+// seen. What another push wrote first is read and sorted again, until nothing is left.
+import { Failure } from '@integration-sync/contracts';
+import { giveWay } from '@integration-sync/runtime/pace';
+import { sortRecords, type Fresh, type Known, type Stored } from '../records/classify.ts';
+import { missingDrafts, readDrafted, type DraftFacts } from './drafting.ts';
+import type { NewDraft } from '../records/drafts.ts';
+import type { Engine } from '../engine.ts';
+import type { Fields } from '../kind.ts';
+import { beginRun, type Stamps } from './run-lifecycle.ts';
+import type { Prepared } from './prepare.ts';
+import type { Writing } from '../records/record-document.ts';
+import { watermarkKeys, type Run, type Written, type WrittenRecord } from './run.ts';
+
+/** A write that began later might meet a replica that has taken the push over. */
+const writingMsMax = 12_000;
+
+export async function writeRecords(
+  engine: Engine,
+  run: Run,
+  { found, stored: known }: Pick<Prepared, 'found' | 'stored'>,
+): Promise<Written> {
+  const [stamps, stored, draftedBefore] = await Promise.all([
+    begin(engine, run),
+    known ?? readStored(engine, run),
+    run.drafting ? readDrafted(run.of, run.records) : new Set<string>(),
+  ]);
+  await engine.reach('after-entry');
+  const settled = await settleRecords(engine, run, stamps, stored);
+  const drafts = await draftMissing(engine, run, stamps, settled, { found, draftedBefore });
+  await engine.reach('after-writes');
+  return { settled, drafts };
+}
+
+/** In this order: a push that is acknowledged to a caller that gave up before bears a later stamp than this one. */
+async function begin(engine: Engine, run: Run): Promise<Stamps> {
+  const stamps = await beginRun(engine, run);
+  await run.permission.renewUnlessPromised();
+  return stamps;
+}
+
+/**
+ * A push is mostly of records that are all new or all known, and reading hundreds of absent ones costs a fifth of
+ * writing them. So unless the one before it met known ones, a few records tell whether to read all of them. Where
+ * they mislead, the database says who was there.
+ */
+async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string, Stored>> {
+  const ids = run.records.map(({ internalId }) => internalId);
+  const listing = watermarkKeys(run).records;
+  const some = ids.filter((_id, index) => index % Math.ceil(ids.length / sampleMax) === 0);
+  const wholly = engine.pushedAgain.get(listing) === true || some.length === ids.length;
+  const sample = await run.of.records.read(wholly ? ids : some);
+  if (sample.size === 0) engine.pushedAgain.delete(listing);
+  else engine.pushedAgain.set(listing, true);
+  return wholly || sample.size === 0 ? sample : run.of.records.read(ids);
+}
+
+const sampleMax = 8;
+
+export interface SettledRecord extends WrittenRecord {
+  fields: Fields;
+}
+
+/** What becomes of a record once it is written. */
+export function settledOf({ record, folded }: Fresh, created: boolean): SettledRecord {
+  const { fields, changes, idle } = folded;
+  return { record, created, idle, fields, changed: [...changes.keys()] };
+}
+
+async function settleRecords(
+  engine: Engine,
+  run: Run,
+  stamps: Stamps,
+  stored: ReadonlyMap<string, Stored>,
+): Promise<SettledRecord[]> {
+  const { integration, syncId } = run;
+  const { records, readers } = run.of;
+  // Alone, a push has the whole database to itself, and halves of it can be written side by side.
+  const parts = engine.gate.inside === 1 ? 2 : 1;
+  const confirm = (): Promise<void> => run.permission.confirm();
+  const writing: Writing = { integration, syncId, at: stamps.records, parts, confirm };
+  const settled: SettledRecord[] = [];
+  const settle = (one: Fresh, created: boolean): void => {
+    settled[one.record.place] = settledOf(one, created);
+  };
+
+  let open = run.records;
+  let storedById = stored;
+  if (isOvertaken(stored, stamps)) await run.permission.renew();
+  while (open.length > 0) {
+    refuseIfLate(run);
+    await giveWay(open.length);
+    const { fresh, changed, unchanged } = sortRecords(readers[run.action], open, storedById);
+    await run.permission.confirm();
+    const [foundThere, changedMeanwhile, touchedMeanwhile] = await Promise.all([
+      insertRecords(engine, run, fresh, writing),
+      changeRecords(engine, run, changed, writing),
+      records.touch(unchanged, writing),
+    ]);
+    for (const one of fresh) settle(one, true);
+    for (const one of [...changed, ...unchanged]) settle(one, false);
+    open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
+    if (open.length === 0) break;
+    storedById = await records.read(open.map(({ internalId }) => internalId));
+    await run.permission.renew();
+  }
+  return settled;
+}
+
+/** A push that began later has been there; by now this one may be an older one that nothing waits for. */
+function isOvertaken(stored: ReadonlyMap<string, Stored>, stamps: Stamps): boolean {
+  for (const { lastSyncedAt } of stored.values()) if (lastSyncedAt > stamps.records) return true;
+  return false;
+}
+
+function refuseIfLate(run: Run): void {
+  if (run.elapsedMs() < writingMsMax) return;
+  throw new Failure('timeout', 'The push took too long; part of it may have been written. Push it again.');
+}
+
+async function insertRecords(
+  engine: Engine,
+  run: Run,
+  fresh: readonly Fresh[],
+  writing: Writing,
+): Promise<Fresh[]> {
+  const foundThere = await run.of.records.insert(fresh, writing);
+  await engine.reach('amid-writes');
+  return foundThere;
+}
+
+/**
+ * Returns those that another push has changed since they were read. What is about to be overwritten may be all that says
+ * what an unfinished push did, so it is left with that push first. All pushes do so, and what this one has changed is never
+ * taken for lost because another has changed it again.
+ */
+async function changeRecords(
+  engine: Engine,
+  run: Run,
+  known: readonly Known[],
+  writing: Writing,
+): Promise<Known[]> {
+  const changedByPush = new Map<string, Map<string, readonly string[]>>();
+  for (const { record, stored } of known) {
+    if (stored.changed === undefined || engine.settledPushes.get(stored.push) === true) continue;
+    const changedById = changedByPush.get(stored.push) ?? new Map<string, readonly string[]>();
+    changedByPush.set(stored.push, changedById.set(record.internalId, stored.changed));
+  }
+  const unsettled = await engine.journal.unsettledAmong([...changedByPush.keys()]);
+  for (const [push, changedById] of changedByPush) {
+    if (unsettled.has(push)) await engine.journal.keepEvidence(push, changedById);
+    else engine.settledPushes.set(push, true);
+  }
+  await run.permission.confirm();
+  const others = await run.of.records.change(known, writing);
+  if (others.length === 0) return [];
+  // Read after the records: a push that has overwritten one of ours by then has left evidence by then.
+  const evidence = await engine.journal.evidenceOf(run.syncId);
+  return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
+}
+
+/** One for each accepted record that has none. */
+async function draftMissing(
+  engine: Engine,
+  run: Run,
+  stamps: Stamps,
+  settled: readonly SettledRecord[],
+  facts: DraftFacts,
+): Promise<readonly NewDraft[]> {
+  if (!run.drafting || run.of.drafts === undefined) return [];
+  const missing = missingDrafts(run.of.kind, settled, facts, engine.log);
+  const { integration, syncId } = run;
+  await run.permission.confirm();
+  return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts });
+}

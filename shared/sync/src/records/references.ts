@@ -1,0 +1,64 @@
+// Whether records are there, and what they hold, for those who point at them.
+import type { Store } from '@integration-sync/runtime/store';
+import { LRUCache } from 'lru-cache';
+import { internalIdOf } from '../ids.ts';
+import type { Fields, Kind } from '../kind.ts';
+import { wholeAnswer, type RecordDocument } from './record-document.ts';
+
+export interface Lookup {
+  /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
+  existing(integration: string, externalIds: readonly string[]): Promise<Set<string>>;
+  /** What they hold now, by externalId. */
+  read(integration: string, externalIds: readonly string[]): Promise<Map<string, Fields>>;
+}
+
+const rememberedMax = 100_000;
+
+/** Where records can be erased: no reference to one of them is satisfied a second later, on any replica. */
+export const erasableForMs = 500;
+
+const name = (integration: string, externalId: string): string => `${integration}/${externalId}`;
+
+/** `forMs` says how long a record that was seen counts as there: 0, for ever, where none is ever erased. */
+export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0): Lookup {
+  // Only what a majority has: anything else might be undone when a server is lost.
+  const records = store.collection<RecordDocument>(kind.plural);
+  const seen = new LRUCache<string, true>({ max: rememberedMax, ttl: forMs, ttlResolution: 0 });
+
+  const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
+    const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
+    const found = await records
+      .find(
+        { _id: { $in: ids } },
+        {
+          projection: { externalId: 1, ...(fields ? { fields: 1 } : {}) },
+          readConcern: 'majority',
+          ...wholeAnswer(ids.length),
+        },
+      )
+      .toArray();
+    // An erased one does not say what it was called.
+    return found.filter(({ externalId }) => externalId !== '');
+  };
+
+  return {
+    async existing(integration, externalIds) {
+      const existing = new Set(
+        externalIds.filter((externalId) => seen.get(name(integration, externalId)) === true),
+      );
+      const unseen = externalIds.filter((externalId) => !existing.has(externalId));
+      const start = performance.now();
+      const found = unseen.length === 0 ? [] : await find(integration, unseen, false);
+      for (const { externalId } of found) {
+        existing.add(externalId);
+        seen.set(name(integration, externalId), true, { start });
+      }
+      return existing;
+    },
+    async read(integration, externalIds) {
+      if (externalIds.length === 0) return new Map();
+      const found = await find(integration, externalIds, true);
+      return new Map(found.map(({ externalId, fields }) => [externalId, fields]));
+    },
+  };
+}
