@@ -15,6 +15,10 @@ const mongodb: Border = {
   group: ['mongodb'],
   message: "Only shared/runtime's store opens MongoDB.",
 };
+const opentelemetry: Border = {
+  group: ['@opentelemetry/*'],
+  message: "Only shared/runtime's tracing knows OpenTelemetry.",
+};
 const services = ['gateway', 'catalog', 'batches', 'webhooks', 'ops'].map(
   (name) => `@integration-sync/${name}`,
 );
@@ -46,7 +50,7 @@ const pureContracts: Border = {
 };
 
 /** These hold for all that runs in production. */
-const everywhere: readonly Border[] = [nats, mongodb, otherServices, localStack, doors];
+const everywhere: readonly Border[] = [nats, mongodb, opentelemetry, otherServices, localStack, doors];
 const everywhereBut = (lifted: Border): Border[] => everywhere.filter((border) => border !== lifted);
 
 const refuse = (...borders: Border[]) => ({
@@ -173,6 +177,7 @@ export default {
       files: ['shared/runtime/src/store.ts', 'shared/runtime/src/store/**'],
       rules: refuse(...everywhereBut(mongodb)),
     },
+    { files: ['shared/runtime/src/tracing/**'], rules: refuse(...everywhereBut(opentelemetry)) },
     { files: ['services/gateway/**', 'services/webhooks/**'], rules: refuse(...everywhere, pushes) },
     ...webhooksBorders,
     ...syncBorders,

@@ -31,6 +31,8 @@ const mayNot = [
   ['services/batches/src/service.ts', 'mongodb', "Only shared/runtime's store opens MongoDB"],
   ['shared/sync/src/index.ts', 'mongodb', "Only shared/runtime's store opens MongoDB"],
   ['shared/runtime/src/bus/index.ts', 'mongodb', "Only shared/runtime's store opens MongoDB"],
+  ['services/gateway/src/service.ts', '@opentelemetry/api', "Only shared/runtime's tracing knows"],
+  ['shared/runtime/src/resources.ts', '@opentelemetry/sdk-trace', "Only shared/runtime's tracing knows"],
   [
     'shared/runtime/src/bus/index.ts',
     '../../../../services/webhooks/src/service.ts',
@@ -55,6 +57,7 @@ const may = [
   ['services/catalog/src/service.ts', './config.ts'],
   ['shared/runtime/src/bus/index.ts', '@nats-io/nats-core'],
   ['shared/runtime/src/store/index.ts', 'mongodb'],
+  ['shared/runtime/src/tracing/index.ts', '@opentelemetry/api'],
   ['shared/contracts/src/index.ts', 'typebox'],
   ['dev/openapi.ts', '@integration-sync/gateway/openapi'],
   ['services/ops/src/run.ts', '@integration-sync/catalog/operating'],
@@ -66,6 +69,7 @@ const may = [
 const common = {
   nats: '@nats-io/nats-core',
   mongodb: 'mongodb',
+  opentelemetry: '@opentelemetry/api',
   services: '@integration-sync/catalog',
   stack: '@integration-sync/dev/engines',
   doors: '../../../../services/catalog/src/service.ts',
@@ -76,6 +80,7 @@ const ofCommonBorders: [file: string, open: (keyof typeof common)[]][] = [
   ['shared/runtime/src/one.ts', []],
   ['shared/runtime/src/bus/one.ts', ['nats']],
   ['shared/runtime/src/store/one.ts', ['mongodb']],
+  ['shared/runtime/src/tracing/one.ts', ['opentelemetry']],
   ['shared/sync/src/one.ts', []],
   ['shared/sync/src/pushing/one.ts', []],
   ['services/catalog/src/one.ts', []],

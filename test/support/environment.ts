@@ -12,7 +12,10 @@ const ofSystems =
  * An operator may lend the tests a MongoDB, in which they use databases of their own; one NATS is one system.
  */
 export function environmentOfTests(environment: Environment): Record<string, string | undefined> {
-  const kept = Object.entries(environment).filter(([name]) => !ofSystems.test(name));
+  // Nor is a collector of traces.
+  const kept = Object.entries(environment).filter(
+    ([name]) => !ofSystems.test(name) && !name.startsWith('OTEL_'),
+  );
   const lent = environment['TEST_MONGODB_URL'];
   return {
     // Tests start some two hundred processes. A process that finds what another has compiled starts in half

@@ -16,16 +16,17 @@ const timeoutMs = 2_500;
 
 export const resolveProducts =
   (bus: Bus): ResolveProductsOf =>
-  async (externalIds, { integration, requestId, withContent }) => {
+  async (externalIds, { integration, requestId, traceparent, withContent }) => {
     const body = await ask(bus, JSON.stringify({ externalIds, withOrigin: withContent }), {
       [requestHeaders.integration]: integration,
       [requestHeaders.requestId]: requestId,
+      [requestHeaders.traceparent]: traceparent,
     });
     const { products } = readAnswer(ResolvedProducts, body);
     return new Map(products.map(({ externalId, hsCode, country }) => [externalId, { hsCode, country }]));
   };
 
-async function ask(bus: Bus, body: string, headers: Record<string, string>): Promise<Uint8Array> {
+async function ask(bus: Bus, body: string, headers: Record<string, string | undefined>): Promise<Uint8Array> {
   try {
     const reply = await bus.request(subjects.productsResolve, { headers, body, timeoutMs });
     return reply.body;

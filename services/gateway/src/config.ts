@@ -1,6 +1,6 @@
 // The settings of the gateway.
 import { limits } from '@integration-sync/contracts';
-import { baseSettings, isHttpAddress, natsSettings } from '@integration-sync/runtime/config';
+import { baseSettings, isHttpAddress, natsSettings, tracingSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 
 export const GatewayConfig = Type.Object(
@@ -77,6 +77,7 @@ export const GatewayConfig = Type.Object(
     BUILD_REVISION: baseSettings.BUILD_REVISION,
     METRICS_HOST: baseSettings.METRICS_HOST,
     METRICS_PORT: baseSettings.METRICS_PORT,
+    ...tracingSettings,
   },
   {
     // With both, a caller could sign a token with the public key as the shared secret.

@@ -5,9 +5,11 @@ import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyReservation } from './body-budgets.ts';
 import type { Caller } from './claims.ts';
+import { openTrace, type Trace } from './trace.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,6 +21,7 @@ export type Stage = 'token' | 'body' | 'road' | 'upstream';
 
 export interface Exchange {
   requestId: string;
+  trace: Trace;
   startedAt: number;
   /** When the gateway handed the answer to Node; undefined where the caller had hung up. */
   answeredAt: number | undefined;
@@ -42,28 +45,36 @@ export interface Exchange {
   facts: Record<string, string | number | boolean>;
 }
 
-export const openExchange = (requestId: string): Exchange => ({
-  requestId,
-  startedAt: performance.now(),
-  answeredAt: undefined,
-  caller: undefined,
-  code: undefined,
-  refusal: undefined,
-  detail: undefined,
-  clientError: undefined,
-  reservation: undefined,
-  upstream: undefined,
-  bytesIn: 0,
-  bytesOut: 0,
-  stages: {},
-  facts: {},
-});
+export function openExchange(request: FastifyRequest, tracing: Tracing | undefined): Exchange {
+  const route = routeOf(request);
+  return {
+    requestId: requestIdOf(request.raw),
+    trace: openTrace(request, route, isQuiet(route) ? undefined : tracing),
+    startedAt: performance.now(),
+    answeredAt: undefined,
+    caller: undefined,
+    code: undefined,
+    refusal: undefined,
+    detail: undefined,
+    clientError: undefined,
+    reservation: undefined,
+    upstream: undefined,
+    bytesIn: 0,
+    bytesOut: 0,
+    stages: {},
+    facts: {},
+  };
+}
 
 /** The gateway keeps the caller's own id if it is short and plain enough to be repeated anywhere, else it makes one. */
-export function requestIdOf({ headers }: IncomingMessage): string {
+function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }
+
+/** As the table of routes has it; undefined for a path that does not exist. */
+const routeOf = ({ routeOptions }: FastifyRequest): string | undefined =>
+  routeOptions.config?.path ?? routeOptions.url;
 
 /** Runs one stage of the work and notes its duration. */
 export async function timed<T>(exchange: Exchange, stage: Stage, work: () => Promise<T>): Promise<T> {
@@ -83,16 +94,17 @@ export function closeExchange(
 ): void {
   const { exchange } = request;
   exchange.reservation?.release();
-  const route = request.routeOptions.config?.path ?? request.routeOptions.url;
+  const route = routeOf(request);
   const aborted = exchange.answeredAt === undefined && exchange.clientError === undefined;
   const durationMs = (exchange.answeredAt ?? performance.now()) - exchange.startedAt;
   const status = aborted ? 0 : (exchange.clientError?.status ?? reply.statusCode);
   // Probes come every few seconds and say little, as long as all is well.
-  const quiet = quietRoutes.has(route ?? '') && status < 500;
+  const quiet = isQuiet(route) && status < 500;
   log[quiet ? 'debug' : status >= 500 ? 'warn' : 'info'](
     {
       ...exchange.facts,
       requestId: exchange.requestId,
+      traceId: exchange.trace.traceId,
       integration: exchange.caller?.integration,
       method: request.method,
       route,
@@ -110,6 +122,14 @@ export function closeExchange(
     },
     'request',
   );
+  exchange.trace.span?.set({
+    'http.response.status_code': aborted ? undefined : status,
+    'sync.integration': exchange.caller?.integration,
+    'sync.requestId': exchange.requestId,
+    'sync.aborted': aborted || undefined,
+    'sync.code': exchange.code,
+  });
+  exchange.trace.span?.end(status >= 500 ? exchange.code : undefined);
   // A path that does not exist is not counted by name: callers could invent any number of them.
   const exists = route !== undefined && exchange.code !== 'method_not_allowed';
   metrics.observeRequest({
@@ -120,5 +140,6 @@ export function closeExchange(
 }
 
 const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+const isQuiet = (route = ''): boolean => quietRoutes.has(route);
 
 const milliseconds = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,5 +1,4 @@
 // Passing a request on to the service that owns the route, and its answer back: bytes and headers, nothing else.
-import { randomUUID } from 'node:crypto';
 import { Failure, replyHeaders, requestHeaders, type Route } from '@integration-sync/contracts';
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -86,7 +85,7 @@ function headersFor(request: FastifyRequest): Record<string, string | undefined>
   return {
     [requestHeaders.integration]: exchange.caller?.integration,
     [requestHeaders.requestId]: exchange.requestId,
-    [requestHeaders.traceparent]: traceparentOf(request),
+    [requestHeaders.traceparent]: exchange.trace.traceparent,
     [requestHeaders.query]: rawQuery(request) || undefined,
     [requestHeaders.id]: readId(params),
   };
@@ -103,18 +102,6 @@ function readId(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null || !('id' in params)) return undefined;
   return typeof params.id === 'string' ? params.id : undefined;
 }
-
-/** W3C trace context: the caller's trace goes on, or a new one begins. */
-function traceparentOf({ headers }: FastifyRequest): string {
-  const given = headers['traceparent'];
-  if (typeof given === 'string' && /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(given)) {
-    return given;
-  }
-  return `00-${randomHex()}-${randomHex().slice(16)}-00`;
-}
-
-/** Node draws UUIDs from a supply of random bytes; for random bytes it asks the kernel each time. */
-const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 function readFact(value: string): Exchange['facts'][string] {
   if (value === 'true' || value === 'false') return value === 'true';

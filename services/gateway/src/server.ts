@@ -7,9 +7,10 @@ import { Failure } from '@integration-sync/contracts';
 import { ConfigError } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { openClientErrors } from './client-errors.ts';
-import { closeExchange, openExchange, requestIdOf } from './exchange.ts';
+import { closeExchange, openExchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { failureOf, notFound, writeFailure } from './problems.ts';
 import { countHeader } from './raw-headers.ts';
@@ -29,16 +30,18 @@ export interface ServerOptions {
   requestTimeoutMs: number;
   log: Log;
   metrics: Metrics;
+  /** Undefined where nothing is traced. */
+  tracing?: Tracing | undefined;
   isStopping: () => boolean;
   stillTimeoutMs?: number;
 }
 
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { requestTimeoutMs, log, metrics, isStopping } = options;
+  const { requestTimeoutMs, log, metrics, tracing, isStopping } = options;
   const clientErrors = openClientErrors(log);
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
-    request.exchange = openExchange(requestIdOf(request.raw));
+    request.exchange = openExchange(request, tracing);
     clientErrors.follow(request, reply);
     reply.raw.once('close', () => closeExchange(request, reply, { log, metrics }));
     reply.headers({

@@ -3,6 +3,7 @@ import { buildOf } from '@integration-sync/runtime/build';
 import { maskSettings, natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
+import { openTracing } from '@integration-sync/runtime/tracing';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body-budgets.ts';
 import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
@@ -37,7 +38,8 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   const metrics = starting.use(
     await openMetrics({ service: 'gateway', build, port: config.METRICS_PORT, host: config.METRICS_HOST }),
   );
-  const upstream = starting.use(await openUpstream({ ...natsOptionsOf(config), build, log }));
+  const tracing = starting.use(await openTracing({ service: 'gateway', config, log }));
+  const upstream = starting.use(await openUpstream({ ...natsOptionsOf(config), build, log, tracing }));
 
   let stopping = false;
   const isStopping = (): boolean => stopping;
@@ -47,6 +49,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     log,
     metrics,
+    tracing,
     isStopping,
   };
   const app = starting.adopt(createServer(options), close);

@@ -51,6 +51,12 @@ export const WebhooksConfig = Type.Object({
     minimum: 1,
     maximum: 100_000,
   }),
+  WEBHOOK_TRACEPARENT: Type.Boolean({
+    description:
+      'Whether a delivery carries `traceparent`, so that the receiver’s own traces go on with ours: for receivers of ' +
+      'your own. A receiver of another company would record, or leave out, what our sampling says.',
+    default: false,
+  }),
   PLATFORM_NAME: Type.String({
     description: 'The name before the hyphen in the User-Agent of deliveries.',
     default: 'IntegrationSync',

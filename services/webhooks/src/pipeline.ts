@@ -16,6 +16,7 @@ import { bundlesStream, endpointChangedSubject } from '@integration-sync/contrac
 import type { Broadcast, Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
 import { openDeliver, type Deliver } from './delivering/deliver.ts';
 import { openLanes, type Lanes } from './delivering/lanes.ts';
@@ -55,6 +56,8 @@ export interface PipelineOptions {
   signal: AbortSignal;
   inFlightMax: number;
   metrics: Pick<Metrics, 'registry'>;
+  /** Undefined where nothing is traced. */
+  tracing: Tracing | undefined;
   log: Log;
   /** Makes streams and consumers again, should the server have lost them. */
   ensure: () => Promise<void>;
@@ -85,7 +88,7 @@ const waitingMax = 1_000;
 const failureLimits = { max: 4, patienceMs: 500 };
 
 export function startPipeline(options: PipelineOptions): Pipeline {
-  const { bus, endpoints, log } = options;
+  const { bus, endpoints, tracing, log } = options;
   const closing = new AsyncDisposableStack();
   const state = openState(options, closing);
   const { replicas, attemptLog, held, cache, lanes, leases, disabledEvents } = state;
@@ -106,7 +109,7 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   const subscribers = openSubscribers(options.revisions, endpoints);
   const countUnsettled = openCounting(bus);
   const onBacklog = (): void => backlogs.look();
-  const fanout = openFanout({ subscribers, bus, leases, metrics, countUnsettled, onBacklog, log });
+  const fanout = openFanout({ subscribers, bus, leases, metrics, countUnsettled, onBacklog, tracing, log });
 
   closing.use(listenForChanges(bus, replicas.self, cache, owners));
   // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.

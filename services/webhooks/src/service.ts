@@ -68,9 +68,8 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
   log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const { metrics, store, bus } = starting.use(
-    await openResources({ service, config, log, signal, onCommand }),
-  );
+  const resources = await openResources({ service, config, log, signal, onCommand });
+  const { metrics, store, bus, tracing } = starting.use(resources);
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
   starting.use(tellKeys(bus, vault));
@@ -93,7 +92,8 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const stop = new AbortController();
   const userAgent = `${config.PLATFORM_NAME}-Webhook/1.0`;
   const poster = starting.use(openPoster(stop.signal, connections));
-  const send = openSend({ guard, connections, poster, userAgent });
+  const sendsTraceparent = config.WEBHOOK_TRACEPARENT;
+  const send = openSend({ guard, connections, poster, userAgent, sendsTraceparent, tracing });
   const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
   const pipeline = starting.use(
     startPipeline({
@@ -105,6 +105,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       signal: stop.signal,
       inFlightMax,
       metrics,
+      tracing,
       log,
       ensure,
       unbundledEvents,

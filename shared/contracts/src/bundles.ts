@@ -11,6 +11,7 @@
 // id of a bundle is made of its events. Events that EVENTS had already and events that it had not go into two bundles,
 // or an event of an earlier bundle would stand in a second one.
 import { bundlesSubject } from './subjects.ts';
+import { requestHeaders } from './wire.ts';
 
 /** The header of an event on EVENTS that a bundle follows. A release that made no bundles wrote none. */
 export const bundledHeaders = { Bundled: '1' } as const;
@@ -56,10 +57,13 @@ export async function publishWithBundle(
   events: readonly EventMessage[],
   /** Called after the events are stored, and before their bundle is. */
   onEventsStored: () => Promise<void> = async () => undefined,
+  /** Of the step that publishes them, where it belongs to a trace. */
+  traceparent?: string,
 ): Promise<void> {
-  const places = await bus.publishBatch(events, bundledHeaders);
+  const trace = traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
+  const places = await bus.publishBatch(events, { ...bundledHeaders, ...trace });
   await onEventsStored();
-  await bus.publishBatch(bundle(integration, events, places));
+  await bus.publishBatch(bundle(integration, events, places), trace);
 }
 
 interface Line {

@@ -4,6 +4,7 @@
 export const requestHeaders = {
   integration: 'integration',
   requestId: 'request-id',
+  /** To which trace it belongs, and which step it comes from, as W3C Trace Context has it. Events carry it as well. */
   traceparent: 'traceparent',
   /** How long the caller waits for the reply. */
   timeoutMs: 'timeout-ms',

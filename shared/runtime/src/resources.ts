@@ -1,5 +1,5 @@
-// The resources of a service that has a database: its metrics, the store and the bus. The service opens them in this
-// order, waits for engines that do not answer yet, and closes them in the opposite order.
+// The resources of a service that has a database: its metrics, its traces, the store and the bus. The service opens them in
+// this order, waits for engines that do not answer yet, and closes them in the opposite order.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { buildOf } from './build.ts';
@@ -9,11 +9,14 @@ import type { Log } from './log.ts';
 import { openMetrics, type Metrics } from './metrics.ts';
 import { observeStreams, tellNotes } from './standing.ts';
 import { openStore, type Store, type StoreOptions } from './store/index.ts';
+import { openTracing, type Tracing } from './tracing/index.ts';
 
 export interface Resources extends AsyncDisposable {
   readonly metrics: Metrics;
   readonly store: Store;
   readonly bus: Bus;
+  /** Undefined where nothing is traced. */
+  readonly tracing: Tracing | undefined;
 }
 
 type ResourcesConfig = Static<TObject<typeof baseSettings & typeof storeSettings>>;
@@ -22,7 +25,7 @@ export interface ResourcesOptions {
   service: ServiceName;
   config: Readonly<ResourcesConfig>;
   log: Log;
-  /** Ends the wait for a engine that does not answer. */
+  /** Ends the wait for an engine that does not answer. */
   signal?: AbortSignal | undefined;
   onCommand?: StoreOptions['onCommand'];
 }
@@ -43,6 +46,7 @@ export async function openResources({
       host: config.METRICS_HOST,
     }),
   );
+  const tracing = opening.use(await openTracing({ service, config, log }));
   const store = opening.use(
     await openStore({
       url: config.MONGODB_URL,
@@ -51,6 +55,7 @@ export async function openResources({
       log,
       signal,
       onCommand,
+      tracing,
     }),
   );
   const bus = opening.use(
@@ -60,10 +65,11 @@ export async function openResources({
       log,
       signal,
       observe: (seen) => metrics.observeRequest(seen),
+      tracing,
     }),
   );
   observeStreams(metrics.registry, bus);
   opening.use(tellNotes(service, bus));
   const open = opening.move();
-  return { metrics, store, bus, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return { metrics, store, bus, tracing, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

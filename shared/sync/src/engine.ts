@@ -2,6 +2,7 @@
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { LRUCache } from 'lru-cache';
 import type { Action } from './action.ts';
 import type { Announcer } from './announcing/announcer.ts';
@@ -35,6 +36,7 @@ export interface Engine {
   /** Resolves once the streams of events are there and as they should be. */
   ensureEvents(): Promise<void>;
   reach(stage: Stage): Promise<void>;
+  tracing: Tracing | undefined;
 }
 
 export interface KindEngine {

@@ -15,6 +15,7 @@ export type Fields = Readonly<Record<string, FieldValue>>;
 export interface Asking {
   integration: string;
   requestId: string;
+  traceparent?: string | undefined;
   deadline: number;
   /** Whether what the referenced records hold is wanted, and not just that they exist. */
   withContent: boolean;

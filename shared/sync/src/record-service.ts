@@ -63,9 +63,8 @@ export async function startRecordService(
   const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
   log.info({ settings: maskSettings(settings, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const { metrics, store, bus } = starting.use(
-    await openResources({ service, config, log, signal, onCommand }),
-  );
+  const resources = await openResources({ service, config, log, signal, onCommand });
+  const { metrics, store, bus, tracing } = starting.use(resources);
   const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
     starting.use(
       await openSync({
@@ -74,6 +73,7 @@ export async function startRecordService(
         bus,
         log,
         metrics,
+        tracing,
         kinds,
         streamSettings: config,
         pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,

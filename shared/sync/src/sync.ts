@@ -18,6 +18,7 @@ import { openGate, type Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import { LRUCache } from 'lru-cache';
 import type { StatusChange } from './action.ts';
 import { openAnnouncer } from './announcing/announcer.ts';
@@ -50,6 +51,8 @@ export interface SyncOptions {
   bus: Bus;
   log: Log;
   metrics: Pick<Metrics, 'registry'>;
+  /** Undefined where nothing is traced. */
+  tracing?: Tracing | undefined;
   kinds: readonly Kind[];
   streamSettings: StreamSettings;
   /**
@@ -150,7 +153,7 @@ async function openEngine(
   names: { journal: string; watermarks: string },
   opening: AsyncDisposableStack,
 ): Promise<Engine> {
-  const { store, bus, log, kinds, onStage } = options;
+  const { store, bus, log, tracing, kinds, onStage } = options;
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
   const gate = openGate(options.pushesAtOnceMax, largeRoom);
@@ -177,13 +180,14 @@ async function openEngine(
     owner: randomUUID(),
     journal,
     watermarks: openWatermarks(store, names.watermarks, now),
-    announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach })),
+    announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach, tracing })),
     gate,
     metrics,
     settledPushes: new LRUCache({ max: rememberedMax }),
     pushedAgain: new LRUCache({ max: rememberedMax }),
     ensureEvents,
     reach,
+    tracing,
   };
 }
 

@@ -25,7 +25,7 @@ async function compile(objects: readonly KubernetesObject[]): Promise<string> {
   await symlink(join(repository, 'node_modules'), join(folder.path, 'node_modules'));
   const lines = objects.map(
     (object, place) =>
-      `export const o${place}: import('${doorOf(object)}').I${object.kind} = ${JSON.stringify(object)};`,
+      `export const o${place}: import(${JSON.stringify(doorOf(object))}).I${object.kind} = ${JSON.stringify(object)};`,
   );
   await writeFile(join(folder.path, 'objects.ts'), lines.join('\n'));
   const args = [

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { environmentOfTests } from '../../support/environment.ts';
 
-it('leaves out where a system in use has its engines, and keeps the rest', () => {
+it('leaves out where a system in use has its engines and its collector, and keeps the rest', () => {
   expect(
     environmentOfTests({
       MONGODB_URL: 'mongodb://in-use',
@@ -12,6 +12,7 @@ it('leaves out where a system in use has its engines, and keeps the rest', () =>
       NATS_TLS_CA_FILE: '/in-use',
       NATS_PASSWORD: 'in use',
       NATS_IMAGE: 'nats:2.15',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://in-use',
       ENGINES: 'path',
       NODE_COMPILE_CACHE: '/compiled',
       PATH: '/bin',

@@ -62,6 +62,7 @@ function openEgress(options: EgressOptions = {}) {
         previousKeys: [] as KnownEndpoint['previousKeys'],
       } as KnownEndpoint,
       {
+        attempt: 1,
         eventId: 'e',
         event: 'supplier.created',
         timestamp: '2026-01-01T00:00:00.000Z',

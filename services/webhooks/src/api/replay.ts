@@ -9,7 +9,7 @@ import {
   subjects,
   type FailureEntry,
 } from '@integration-sync/contracts';
-import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
+import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { readStreamEvent } from '../fanout/event.ts';
@@ -42,7 +42,8 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
       }
       const kinds = endpoint.events.filter((kind) => events?.includes(kind) !== false);
       const wanted = { ...endpoint, events: kinds };
-      const queued = await send(wanted, candidatesIn(wanted, span), request.deadline - marginMs);
+      const candidates = candidatesIn(wanted, span);
+      const queued = await send(wanted, candidates, request);
       return { ...json({ queued }, 202), logFields: { queued } };
     },
   };
@@ -51,8 +52,9 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
   async function send(
     endpoint: Endpoint,
     candidates: AsyncIterable<RawEvent | undefined>,
-    until: number,
+    { deadline, traceparent }: BusRequest,
   ): Promise<number> {
+    const until = deadline - marginMs;
     const sending = randomBytes(8).toString('hex');
     const { _id: endpointId, integration, epoch, version } = endpoint;
     const to = [{ endpointId, epoch, version }];
@@ -69,7 +71,8 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
       if (Date.now() > until) throw tooLong(published);
       if (candidate === undefined) continue;
       const { eventId, body } = candidate;
-      const occurred = readStreamEvent({ id: eventId, sequence: 0, body });
+      // What is sent again comes from the replay, and no more from the push.
+      const occurred = readStreamEvent({ id: eventId, sequence: 0, body, traceparent });
       if (occurred === undefined || !isMeantFor(endpoint, occurred) || seen.has(eventId)) continue;
       seen.add(eventId);
       some.push(occurred);

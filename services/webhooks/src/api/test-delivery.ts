@@ -32,7 +32,11 @@ export function testing({ endpoints, cache, send, attemptLog }: TestDeliveryOpti
     places.take(integration);
     try {
       const test = testOf(endpoint);
-      const attempted = await send(cache.prepare(endpoint), test);
+      const attempted = await send(cache.prepare(endpoint), {
+        ...test,
+        attempt: 1,
+        traceparent: request.traceparent,
+      });
       // A test is one attempt, whatever its outcome.
       attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
       const { verdict, responseStatus, durationMs, error } = attempted;

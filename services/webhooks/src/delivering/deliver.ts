@@ -86,8 +86,9 @@ export function openDeliver({ send, cache, recorder, held, report, retry }: Deli
     const head = readEventHead(delivery.body);
     if (head === undefined) return 'settled';
     const { event, timestamp } = head;
-    const { eventId, body } = delivery;
-    const attempted = await send(known, { eventId, event, timestamp, body });
+    const { eventId, body, traceparent } = delivery;
+    const attempt = delivery.attempts + 1;
+    const attempted = await send(known, { eventId, event, timestamp, body, attempt, traceparent });
     if (attempted.verdict === 'succeeded') {
       await succeed(known);
       report(known, delivery, { head, attempted, next: delivered, nextAttemptAt: null });

@@ -19,7 +19,7 @@ export type Report = (known: KnownEndpoint, delivery: Delivery, reported: Report
 
 export function openReport(log: Log, attemptLog: AttemptLog, metrics: WebhookMetrics): Report {
   return ({ endpoint }, { eventId, attempts }, { head, attempted, next, nextAttemptAt }) => {
-    const { verdict, responseStatus, durationMs, error } = attempted;
+    const { verdict, responseStatus, durationMs, error, traceId } = attempted;
     const { event, timestamp } = head;
     const entry = entryOf({ eventId, event, attempt: attempts + 1 }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);
@@ -29,6 +29,7 @@ export function openReport(log: Log, attemptLog: AttemptLog, metrics: WebhookMet
       {
         endpoint: endpoint._id,
         integration: endpoint.integration,
+        traceId,
         eventId,
         event,
         attempt: entry.attempt,

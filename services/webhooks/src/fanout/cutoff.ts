@@ -11,7 +11,7 @@
 // between may be either. The pushes are asked for before the place: what is no longer to be announced stands on the
 // stream by then. Where a service that makes events cannot be asked, what it has still to announce is after it.
 import { eventsStream, requestHeaders, subjects, UnannouncedRuns } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
+import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { Check } from 'typebox/value';
 import { disabledEventId } from '../endpoints/disabled-events.ts';
@@ -27,7 +27,9 @@ export interface Cutoff {
 /** For a change that makes no difference to events. */
 export const noCutoff: Cutoff = { through: 0, underWay: [] };
 
-export type TakeCutoff = (asking: { integration: string; requestId: string }) => Promise<Cutoff>;
+type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
+
+export type TakeCutoff = (asking: Asking) => Promise<Cutoff>;
 
 export interface CutoffOptions {
   bus: Pick<Bus, 'request' | 'streamFacts'>;
@@ -40,8 +42,12 @@ const timeoutMs = 2_000;
 const sources = [subjects.catalogRunsUnannounced, subjects.batchesRunsUnannounced];
 
 export function openCutoff({ bus, endpoints, log }: CutoffOptions): TakeCutoff {
-  return async ({ integration, requestId }) => {
-    const headers = { [requestHeaders.integration]: integration, [requestHeaders.requestId]: requestId };
+  return async ({ integration, requestId, traceparent }) => {
+    const headers = {
+      [requestHeaders.integration]: integration,
+      [requestHeaders.requestId]: requestId,
+      [requestHeaders.traceparent]: traceparent,
+    };
     const ask = async (subject: string): Promise<string[]> => {
       try {
         const { body } = await bus.request(subject, { headers, timeoutMs });

@@ -9,10 +9,11 @@ export interface StoredEvent {
   id: string;
   sequence: number;
   body: Uint8Array;
+  traceparent?: string | undefined;
 }
 
 /** Undefined where the bytes are no event. */
-export function readStreamEvent({ id, sequence, body }: StoredEvent): StreamEvent | undefined {
+export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
   const head = readEventHead(body);
   if (head === undefined) return undefined;
   // One that was published without an id is still one event.
@@ -22,6 +23,7 @@ export function readStreamEvent({ id, sequence, body }: StoredEvent): StreamEven
     eventId,
     origin: originOf(eventId),
     body,
+    traceparent,
     sequence,
     aboutEndpoint: aboutEndpoint(head.event, body),
   };

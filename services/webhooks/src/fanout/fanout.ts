@@ -2,9 +2,10 @@
 // in it, and parcels of what goes where, by the way that each integration's take (ways.ts). Their ids are made of what is
 // in them, so that a batch that was half done when its replica died is done again without harm.
 import { setTimeout as wait } from 'node:timers/promises';
-import { unbundle, type Bundle } from '@integration-sync/contracts';
+import { bundlesStream, unbundle, type Bundle } from '@integration-sync/contracts';
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import type { Span, SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Leases, Lease } from '../streams/leases.ts';
 import { firstSending, packParcels, type Message, type Way } from '../streams/messages.ts';
@@ -30,6 +31,7 @@ export interface FanoutOptions {
   countUnsettled: () => Promise<Unsettled>;
   /** Some integration has something on a way of its own. */
   onBacklog: () => void;
+  tracing?: Tracing | undefined;
   log: Log;
 }
 
@@ -46,6 +48,10 @@ const retryMs = 1_000;
 interface Taken {
   lease: Lease;
   bundle: Bundle;
+  /** From its being taken to its deliveries' being stored. */
+  span: Span | undefined;
+  /** For its deliveries. */
+  traceparent: string | undefined;
 }
 
 interface Outgoing {
@@ -56,7 +62,7 @@ interface Outgoing {
 }
 
 export function openFanout(options: FanoutOptions): Fanout {
-  const { subscribers, bus, leases, metrics, countUnsettled, onBacklog, log } = options;
+  const { subscribers, bus, leases, metrics, countUnsettled, onBacklog, tracing, log } = options;
 
   /** Says how many deliveries it made. */
   const fanOut = async (batch: readonly Taken[]): Promise<number> => {
@@ -87,13 +93,19 @@ export function openFanout(options: FanoutOptions): Fanout {
     if (waiting <= waitingMax) less.resolve();
     try {
       const deliveries = await fanOut(batch);
-      for (const { lease } of batch) lease.ack();
+      for (const { lease, span } of batch) {
+        lease.ack();
+        span?.end();
+      }
       metrics.fannedOut(events, deliveries);
       const oldest = batch[0]?.lease.message;
       if (oldest !== undefined) metrics.fanoutLag((Date.now() - oldest.storedAt.getTime()) / 1000);
     } catch (error) {
       log.warn({ err: error, events }, 'events could not be fanned out, trying again');
-      for (const { lease } of batch) lease.giveBack(retryMs);
+      for (const { lease, span } of batch) {
+        lease.giveBack(retryMs);
+        span?.end(error);
+      }
     }
   };
   let waiting = 0;
@@ -115,7 +127,9 @@ export function openFanout(options: FanoutOptions): Fanout {
       }
       if (waiting <= waitingMax && waiting + bundle.count > waitingMax) less = Promise.withResolvers();
       waiting += bundle.count;
-      queue.add({ lease: leases.take(message), bundle });
+      const span = tracing?.begin(startOf(message, bundle));
+      const traceparent = span?.traceparent ?? message.traceparent;
+      queue.add({ lease: leases.take(message), bundle, span, traceparent });
     },
     keptUp() {
       if (waiting <= waitingMax) return undefined;
@@ -140,6 +154,18 @@ async function publishAll(bus: Pick<Bus, 'publishBatch'>, outgoing: readonly Out
   if (messages.length > 0) await bus.publishBatch(messages);
 }
 
+const startOf = (message: StreamMessage, bundle: Bundle): SpanStart => ({
+  name: 'fan out',
+  kind: 'consumer',
+  parent: message.traceparent,
+  attributes: {
+    'messaging.system': 'nats',
+    'messaging.destination.name': bundlesStream,
+    'sync.integration': integrationOf(message),
+    'sync.events': bundle.count,
+  },
+});
+
 function* parcelsOf({ integration, groups, way }: Outgoing): Generator<Message> {
   for (const { to, events } of groups) {
     yield* packParcels({ integration, sending: firstSending, to, events }, way);
@@ -152,19 +178,23 @@ function bundleOf({ subject, id, sequence, body }: StreamMessage): Bundle | unde
   return { count: 1, place: sequence, events: () => [{ id, body }] };
 }
 
-function groupBundles(batch: readonly Taken[]): Map<string, Bundle[]> {
-  const byIntegration = new Map<string, Bundle[]>();
-  for (const { lease, bundle } of batch) {
-    // `bundles.<integration>`, or `events.<integration>.<entity>.<action>`
-    const integration = lease.message.subject.split('.', 2)[1] ?? '';
+/** `bundles.<integration>`, or `events.<integration>.<entity>.<action>` */
+const integrationOf = ({ subject }: StreamMessage): string => subject.split('.', 2)[1] ?? '';
+
+function groupBundles(batch: readonly Taken[]): Map<string, Taken[]> {
+  const byIntegration = new Map<string, Taken[]>();
+  for (const taken of batch) {
+    const integration = integrationOf(taken.lease.message);
     const others = byIntegration.get(integration);
-    if (others === undefined) byIntegration.set(integration, [bundle]);
-    else others.push(bundle);
+    if (others === undefined) byIntegration.set(integration, [taken]);
+    else others.push(taken);
   }
   return byIntegration;
 }
 
-const readEvents = (bundles: readonly Bundle[]): StreamEvent[] =>
-  bundles.flatMap((bundle) =>
-    bundle.events().flatMap((event) => readStreamEvent({ ...event, sequence: bundle.place }) ?? []),
+const readEvents = (batch: readonly Taken[]): StreamEvent[] =>
+  batch.flatMap(({ bundle, traceparent }) =>
+    bundle
+      .events()
+      .flatMap((event) => readStreamEvent({ ...event, sequence: bundle.place, traceparent }) ?? []),
   );

@@ -88,4 +88,5 @@ const messageOf = (delivery: Delivery) => ({
   subject: heldSubject(delivery.endpointId, delivery.epoch),
   id: heldId(delivery),
   body: delivery.body,
+  traceparent: delivery.traceparent,
 });

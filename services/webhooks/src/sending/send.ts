@@ -1,8 +1,9 @@
-// One attempt, from the url to its outcome: checked, signed, posted, timed. What it means is decided elsewhere.
+// One attempt, from the url to its outcome: checked, signed, posted, timed, traced. What it means is decided elsewhere.
 //
 // Of the addresses of a name one after the other is tried, for as long as no connection can be made: nothing has been
 // sent then. As soon as there is a connection, what comes of it is what came of the attempt.
-import { limits } from '@integration-sync/contracts';
+import { limits, requestHeaders } from '@integration-sync/contracts';
+import { traceIdOf, type Span, type SpanStart, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
 import { signedHeaders, type Signable, type SigningKey } from '../secrets/signature.ts';
 import type { Connections } from './connections.ts';
@@ -13,28 +14,40 @@ import type { Poster } from './post.ts';
 export interface Attempted extends Outcome {
   at: Date;
   durationMs: number;
+  /** Where it belongs to a trace. */
+  traceId?: string | undefined;
+}
+
+export interface Sending extends Signable {
+  attempt: number;
+  /** Of the step from which it comes, where that belongs to a trace. */
+  traceparent?: string | undefined;
 }
 
 /**
  * Rejects when it could not leave through a fault of this service, or the process stops: then there was no
  * attempt.
  */
-export type Send = (known: KnownEndpoint, sending: Signable) => Promise<Attempted>;
+export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
 export interface SendOptions {
   guard: EgressGuard;
   connections: Connections;
   poster: Poster;
   userAgent: string;
+  /** Whether receivers are told to which trace an attempt belongs. */
+  sendsTraceparent?: boolean;
+  tracing?: Tracing | undefined;
 }
 
 /** With other addresses left to try, which need their share of the deadline as well. */
 const connectMsMax = 2_500;
 
-export function openSend({ guard, connections, poster, userAgent }: SendOptions): Send {
+export function openSend(options: SendOptions): Send {
+  const { guard, connections, poster, userAgent, sendsTraceparent = false, tracing } = options;
   const attempt = async (
     known: KnownEndpoint,
-    sending: Signable,
+    sending: Sending,
     at: Date,
     startedAt: number,
   ): Promise<Outcome> => {
@@ -55,6 +68,8 @@ export function openSend({ guard, connections, poster, userAgent }: SendOptions)
       at,
       userAgent,
     });
+    const { traceparent } = sending;
+    if (sendsTraceparent && traceparent !== undefined) headers.push(requestHeaders.traceparent, traceparent);
     return postToAny(target, headers, sending.body, startedAt + limits.deliveryDeadlineMs);
   };
 
@@ -81,12 +96,51 @@ export function openSend({ guard, connections, poster, userAgent }: SendOptions)
     return summaryOf(failed);
   };
 
-  return async (known, sending) => {
+  const measure = async (known: KnownEndpoint, sending: Sending): Promise<Attempted> => {
     const at = new Date();
     const startedAt = performance.now();
     const { verdict, responseStatus, error } = await attempt(known, sending, at, startedAt);
-    return { verdict, responseStatus, error, at, durationMs: Math.round(performance.now() - startedAt) };
+    const durationMs = Math.round(performance.now() - startedAt);
+    return { verdict, responseStatus, error, at, durationMs, traceId: traceIdOf(sending.traceparent) };
   };
+
+  return (known, sending) => {
+    const span = tracing?.begin(startOf(known, sending));
+    if (span === undefined) return measure(known, sending);
+    return traced(span, () => measure(known, { ...sending, traceparent: span.traceparent }));
+  };
+}
+
+/** No part of the url, which may hold what only its receiver may know. */
+const startOf = (
+  { endpoint }: KnownEndpoint,
+  { event, eventId, attempt, traceparent }: Sending,
+): SpanStart => ({
+  name: 'deliver',
+  kind: 'client',
+  parent: traceparent,
+  attributes: {
+    'http.request.method': 'POST',
+    'sync.integration': endpoint.integration,
+    'sync.endpoint': endpoint._id,
+    'sync.event': event,
+    'sync.eventId': eventId,
+    'sync.attempt': attempt,
+  },
+});
+
+async function traced(span: Span, work: () => Promise<Attempted>): Promise<Attempted> {
+  let attempted;
+  try {
+    attempted = await work();
+  } catch (error) {
+    span.end(error);
+    throw error;
+  }
+  const { verdict, responseStatus } = attempted;
+  span.set({ 'http.response.status_code': responseStatus ?? undefined });
+  span.end(verdict === 'succeeded' ? undefined : String(responseStatus ?? 'no answer'));
+  return attempted;
 }
 
 /** Of several addresses that could not be connected to, without naming them: each reason once. */

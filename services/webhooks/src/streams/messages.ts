@@ -16,6 +16,7 @@
 // Parcels are what makes a burst cheap, be it of events or of endpoints: storing a message, taking it and removing
 // it costs more than a delivery does.
 import { hash } from 'node:crypto';
+import { packTraces, unpackTraces, type PackedTraces } from './traces.ts';
 
 export interface Delivery {
   endpointId: string;
@@ -30,17 +31,21 @@ export interface Delivery {
   /** Not to be tried before; epoch milliseconds, 0 for at once. */
   dueAtMs: number;
   body: Uint8Array;
+  /** Of the step from which the event comes, where that belongs to a trace. */
+  traceparent?: string | undefined;
 }
 
 export interface Message {
   subject: string;
   id: string;
   body: Uint8Array;
+  traceparent?: string | undefined;
 }
 
 export interface RawEvent {
   eventId: string;
   body: Uint8Array;
+  traceparent?: string | undefined;
 }
 
 export type Addressee = Pick<Delivery, 'endpointId' | 'epoch' | 'version'>;
@@ -93,15 +98,22 @@ type Head = [
   sending: string,
   to: [endpointId: string, epoch: number, version: number][],
   events: [eventId: string, bytes: number][],
+  /** Left out where no event belongs to a trace. */
+  traces?: PackedTraces,
 ];
 
-/** One line that names endpoints and events and says how long each event is, and then their bytes. */
+/**
+ * One line that names endpoints and events and says how long each event is, and then their bytes. A release that knows no
+ * traces reads over them.
+ */
 function packParcel({ integration, sending, to, events }: PackOptions, way: Way): Message {
   const head: Head = [
     sending,
     to.map(({ endpointId, epoch, version }) => [endpointId, epoch, version]),
     events.map(({ eventId, body }) => [eventId, body.length]),
   ];
+  const traces = packTraces(events);
+  if (traces !== undefined) head.push(traces);
   return {
     subject: deliveriesSubject(integration, way),
     id: idOf(sending, to, events),
@@ -121,15 +133,16 @@ export function unpackParcel({ body }: Pick<Message, 'body'>): Delivery[] {
   const headEnd = body.indexOf(lineBreak);
   const head = headEnd < 0 ? undefined : readHead(textOf(body, 0, headEnd));
   if (head === undefined) return [];
-  const [sending, to, parts] = head;
+  const [sending, to, parts, traces] = head;
+  const traceparents = unpackTraces(traces);
   let from = headEnd + 1;
-  const events = parts.map(([eventId, bytes]) => {
-    const event = { eventId, body: body.subarray(from, from + bytes) };
+  const events = parts.map(([eventId, bytes], index) => {
+    const event = { eventId, body: body.subarray(from, from + bytes), traceparent: traceparents[index] };
     from += bytes;
     return event;
   });
   return to.flatMap(([endpointId, epoch, version]) =>
-    events.map(({ eventId, body: bytes }) => ({
+    events.map(({ eventId, body: bytes, traceparent }) => ({
       endpointId,
       epoch,
       version,
@@ -138,6 +151,7 @@ export function unpackParcel({ body }: Pick<Message, 'body'>): Delivery[] {
       attempts: 0,
       dueAtMs: 0,
       body: bytes,
+      traceparent,
     })),
   );
 }
@@ -169,7 +183,7 @@ export const heldId = ({ eventId, endpointId, sending, attempts, dueAtMs }: Deli
   `${eventId}.${endpointId}.${sending}.${attempts}.${dueAtMs}`;
 
 /** Undefined for one that this service did not write. */
-export function readHeld({ subject, id, body }: Message): Delivery | undefined {
+export function readHeld({ subject, id, body, traceparent }: Message): Delivery | undefined {
   const [, endpointId, epoch] = subject.split('.');
   const [eventId, , sending, attempts, dueAtMs] = id.split('.');
   if (endpointId === undefined || epoch === undefined) return undefined;
@@ -184,6 +198,7 @@ export function readHeld({ subject, id, body }: Message): Delivery | undefined {
     attempts: Number(attempts),
     dueAtMs: Number(dueAtMs),
     body,
+    traceparent,
   };
 }
 

@@ -4,9 +4,11 @@ import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integrat
 import type { Msg } from '@nats-io/nats-core';
 import type { Gate } from '../gate.ts';
 import type { Log } from '../log.ts';
+import { traceIdOf } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
+import { closeRequestTrace, handlerWithin, openRequestTrace } from './request-trace.ts';
 
 export interface BusRequest {
   subject: string;
@@ -20,6 +22,8 @@ export interface BusRequest {
   isWaitedFor: () => Promise<boolean>;
   integration: string;
   requestId: string;
+  /** For what comes of the request, where it belongs to a trace. */
+  traceparent?: string | undefined;
   log: Log;
 }
 
@@ -69,7 +73,11 @@ export async function answer(
 ): Promise<Answered> {
   const startedAt = performance.now();
   const { message } = inHand;
-  const request = readRequest(connection, inHand);
+  const headers = readHeaders(message.headers);
+  const trace = openRequestTrace(connection, { subject: message.subject, headers, quiet });
+  const request = readRequest(connection, inHand, headers, trace.traceparent);
+  const handle = handlerWithin(connection, trace, handler);
+  let fault: unknown;
   let code: Answered['code'] = 'ok';
   let reply: BusReply = {};
   let waitedMs = 0;
@@ -80,17 +88,19 @@ export async function answer(
       waitedMs = performance.now() - startedAt;
     }
     try {
-      reply = await handler(request);
+      reply = await handle(request);
     } finally {
       gate.leave(request.integration);
     }
     respond(connection, message, replyParts(connection, reply));
   } catch (error) {
     const failure = asFailure(error, request);
+    fault = failure;
     code = failure.code;
     respond(connection, message, failureParts(connection, failure));
   }
   const seconds = (performance.now() - startedAt) / 1000;
+  closeRequestTrace(trace, { logFields: reply.logFields, waitedMs, error: fault });
   const level = code === 'internal' ? 'error' : quiet ? 'debug' : 'info';
   request.log[level](
     {
@@ -105,11 +115,16 @@ export async function answer(
   return { code, seconds };
 }
 
-function readRequest(connection: Connection, inHand: RequestInHand): BusRequest {
+function readRequest(
+  connection: Connection,
+  inHand: RequestInHand,
+  headers: Headers,
+  traceparent: string | undefined,
+): BusRequest {
   const { message } = inHand;
-  const headers = readHeaders(message.headers);
   const integration = headers.get(requestHeaders.integration) ?? '';
   const requestId = headers.get(requestHeaders.requestId) ?? '';
+  const traceId = traceIdOf(traceparent);
   // A caller of another kind cannot be asked, and is taken to wait.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
     ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
@@ -126,7 +141,10 @@ function readRequest(connection: Connection, inHand: RequestInHand): BusRequest 
     isWaitedFor: async () => connection.connected && (await connection.inbox.callers.isWaiting(message)),
     integration,
     requestId,
-    log: connection.log.child({ requestId, integration }),
+    traceparent,
+    log: connection.log.child(
+      traceId === undefined ? { requestId, integration } : { requestId, integration, traceId },
+    ),
   };
 }
 

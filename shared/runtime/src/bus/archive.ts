@@ -7,12 +7,13 @@ import {
 } from '@nats-io/jetstream';
 import { openGate } from '../gate.ts';
 import type { Connection } from './connection.ts';
-import { readHeaders, type Headers } from './message.ts';
+import { readHeaders, traceparentIn, type Headers } from './message.ts';
 
 export interface StoredMessage {
   subject: string;
   id: string;
   headers: Headers;
+  traceparent?: string | undefined;
   body: Uint8Array;
   sequence: number;
   storedAt: Date;
@@ -166,6 +167,7 @@ function wrap(message: StoredMsg): StoredMessage {
     subject: message.subject,
     id: headers.get('Nats-Msg-Id') ?? '',
     headers,
+    traceparent: traceparentIn(message.header),
     body: message.data,
     sequence: message.seq,
     storedAt: message.time,

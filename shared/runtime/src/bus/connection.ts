@@ -6,6 +6,7 @@ import { PermissionViolationError, type NatsConnection } from '@nats-io/nats-cor
 import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import { connectPatiently } from './connect.ts';
+import type { Tracing } from '../tracing/index.ts';
 import { openInbox, type Inbox } from './inbox.ts';
 
 const defaultPayloadBytes = 1_048_576;
@@ -16,6 +17,7 @@ export interface Connection extends AsyncDisposable {
   readonly manager: JetStreamManager;
   readonly inbox: Inbox;
   readonly log: Log;
+  readonly tracing: Tracing | undefined;
   readonly connected: boolean;
   /** What the server takes as one message. */
   readonly maxPayloadBytes: number;
@@ -29,6 +31,7 @@ export interface ConnectionOptions extends NatsOptions {
   name: string;
   log: Log;
   signal?: AbortSignal | undefined;
+  tracing?: Tracing | undefined;
 }
 
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
@@ -70,6 +73,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     manager,
     inbox,
     log: options.log,
+    tracing: options.tracing,
     get connected() {
       return isConnected();
     },

@@ -8,12 +8,14 @@ import {
   type JsMsg,
 } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
-import { readHeaders, type Headers } from './message.ts';
+import { readHeaders, traceparentIn, type Headers } from './message.ts';
 
 export interface StreamMessage {
   readonly subject: string;
   readonly id: string;
   readonly headers: Headers;
+  /** Of the step that published it. */
+  readonly traceparent?: string | undefined;
   readonly body: Uint8Array;
   readonly sequence: number;
   /** How often it has been handed out, this time included. */
@@ -153,6 +155,9 @@ class TakenMessage implements StreamMessage {
   }
   get headers() {
     return readHeaders(this.#message.headers);
+  }
+  get traceparent() {
+    return traceparentIn(this.#message.headers);
   }
   get body() {
     return this.#message.data;

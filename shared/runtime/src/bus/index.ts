@@ -2,6 +2,7 @@
 // Questions are requests and replies, facts go to JetStream.
 import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
+import type { Tracing } from '../tracing/index.ts';
 import { answerAll, askAll } from './ask-all.ts';
 import {
   countBySubject,
@@ -66,6 +67,8 @@ export interface BusOptions extends NatsOptions {
   observe?: ObserveRequest;
   /** Ends the wait for a NATS that does not come. */
   signal?: AbortSignal | undefined;
+  /** Requests that carry a `traceparent`, and those that are answered, are steps of a trace. */
+  tracing?: Tracing | undefined;
 }
 
 export interface Broadcast {

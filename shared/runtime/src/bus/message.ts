@@ -1,5 +1,7 @@
 // Headers as plain maps: what the rest of the system sees of a NATS message.
+import { requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type MsgHdrs } from '@nats-io/nats-core';
+import { readTraceparent } from '../tracing/index.ts';
 
 export type Headers = ReadonlyMap<string, string>;
 
@@ -8,6 +10,10 @@ export function readHeaders(from: MsgHdrs | undefined): Headers {
   if (from !== undefined) for (const [name, values] of from) map.set(name, values[0] ?? '');
   return map;
 }
+
+/** To which trace a message belongs. */
+export const traceparentIn = (from: MsgHdrs | undefined): string | undefined =>
+  readTraceparent(from?.get(requestHeaders.traceparent));
 
 export function writeHeaders(from: Readonly<Record<string, string | undefined>>): MsgHdrs {
   const written = natsHeaders();

@@ -1,6 +1,6 @@
 // Publishing facts: one at a time, a few side by side, or many as an atomic batch. Every message carries an id, so
 // that publishing again after a doubt is harmless.
-import { Failure } from '@integration-sync/contracts';
+import { Failure, requestHeaders } from '@integration-sync/contracts';
 import { nuid } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import { inChunks } from '../pace.ts';
@@ -13,6 +13,8 @@ export interface OutgoingMessage {
   /** A token of its own making: no space, no line break. */
   id: string;
   body: Uint8Array | string;
+  /** For whoever reads it: to which trace it belongs, as `readTraceparent` has read it. */
+  traceparent?: string | undefined;
 }
 
 export interface Published {
@@ -30,7 +32,7 @@ const openBatchesMax = 8;
 const windowMessages = 256;
 
 export function publish(connection: Connection, message: OutgoingMessage, extra = ''): Promise<Published> {
-  const headers = new RawHeaders(`${extra}${idLine(message)}\r\n`);
+  const headers = new RawHeaders(`${extra}${ownLines(message)}\r\n`);
   return acknowledged(connection, () => ask(connection, message, headers));
 }
 
@@ -87,7 +89,7 @@ async function publishAtomically(
   const batchId = nuid.next();
   const headersOf = (message: OutgoingMessage, sequence: number, rest = ''): RawHeaders =>
     new RawHeaders(
-      `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${idLine(message)}\r\n`,
+      `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${ownLines(message)}\r\n`,
     );
   return acknowledged(connection, async () => {
     await inChunks(messages.slice(0, -1), (message, index) => {
@@ -105,7 +107,10 @@ async function publishAtomically(
   });
 }
 
-const idLine = ({ id }: OutgoingMessage): string => `Nats-Msg-Id: ${id}\r\n`;
+const ownLines = ({ id, traceparent }: OutgoingMessage): string =>
+  traceparent === undefined
+    ? `Nats-Msg-Id: ${id}\r\n`
+    : `Nats-Msg-Id: ${id}\r\n${requestHeaders.traceparent}: ${traceparent}\r\n`;
 
 /**
  * Headers that are written straight to bytes: the client's own are checked and encoded one by one, which for 500

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { requestHeaders } from '@integration-sync/contracts';
 import { NoRespondersError } from '@nats-io/nats-core';
+import { spanning } from '../tracing/index.ts';
 import { disconnected, type Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
@@ -26,11 +27,25 @@ export interface Reply {
 const waitedForMs = 500;
 
 /** Throws the `Failure` that the service answered with, or the one that says why it could not be asked. */
-export async function sendRequest(
+export function sendRequest(
   connection: Connection,
   subject: string,
   options: RequestOptions,
 ): Promise<Reply> {
+  const parent = options.headers?.[requestHeaders.traceparent];
+  // What asks all the time, as readiness does, belongs to no trace.
+  if (connection.tracing === undefined || parent === undefined) return send(connection, subject, options);
+  const span = connection.tracing.begin({
+    name: `ask ${subject}`,
+    kind: 'client',
+    parent,
+    attributes: { 'messaging.system': 'nats', 'messaging.destination.name': subject },
+  });
+  const headers = { ...options.headers, [requestHeaders.traceparent]: span.traceparent };
+  return spanning(span, () => send(connection, subject, { ...options, headers }));
+}
+
+async function send(connection: Connection, subject: string, options: RequestOptions): Promise<Reply> {
   const sentAtMs = performance.now();
   const headers = writeHeaders({
     ...options.headers,

@@ -5,10 +5,12 @@ import { MongoClient, type Collection, type Db, type Document, type MongoClientO
 import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
 import { checkAddress, optionsIn, overriddenIn } from './address.ts';
+import type { Tracing } from '../tracing/index.ts';
 import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';
 import { watchHeartbeats } from './heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
+import { openOperate } from './spans.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';
@@ -36,6 +38,8 @@ export interface StoreOptions {
   signal?: AbortSignal | undefined;
   /** Is told of every command that is sent for an operation. The driver keeps count of them only where this is given. */
   onCommand?: ((command: SentCommand) => void) | undefined;
+  /** What a traced step asks the database is a step of its own. */
+  tracing?: Tracing | undefined;
 }
 
 export interface SentCommand {
@@ -64,6 +68,7 @@ export async function openStore({
   poolSize = 16,
   signal,
   onCommand,
+  tracing,
 }: StoreOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   const options = optionsOf(url, poolSize);
@@ -109,7 +114,7 @@ export async function openStore({
   for (const deaf of [client, watcher]) opening.use(watchHeartbeats(deaf, () => renew(deaf)));
   await answered(watchdog, signal);
 
-  const database = guarded(client.db(name), watchdog);
+  const database = guarded(client.db(name), openOperate(watchdog, tracing));
   const open = opening.move();
   return {
     database,

@@ -11,6 +11,8 @@ export interface Announcement {
   syncId: string;
   action: Action;
   integration: string;
+  /** Of the push, where it belongs to a trace. */
+  traceparent?: string | undefined;
   entityType: EntityType;
   counts: Counts;
   startedAt: Date;

@@ -4,6 +4,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { Announcement } from './announcement.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -21,6 +22,7 @@ export interface AnnouncerOptions {
   log: Log;
   now: Clock;
   reach: (stage: Stage) => Promise<void>;
+  tracing?: Tracing | undefined;
 }
 
 /** Publishing at once hides the way to the disk and back; more would only hold more memory. */
@@ -29,7 +31,8 @@ const waitingMax = 64;
 /** Marking can wait a little for the next ones: until then an entry is only announced again by mistake. */
 const markDelayMs = 200;
 
-export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOptions): Announcer {
+export function openAnnouncer(options: AnnouncerOptions): Announcer {
+  const { journal, log, now } = options;
   const waiting: Announcement[] = [];
   const underWay = new Set<Promise<void>>();
   let busyLanes = 0;
@@ -58,7 +61,7 @@ export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOption
   const publish = async (announcement: Announcement): Promise<void> => {
     const { syncId } = announcement;
     try {
-      await publishEvents({ bus, reach }, announcement);
+      await publishEvents(options, announcement);
     } catch (error) {
       log.warn({ err: error, syncId }, 'announcing is left to the sweeper');
       return;

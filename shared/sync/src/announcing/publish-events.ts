@@ -1,23 +1,45 @@
 // A push's events, for other services and for webhooks: each as a message of its own, and then all of them as a bundle.
 // Under the same ids however often, so that it is done again, as a whole, where it was cut off.
-import { publishWithBundle } from '@integration-sync/contracts';
+import { eventsStream, publishWithBundle } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
+import { spanning, type Tracing } from '@integration-sync/runtime/tracing';
 import { makeEvents, type Announcement } from './announcement.ts';
 import type { Stage } from '../stage.ts';
 
 export interface PublishOptions {
   bus: Pick<Bus, 'publishBatch'>;
   reach: (stage: Stage) => Promise<void>;
+  tracing?: Tracing | undefined;
 }
 
-export async function publishEvents(
+export function publishEvents(options: PublishOptions, announcement: Announcement): Promise<void> {
+  const { syncId, integration, traceparent } = announcement;
+  const span = options.tracing?.begin({
+    name: 'announce',
+    kind: 'producer',
+    parent: traceparent,
+    attributes: {
+      'messaging.system': 'nats',
+      'messaging.destination.name': eventsStream,
+      'sync.integration': integration,
+      'sync.syncId': syncId,
+      'sync.records': announcement.records.length,
+    },
+  });
+  if (span === undefined) return publish(options, announcement, traceparent);
+  return spanning(span, () => publish(options, announcement, span.traceparent));
+}
+
+async function publish(
   { bus, reach }: PublishOptions,
   announcement: Announcement,
+  traceparent: string | undefined,
 ): Promise<void> {
   await giveWay(announcement.records.length);
   const events = makeEvents(announcement);
   await giveWay(events.length);
-  await publishWithBundle(bus, announcement.integration, events, () => reach('after-events'));
+  const { integration } = announcement;
+  await publishWithBundle(bus, integration, events, () => reach('after-events'), traceparent);
   await reach('after-publish');
 }

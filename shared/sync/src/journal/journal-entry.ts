@@ -13,6 +13,8 @@ export interface Entry extends Counts {
   action?: StatusChange;
   state: 'writing' | 'written' | 'announced';
   owner: string;
+  /** Until its events are published, the trace to which it belongs. */
+  traceparent?: string;
   due?: Date;
   startedAt: Date;
   completedAt: Date | null;

@@ -21,7 +21,7 @@ export interface PushJournal {
 export const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
 
 /** What an entry keeps for as long as there may be something to announce. */
-export const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '' } as const;
+export const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '', traceparent: '' } as const;
 
 export function openPushJournal(entries: Entries): PushJournal {
   const reopen = async (entry: Entry, at: Date): Promise<void> => {

@@ -31,10 +31,7 @@ export interface RunJournal {
   find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
 }
 
-interface Asking {
-  integration: string;
-  requestId: string;
-}
+type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
 export function openRuns(store: Store, collection: string, kinds: readonly EntityType[]): RunJournal {
   const entries = store.collection<Entry>(collection);

@@ -31,8 +31,16 @@ export async function carryOut(
   await engine.reach('before-entry');
   const permission = openPermission(request);
   await permission.confirm();
-  const { integration } = request;
-  const run = newRun(engine, of, { action, integration, records, rejected, drafting, permission });
+  const { integration, traceparent } = request;
+  const run = newRun(engine, of, {
+    action,
+    integration,
+    traceparent,
+    records,
+    rejected,
+    drafting,
+    permission,
+  });
   const written = records.length === 0 ? nothingWritten : await writeRecords(engine, run, known);
   if (action === 'erase') await forgetErrors(engine, run);
   const announcement = await (records.length === 0 ? recordIdleRun : completeRun)(engine, run, written);

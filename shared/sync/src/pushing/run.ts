@@ -17,6 +17,8 @@ export interface Run {
   action: Action;
   of: KindEngine;
   integration: string;
+  /** Where it belongs to a trace. */
+  traceparent: string | undefined;
   /** Those that the push speaks of, in the order of their places. */
   records: readonly PushedRecord[];
   rejected: readonly Rejected[];
@@ -43,7 +45,7 @@ export const nothingWritten: Written = { settled: [], drafts: [] };
 export function newRun(
   engine: Engine,
   of: KindEngine,
-  what: Pick<Run, 'action' | 'integration' | 'records' | 'rejected' | 'drafting' | 'permission'>,
+  what: Omit<Run, 'of' | 'syncId' | 'startedAt' | 'elapsedMs'>,
 ): Run {
   const startedAt = new Date(engine.now());
   const began = performance.now();
@@ -66,6 +68,7 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
   ...(run.action === 'push' ? {} : { action: run.action }),
   state: 'writing',
   owner: engine.owner,
+  ...(run.traceparent === undefined ? {} : { traceparent: run.traceparent }),
   due: dueAfter(run.startedAt),
   created: 0,
   updated: 0,
@@ -97,7 +100,7 @@ export function concludeRun(
     records.map(({ outcome }) => outcome),
     fields,
   );
-  const { syncId, action, integration, startedAt } = run;
+  const { syncId, action, integration, traceparent, startedAt } = run;
   const { entityType, drafting } = run.of.kind;
   return {
     completion: { ...counts, drafted: drafts.length, completedAt, fields, outcomes },
@@ -105,6 +108,7 @@ export function concludeRun(
       syncId,
       action,
       integration,
+      traceparent,
       entityType,
       counts,
       startedAt,

@@ -132,11 +132,20 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     const draft = drafts.get(internalId);
     return [{ place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
   });
-  const { _id: syncId, action = 'push', integration, entityType, startedAt, completedAt } = entry;
+  const {
+    _id: syncId,
+    action = 'push',
+    integration,
+    traceparent,
+    entityType,
+    startedAt,
+    completedAt,
+  } = entry;
   return {
     syncId,
     action,
     integration,
+    traceparent,
     entityType,
     counts: entry,
     startedAt,

@@ -1,0 +1,30 @@
+// Traces: which way a request takes through the services, up to the receivers of its events, and how long each step
+// takes. OpenTelemetry makes and sends them, where a setting names a collector; otherwise no module of its SDK is loaded,
+// nothing is measured, and only what a caller says of its own trace is handed on (traceparent.ts).
+import type { Log } from '../log.ts';
+import type { TracingConfig } from '../config/index.ts';
+import type { Tracing } from './span.ts';
+
+export { spanning, type Attributes, type Span, type SpanStart, type Tracing } from './span.ts';
+export { readTraceparent, traceIdOf } from './traceparent.ts';
+
+export interface TracingOptions {
+  service: string;
+  config: Readonly<TracingConfig>;
+  log: Log;
+}
+
+/** Undefined where nothing is traced. */
+export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
+  const url = addressOf(config);
+  if (url === undefined || config.OTEL_SDK_DISABLED) return undefined;
+  const { startTracing } = await import('./opentelemetry.ts');
+  const tracing = startTracing({ service, config, url, log });
+  log.info({ collector: url }, 'tracing');
+  return tracing;
+}
+
+function addressOf(config: TracingConfig): string | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = config;
+  return whole ?? (base === undefined ? undefined : `${base.replace(/\/$/, '')}/v1/traces`);
+}

@@ -1,0 +1,122 @@
+// Spans by OpenTelemetry's SDK. Loaded only where there is a collector (index.ts).
+//
+// Spans wait in a queue of 2,048 and go out together, every five seconds or 512 at a time. Those that find the queue full
+// are dropped: a collector that is away costs that much memory and no request any time.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as wait } from 'node:timers/promises';
+import { codes, Failure } from '@integration-sync/contracts';
+import * as otel from '@opentelemetry/api';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  detectResources,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceInstanceIdDetector,
+  serviceNameEnvDetector,
+} from '@opentelemetry/resources';
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Log } from '../log.ts';
+import { reporting } from './exporter.ts';
+import { samplerOf } from './sampler.ts';
+import type { TracingConfig } from '../config/index.ts';
+import type { Attributes, Span, SpanStart, Tracing } from './span.ts';
+import { parseTraceparent, writeTraceparent } from './traceparent.ts';
+
+export interface SdkOptions {
+  service: string;
+  config: Readonly<TracingConfig>;
+  /** To which spans are posted. */
+  url: string;
+  log: Log;
+}
+
+/** What is still in the queue when the process ends has so long to go out. */
+const flushMs = 1_000;
+
+export function startTracing({ service, config, url, log }: SdkOptions): Tracing {
+  const Exporter = config.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/json' ? JsonExporter : ProtobufExporter;
+  const provider = new TracerProvider({
+    resource: resourceOf(service),
+    sampler: samplerOf(config),
+    spanProcessors: [new BatchSpanProcessor({ exporter: reporting(new Exporter({ url }), log) })],
+  });
+  const tracer = provider.getTracer('integration-sync');
+  const storage = new AsyncLocalStorage<Span>();
+
+  return {
+    begin({ name, kind, parent, attributes }) {
+      const from = parent === undefined ? undefined : parseTraceparent(parent);
+      const context =
+        from === undefined
+          ? otel.ROOT_CONTEXT
+          : otel.trace.setSpanContext(otel.ROOT_CONTEXT, { ...from, isRemote: true });
+      return new OpenSpan(
+        tracer.startSpan(name, { kind: kinds[kind], attributes: set(attributes) }, context),
+      );
+    },
+    within: (span, work) => storage.run(span, work),
+    get current() {
+      const span = storage.getStore();
+      // Work that a step has left behind, such as what is announced afterwards for many, is no part of it.
+      return span?.isOver === false ? span : undefined;
+    },
+    async [Symbol.asyncDispose]() {
+      const flushed = provider
+        .shutdown()
+        .catch((error: unknown) => log.debug({ err: error }, 'spans are lost'));
+      await Promise.race([flushed, wait(flushMs, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** What the environment says of this service wins over its own name for itself. */
+const resourceOf = (service: string) =>
+  resourceFromAttributes({ 'service.namespace': 'integration-sync', 'service.name': service })
+    .merge(detectResources({ detectors: [serviceInstanceIdDetector] }))
+    .merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] }));
+
+const kinds: Readonly<Record<SpanStart['kind'], otel.SpanKind>> = {
+  server: otel.SpanKind.SERVER,
+  client: otel.SpanKind.CLIENT,
+  producer: otel.SpanKind.PRODUCER,
+  consumer: otel.SpanKind.CONSUMER,
+};
+
+class OpenSpan implements Span {
+  readonly traceparent: string;
+  readonly #span: otel.Span;
+  isOver = false;
+
+  constructor(span: otel.Span) {
+    this.#span = span;
+    this.traceparent = writeTraceparent(span.spanContext());
+  }
+
+  set(attributes: Attributes): void {
+    this.#span.setAttributes(set(attributes));
+  }
+
+  end(error?: unknown): void {
+    this.isOver = true;
+    if (error !== undefined) {
+      this.#span.setAttribute('error.type', typeOf(error));
+      if (isFault(error)) this.#span.setStatus({ code: otel.SpanStatusCode.ERROR });
+    }
+    this.#span.end();
+  }
+}
+
+/** Without those that are undefined. */
+const set = (attributes: Attributes = {}): otel.Attributes =>
+  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+
+/** A driver's own words may hold what a record holds, so its errors are named by their class. */
+function typeOf(error: unknown): string {
+  if (error instanceof Failure) return error.code;
+  if (error instanceof Error) return error.name;
+  return typeof error === 'string' ? error : typeof error;
+}
+
+/** What a caller did wrong is no fault of the step that says so. */
+const isFault = (error: unknown): boolean => !(error instanceof Failure) || codes[error.code].status >= 500;

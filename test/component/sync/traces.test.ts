@@ -1,0 +1,96 @@
+// The trace of a push, from the request to the stream, and through the death of its process.
+import { bundlesStream, eventsStream } from '@integration-sync/contracts';
+import type { StoredMessage } from '@integration-sync/runtime/bus';
+import { openLog } from '@integration-sync/runtime/log';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { settledWithinMs } from '../../support/left-behind.ts';
+import { startMortal } from '../../support/mortal.ts';
+import { openWorld, type World } from '../../support/sync.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const id = '4bf92f3577b34da6a3ce929d0e0e4736';
+const traceparent = `00-${id}-00f067aa0ba902b7-01`;
+const body = JSON.stringify({ suppliers: [{ externalId: 'S-1', name: 'Nordic' }] });
+
+const push = (integration: string, trace?: string) =>
+  world.bus.request('svc.catalog.suppliers.push', {
+    headers: { integration, 'request-id': 'r', traceparent: trace },
+    body,
+    timeoutMs: 30_000,
+  });
+
+async function published(integration: string): Promise<StoredMessage[]> {
+  const from = { sequence: 1 };
+  const events = world.bus.readStream(eventsStream, { subject: `events.${integration}.>`, from });
+  const bundles = world.bus.readStream(bundlesStream, { subject: `bundles.${integration}`, from });
+  return [...(await Array.fromAsync(events)), ...(await Array.fromAsync(bundles))];
+}
+
+/** Two events and their bundle. */
+const allOf = (integration: string, withinMs?: number) =>
+  eventually(
+    () => published(integration),
+    (messages) => messages.length === 3,
+    withinMs,
+  );
+
+it('without a collector, what a push publishes carries the trace of its caller, beside the bytes that it always has', async () => {
+  const lines: string[] = [];
+  const log = openLog({
+    service: 'catalog',
+    level: 'info',
+    pretty: false,
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  await using _catalog = await world.startCatalog({ log });
+  await push('traced', traceparent);
+  await push('untraced');
+  const traced = await allOf('traced');
+  const untraced = await allOf('untraced');
+  expect(traced.map((message) => message.traceparent)).toEqual([traceparent, traceparent, traceparent]);
+  expect(untraced.map((message) => message.traceparent)).toEqual([undefined, undefined, undefined]);
+  expect(untraced.flatMap(({ headers }) => [...headers.keys()])).not.toContain('traceparent');
+  const shapes = [traced, untraced].map((messages) =>
+    messages.map(({ body: bytes }) =>
+      Buffer.from(bytes)
+        .toString()
+        .replaceAll(/sync_[\da-f]+|sup_[\da-f]+|\d{4}-[\d-]+T[\d:.]+Z|^\d+ \d+$/gm, '…')
+        .replaceAll(/untraced|traced/g, '…'),
+    ),
+  );
+  expect(shapes[0]).toEqual(shapes[1]);
+  const requests = lines.map((line): Record<string, unknown> => JSON.parse(line));
+  const traceIds = requests
+    .filter(({ msg }) => msg === 'request')
+    .map((line) => [line['integration'], line['traceId']]);
+  expect(traceIds).toEqual([
+    ['traced', id],
+    ['untraced', undefined],
+  ]);
+});
+
+it('what another replica announces for a process that died is still of the trace of its push', async () => {
+  await using mortal = await startMortal('catalog', 'before-answer', world.environment);
+  const answer = push('orphan', traceparent).catch(() => undefined);
+  await mortal.reached();
+  await mortal.kill();
+  await answer;
+  const journal = world.store.collection<{ _id: string; integration: string; traceparent?: string }>(
+    'catalog_journal',
+  );
+  expect(await journal.findOne({ integration: 'orphan' })).toMatchObject({ state: 'written', traceparent });
+  await using _other = await world.startCatalog();
+  const messages = await allOf('orphan', settledWithinMs);
+  expect(messages.map((message) => message.traceparent)).toEqual([traceparent, traceparent, traceparent]);
+  // The history needs it no more.
+  await eventually(
+    () => journal.findOne({ integration: 'orphan' }),
+    (entry) => entry !== null && !('traceparent' in entry),
+  );
+});
