@@ -13,16 +13,29 @@ export interface Child extends AsyncDisposable {
   ask(message: object): Promise<unknown>;
 }
 
+interface ChildOptions {
+  environment?: Readonly<Record<string, string>>;
+  /** For Node itself. */
+  flags?: readonly string[];
+}
+
 /** A file below this folder. */
-export async function startChild(file: string, args: readonly string[] = []): Promise<Child> {
-  const child = fork(join(import.meta.dirname, file), args);
-  const [greeting] = await once(child, 'message');
+export async function startChild(
+  file: string,
+  args: readonly string[] = [],
+  { environment = {}, flags = [] }: ChildOptions = {},
+): Promise<Child> {
+  const child = fork(join(import.meta.dirname, file), args, {
+    env: { ...process.env, ...environment },
+    execArgv: [...process.execArgv, ...flags],
+  });
+  const greeting = await nextMessage(child, file);
   return {
     pid: pidOf(child),
     greeting,
     async ask(message) {
+      const answer = nextMessage(child, file);
       child.send(message);
-      const [answer] = await once(child, 'message');
       return answer;
     },
     [Symbol.asyncDispose]: () => end(child),
@@ -72,6 +85,22 @@ export async function startRedis(): Promise<Redis> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Rejects where the process ends instead of saying something. */
+async function nextMessage(child: ChildProcess, file: string): Promise<unknown> {
+  const over = new AbortController();
+  const { signal } = over;
+  const ended = once(child, 'exit', { signal }).then(([code, killedBy]) => {
+    throw new Error(`${file} ended (${killedBy ?? `exit code ${code}`})`);
+  });
+  try {
+    const [message] = await Promise.race([once(child, 'message', { signal }), ended]);
+    return message;
+  } finally {
+    ended.catch(() => undefined);
+    over.abort();
+  }
 }
 
 function pidOf(child: ChildProcess): number {
