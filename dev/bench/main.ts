@@ -1,4 +1,4 @@
-// npm run bench [-- push gateway events listings floors rivals]
+// npm run bench [-- push gateway events listings floors rivals rival-pages]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,9 +14,10 @@ import { benchEvents } from './events.ts';
 import { benchFloors } from './floors.ts';
 import { benchGateway } from './gateway.ts';
 import { benchListings } from './listings.ts';
-import { parseBenchOptions, usage, type Bench, type BenchOptions } from './options.ts';
+import { parseBenchOptions, usage, withRivals, type Bench, type BenchOptions } from './options.ts';
 import { benchPushes } from './push.ts';
 import { benchRivals } from './rivals.ts';
+import { benchRivalListings } from './rivals-listings.ts';
 import { installRivals } from './rivals-install.ts';
 import { runAsCommand, say } from './run.ts';
 import type { Setting } from './setting.ts';
@@ -28,11 +29,12 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   listings: benchListings,
   floors: benchFloors,
   rivals: benchRivals,
+  'rival-pages': benchRivalListings,
 };
 
 async function bench(options: BenchOptions): Promise<void> {
   // Before the engines: packages that cannot be had are known at once.
-  if (options.names.includes('rivals')) await installRivals(say);
+  if (options.names.some((name) => withRivals.has(name))) await installRivals(say);
   await using ending = new AsyncDisposableStack();
   const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-bench-')), (path) =>
     rm(path, { recursive: true, force: true }),

@@ -3,21 +3,21 @@ import { parseArgs } from 'node:util';
 import { parseForced, type Forced } from '../engines/choice.ts';
 import { readCount } from '../process/words.ts';
 
-export const benches = ['push', 'gateway', 'events', 'listings', 'floors', 'rivals'] as const;
+export const benches = ['push', 'gateway', 'events', 'listings', 'floors', 'rivals', 'rival-pages'] as const;
 export type Bench = (typeof benches)[number];
 
-/** It installs packages of its own, so that it runs only where it is named. */
-const onlyNamed: ReadonlySet<Bench> = new Set(['rivals']);
+/** They install packages of their own, so that they run only where they are named. */
+export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
   --turns N          so many turns instead of those that each benchmark takes
-  --warm N           so many pushes before the turns (floors, rivals)
+  --warm N           so many pushes or pages before the turns (gateway, floors, rivals, rival-pages)
   --sizes N,N        lengths of the listings (listings)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
-rivals runs only where it is named: it installs packages of its own in dev/bench/rivals.
+rivals and rival-pages run only where they are named: they install packages of their own in dev/bench/rivals.
 `;
 
 export interface BenchOptions {
@@ -44,7 +44,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
   const { turns, warm, sizes, engines, help } = values;
   return {
     names:
-      positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf),
+      positionals.length === 0 ? benches.filter((name) => !withRivals.has(name)) : positionals.map(benchOf),
     sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),
     turns: turns === undefined ? undefined : readCount('--turns', turns, [1, 1_000]),
     warm: warm === undefined ? undefined : readCount('--warm', warm, [0, 100_000]),

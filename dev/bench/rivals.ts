@@ -8,7 +8,6 @@ import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, inLanes, type Compared, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
 import { freshName, settleMs } from './push.ts';
-import { benchRivalListings } from './rivals-listings.ts';
 import { proveRival, pushRivals, startRival } from './rivals-start.ts';
 import type { Setting } from './setting.ts';
 import { tableOf } from './table.ts';
@@ -22,12 +21,7 @@ const inserts = 'insertMany';
 /** Of pushes of new suppliers per second, the service against each. */
 const wanted: Readonly<Record<string, number>> = { NestJS: 5, Moleculer: 5, [inserts]: 0.85 };
 
-export async function benchRivals(setting: Setting): Promise<void> {
-  await benchRivalPushes(setting);
-  await benchRivalListings(setting);
-}
-
-async function benchRivalPushes({ stack, client, bare, options, say }: Setting): Promise<void> {
+export async function benchRivals({ stack, client, bare, options, say }: Setting): Promise<void> {
   const { turns = turnsDefault, warm = warmDefault } = options;
   await using ending = new AsyncDisposableStack();
   const log = openLog({ service: 'bench', level: 'warn' });
