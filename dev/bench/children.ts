@@ -19,6 +19,17 @@ interface ChildOptions {
   flags?: readonly string[];
 }
 
+/** Where the benchmark is ended, they end with it. */
+const living = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of living) child.kill();
+});
+
+function follow(child: ChildProcess): void {
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+}
+
 /** A file below this folder. */
 export async function startChild(
   file: string,
@@ -29,6 +40,7 @@ export async function startChild(
     env: { ...process.env, ...environment },
     execArgv: [...process.execArgv, ...flags],
   });
+  follow(child);
   const greeting = await nextMessage(child, file);
   return {
     pid: pidOf(child),
@@ -49,6 +61,7 @@ export async function startService(environment: Record<string, string>): Promise
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  follow(child);
   return {
     pid: pidOf(child),
     greeting: undefined,
@@ -72,6 +85,7 @@ export async function startRedis(): Promise<Redis> {
       '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
     { stdio: 'ignore' },
   ); // prettier-ignore
+  follow(child);
   await once(child, 'spawn').catch((cause: unknown) => {
     throw new Error('redis-server cannot be started; install it (Debian: apt-get install redis-server)', {
       cause,

@@ -52,6 +52,7 @@ export async function benchGateway({ stack, client, options, say }: Setting): Pr
     }
   }
   await stack.resume('catalog');
+  await stack.ready(60_000);
 }
 
 const behind = ['stand-in', 'nats-server', caller];

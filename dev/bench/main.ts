@@ -1,9 +1,6 @@
 // npm run bench [-- push gateway events listings floors rivals rival-pages]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { startStack } from '../stack/index.ts';
@@ -19,8 +16,9 @@ import { benchPushes } from './push.ts';
 import { benchRivals } from './rivals.ts';
 import { benchRivalListings } from './rivals-listings.ts';
 import { installRivals } from './rivals-install.ts';
-import { runAsCommand, say } from './run.ts';
+import { runAsCommand, say, type Start } from './run.ts';
 import type { Setting } from './setting.ts';
+import { temporaryFolder } from './temporary.ts';
 
 const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   push: benchPushes,
@@ -32,19 +30,22 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   'rival-pages': benchRivalListings,
 };
 
-async function bench(options: BenchOptions): Promise<void> {
+async function bench(options: BenchOptions, start: Start): Promise<void> {
   // Before the engines: packages that cannot be had are known at once.
-  if (options.names.some((name) => withRivals.has(name))) await installRivals(say);
-  await using ending = new AsyncDisposableStack();
-  const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-bench-')), (path) =>
-    rm(path, { recursive: true, force: true }),
-  );
+  if (options.names.some((name) => withRivals.has(name))) {
+    await start(async (signal) => {
+      await installRivals(say, signal);
+      return new AsyncDisposableStack();
+    });
+  }
   const environment = {
     ...process.env,
     GATEWAY_PORT: '0',
     ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
   };
-  const stack = ending.use(await startStack({ folder, temporary: true, say, environment }));
+  const { folder } = await start(temporaryFolder);
+  const stack = await start((signal) => startStack({ folder, temporary: true, say, environment, signal }));
+  await using ending = new AsyncDisposableStack();
   const log = openLog({ service: 'bench', level: 'warn' });
   const client = ending.use(openClient(stack.gateway, stack.token({ integration: 'bench' })));
   const store = ending.use(await openStore({ url: stack.mongodb, database: 'bench', log }));
@@ -56,8 +57,8 @@ async function bench(options: BenchOptions): Promise<void> {
   }
 }
 
-await runAsCommand(usage, async () => {
+await runAsCommand(usage, async (start) => {
   const options = parseBenchOptions(process.argv.slice(2));
   if (options.help) say(usage);
-  else await bench(options);
+  else await bench(options, start);
 });

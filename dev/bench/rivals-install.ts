@@ -13,10 +13,10 @@ export const rivalsFolder = join(import.meta.dirname, 'rivals');
 /** Below it, what is compiled. */
 export const builtFolder = join(rivalsFolder, '.local');
 
-export async function installRivals(say: (line: string) => void): Promise<void> {
+export async function installRivals(say: (line: string) => void, signal: AbortSignal): Promise<void> {
   using progress = openProgress(say);
   using _lock = await progress.during('waiting for the rivals', () =>
-    waitForLock(join(builtFolder, 'install.lock')),
+    waitForLock(join(builtFolder, 'install.lock'), { signal }),
   );
   const stamp = join(builtFolder, 'installed');
   const wanted = createHash('sha256')
@@ -26,11 +26,14 @@ export async function installRivals(say: (line: string) => void): Promise<void> 
     const what = 'rivals: installing Fastify, NestJS and Moleculer in dev/bench/rivals';
     progress.say(what);
     await progress.during(what, (onLine) =>
-      runCommand('npm', ['ci', '--no-audit', '--no-fund'], { folder: rivalsFolder, onLine }),
+      runCommand('npm', ['ci', '--no-audit', '--no-fund'], { folder: rivalsFolder, signal, onLine }),
     );
     writeWhole(stamp, wanted);
   }
   await progress.during('rivals: compiling', (onLine) =>
-    runCommand(join(repositoryFolder, 'node_modules', '.bin', 'tsc'), ['-p', rivalsFolder], { onLine }),
+    runCommand(join(repositoryFolder, 'node_modules', '.bin', 'tsc'), ['-p', rivalsFolder], {
+      signal,
+      onLine,
+    }),
   );
 }

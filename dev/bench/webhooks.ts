@@ -19,7 +19,7 @@ const runs: Readonly<Record<WebhooksBench, Bench>> = {
   replicas: benchReplicas,
 };
 
-await runAsCommand(webhooksUsage, async () => {
+await runAsCommand(webhooksUsage, async (start) => {
   const { names, engines, help } = parseWebhooksBenchOptions(process.argv.slice(2));
   if (help) {
     say(webhooksUsage);
@@ -28,7 +28,7 @@ await runAsCommand(webhooksUsage, async () => {
   for (const name of names) {
     say(`\n${name}`);
     // Each on engines of its own, so that none finds what another left.
-    await using house = await openHouse({ say, engines });
+    await using house = await start((signal) => openHouse({ say, engines, signal }));
     await runs[name](house, say);
   }
 });

@@ -1,8 +1,5 @@
 // The service on engines of its own, and what a benchmark does with it: register, announce, wait for arrivals.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { healthSubject, publishWithBundle, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
@@ -10,6 +7,7 @@ import { startEngines, type Engines, type Forced } from '../../engines/index.ts'
 import { startChild, startService, type Child } from '../children.ts';
 import type { Processes } from '../cpu.ts';
 import { uptimeMs } from '../measure.ts';
+import { temporaryFolder } from '../temporary.ts';
 
 export interface Seen {
   path: string;
@@ -41,14 +39,15 @@ const bench = 'bench';
 interface HouseOptions {
   say: (line: string) => void;
   engines: Forced | undefined;
+  signal: AbortSignal;
 }
 
-export async function openHouse({ say, engines: force }: HouseOptions): Promise<House> {
+export async function openHouse({ say, engines: force, signal }: HouseOptions): Promise<House> {
   await using opening = new AsyncDisposableStack();
-  const folder = opening.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-bench-')), (path) =>
-    rm(path, { recursive: true, force: true }),
+  const { folder } = opening.use(await temporaryFolder());
+  const engines = opening.use(
+    await startEngines({ dataFolder: folder, temporary: true, say, force, signal }),
   );
-  const engines = opening.use(await startEngines({ dataFolder: folder, temporary: true, say, force }));
   const log = openLog({ service: 'bench', level: 'warn' });
   const bus = opening.use(await openBus({ url: engines.nats.url, name: 'bench', log }));
   const child = opening.use(await startChild('webhooks/receiver.ts'));
