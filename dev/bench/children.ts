@@ -13,16 +13,41 @@ export interface Child extends AsyncDisposable {
   ask(message: object): Promise<unknown>;
 }
 
+interface ChildOptions {
+  environment?: Readonly<Record<string, string>>;
+  /** For Node itself. */
+  flags?: readonly string[];
+}
+
+/** Where the benchmark is ended, they end with it. */
+const living = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of living) child.kill();
+});
+
+function follow(child: ChildProcess): void {
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+}
+
 /** A file below this folder. */
-export async function startChild(file: string, args: readonly string[] = []): Promise<Child> {
-  const child = fork(join(import.meta.dirname, file), args);
-  const [greeting] = await once(child, 'message');
+export async function startChild(
+  file: string,
+  args: readonly string[] = [],
+  { environment = {}, flags = [] }: ChildOptions = {},
+): Promise<Child> {
+  const child = fork(join(import.meta.dirname, file), args, {
+    env: { ...process.env, ...environment },
+    execArgv: [...process.execArgv, ...flags],
+  });
+  follow(child);
+  const greeting = await nextMessage(child, file);
   return {
     pid: pidOf(child),
     greeting,
     async ask(message) {
+      const answer = nextMessage(child, file);
       child.send(message);
-      const [answer] = await once(child, 'message');
       return answer;
     },
     [Symbol.asyncDispose]: () => end(child),
@@ -36,6 +61,7 @@ export async function startService(environment: Record<string, string>): Promise
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  follow(child);
   return {
     pid: pidOf(child),
     greeting: undefined,
@@ -59,6 +85,7 @@ export async function startRedis(): Promise<Redis> {
       '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
     { stdio: 'ignore' },
   ); // prettier-ignore
+  follow(child);
   await once(child, 'spawn').catch((cause: unknown) => {
     throw new Error('redis-server cannot be started; install it (Debian: apt-get install redis-server)', {
       cause,
@@ -72,6 +99,22 @@ export async function startRedis(): Promise<Redis> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Rejects where the process ends instead of saying something. */
+async function nextMessage(child: ChildProcess, file: string): Promise<unknown> {
+  const over = new AbortController();
+  const { signal } = over;
+  const ended = once(child, 'exit', { signal }).then(([code, killedBy]) => {
+    throw new Error(`${file} ended (${killedBy ?? `exit code ${code}`})`);
+  });
+  try {
+    const [message] = await Promise.race([once(child, 'message', { signal }), ended]);
+    return message;
+  } finally {
+    ended.catch(() => undefined);
+    over.abort();
+  }
 }
 
 function pidOf(child: ChildProcess): number {

@@ -1,16 +1,206 @@
-// How much processor time processes have used, as Linux counts it.
-import { readFileSync } from 'node:fs';
+// Where processor time goes, as Linux counts it: by process and by group of its threads, and how much of the machine
+// other work took meanwhile.
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { readText } from '../process/files.ts';
 
-const ticksPerSecond = 100;
+/** Processes by the name that a table gives them. A process counts for all that it has started, unless that has a name. */
+export type Processes = Readonly<Record<string, readonly number[]>>;
 
-/** User and system time of all of them, in milliseconds. */
-export function cpuMs(pids: readonly number[]): number {
-  let ticks = 0;
-  for (const pid of pids) {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything; the fields begin after it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    ticks += Number(fields[11]) + Number(fields[12]);
-  }
-  return (ticks / ticksPerSecond) * 1_000;
+/** The process that measures. All that it has started and that has no name of its own counts for it. */
+export const caller = 'caller';
+
+export interface Spent {
+  /** Milliseconds by process, and in it by group of threads. */
+  byProcess: Map<string, Map<string, number>>;
+  /** Milliseconds that all processors of the machine had to give meanwhile, and what other work took of them. */
+  machineMs: number;
+  otherMs: number;
 }
+
+export const nothingSpent = (): Spent => ({ byProcess: new Map(), machineMs: 0, otherMs: 0 });
+
+export function addSpent(to: Spent, more: Spent): void {
+  to.machineMs += more.machineMs;
+  to.otherMs += more.otherMs;
+  for (const [name, groups] of more.byProcess) {
+    const sums = to.byProcess.get(name) ?? new Map<string, number>();
+    to.byProcess.set(name, sums);
+    for (const [group, ms] of groups) sums.set(group, (sums.get(group) ?? 0) + ms);
+  }
+}
+
+export const spentBy = ({ byProcess }: Spent, name: string): number =>
+  [...(byProcess.get(name)?.values() ?? [])].reduce((sum, ms) => sum + ms, 0);
+
+export const otherShare = ({ machineMs, otherMs }: Spent): number =>
+  machineMs === 0 ? 0 : Math.max(0, otherMs / machineMs);
+
+/** Begins to measure. What it returns ends the measurement. */
+export function beginMeasuring(processes: Processes): () => Spent {
+  const named = { ...processes, [caller]: [process.pid] };
+  const before = readSnapshot(named);
+  // Last, so that reading all of this counts for as little as possible.
+  const mine = readThreads(process.pid);
+  return () => {
+    const mineAfter = readThreads(process.pid);
+    return difference({ ...before, mine }, { ...readSnapshot(named), mine: mineAfter });
+  };
+}
+
+interface Snapshot {
+  machine: { busyMs: number; allMs: number };
+  /** By name, what its processes have used. */
+  byName: Map<string, Map<number, ProcessTimes>>;
+}
+
+interface ProcessTimes {
+  threads: Map<number, ThreadTime>;
+  ms: number;
+  /** Of those that it had started and that have ended. */
+  endedMs: number;
+}
+
+interface ThreadTime {
+  group: string;
+  ms: number;
+}
+
+type Measured = Snapshot & { mine: Map<number, ThreadTime> };
+
+function difference(before: Measured, after: Measured): Spent {
+  const spent = nothingSpent();
+  let ownMs = 0;
+  for (const [name, processes] of after.byName) {
+    const groups = new Map<string, number>();
+    const add = (group: string, ms: number): void => {
+      ownMs += ms;
+      groups.set(group, (groups.get(group) ?? 0) + ms);
+    };
+    const known = before.byName.get(name) ?? new Map<number, ProcessTimes>();
+    for (const [pid, times] of processes) {
+      const isMe = pid === process.pid;
+      const threadsBefore = isMe ? before.mine : known.get(pid)?.threads;
+      for (const [tid, { group, ms }] of isMe ? after.mine : times.threads) {
+        add(group, ms - (threadsBefore?.get(tid)?.ms ?? 0));
+      }
+    }
+    const ended = endedBetween(known, processes);
+    if (ended > 0) add('ended', ended);
+    spent.byProcess.set(name, groups);
+  }
+  spent.machineMs = after.machine.allMs - before.machine.allMs;
+  spent.otherMs = Math.max(0, after.machine.busyMs - before.machine.busyMs - ownMs);
+  return spent;
+}
+
+/** A process that has ended is counted by its parent, with all that it had used in its life. */
+function endedBetween(before: Map<number, ProcessTimes>, after: Map<number, ProcessTimes>): number {
+  const sum = (all: Iterable<ProcessTimes>): number => [...all].reduce((ms, { endedMs }) => ms + endedMs, 0);
+  const gone = [...before].filter(([pid]) => !after.has(pid));
+  const survivors = [...before].filter(([pid]) => after.has(pid)).map(([, times]) => times);
+  const usedBefore = gone.reduce((ms, [, times]) => ms + times.ms, 0);
+  return Math.max(0, sum(after.values()) - sum(survivors) - usedBefore);
+}
+
+function readSnapshot(named: Processes): Snapshot {
+  const machine = readMachine();
+  const { byPid, childrenOf } = readTree();
+  const nameOf = new Map(Object.entries(named).flatMap(([name, pids]) => pids.map((pid) => [pid, name])));
+  const byName = new Map<string, Map<number, ProcessTimes>>();
+  for (const [name, pids] of Object.entries(named)) {
+    const all = new Map<number, ProcessTimes>();
+    const open = [...pids];
+    for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+      const found = byPid.get(pid);
+      if (found === undefined) continue;
+      all.set(pid, { ...found, threads: readThreads(pid) });
+      for (const child of childrenOf.get(pid) ?? []) {
+        if (!nameOf.has(child)) open.push(child);
+      }
+    }
+    byName.set(name, all);
+  }
+  return { machine, byName };
+}
+
+const msPerTick = 10;
+
+/** A processor that waits for a disk is idle; one that was given to another machine is not. */
+function readMachine(): Snapshot['machine'] {
+  const [line = ''] = (readText('/proc/stat') ?? '').split('\n');
+  const ticks = line.split(/\s+/).slice(1, 9).map(Number);
+  const idle = (ticks[3] ?? 0) + (ticks[4] ?? 0);
+  const all = ticks.reduce((sum, one) => sum + one, 0);
+  return { busyMs: (all - idle) * msPerTick, allMs: all * msPerTick };
+}
+
+interface Tree {
+  byPid: Map<number, Pick<ProcessTimes, 'ms' | 'endedMs'>>;
+  childrenOf: Map<number, number[]>;
+}
+
+function readTree(): Tree {
+  const byPid: Tree['byPid'] = new Map();
+  const childrenOf: Tree['childrenOf'] = new Map();
+  for (const entry of readdirSync('/proc')) {
+    const fields = /^\d+$/.test(entry) ? readStat(`/proc/${entry}/stat`) : undefined;
+    if (fields === undefined) continue;
+    const pid = Number(entry);
+    byPid.set(pid, { ms: ticksIn(fields, 11, 12), endedMs: ticksIn(fields, 13, 14) });
+    const parent = Number(fields[1]);
+    childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), pid]);
+  }
+  return { byPid, childrenOf };
+}
+
+const ticksIn = (fields: readonly string[], ...places: number[]): number =>
+  places.reduce((sum, place) => sum + Number(fields[place]), 0) * msPerTick;
+
+/** The name in parentheses may hold anything; the fields begin after it. */
+function readStat(path: string): string[] | undefined {
+  const stat = readText(path);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function readThreads(pid: number): Map<number, ThreadTime> {
+  const threads = new Map<number, ThreadTime>();
+  for (const tid of threadIds(pid)) {
+    const name = readText(`/proc/${pid}/task/${tid}/comm`)?.trim();
+    const ms = readThreadMs(`/proc/${pid}/task/${tid}`);
+    // It may end between any two looks at it.
+    if (name !== undefined && ms !== undefined) threads.set(Number(tid), { group: groupOf(name), ms });
+  }
+  return threads;
+}
+
+function threadIds(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // The process has ended meanwhile.
+    return [];
+  }
+}
+
+/** To the nanosecond where the kernel keeps that, else in ticks. */
+function readThreadMs(folder: string): number | undefined {
+  const [onProcessor] = readText(`${folder}/schedstat`)?.split(' ') ?? [];
+  if (onProcessor !== undefined) return Number(onProcessor) / 1e6;
+  const fields = readStat(`${folder}/stat`);
+  return fields === undefined ? undefined : ticksIn(fields, 11, 12);
+}
+
+const groups = new Map([
+  ['node-MainThread', 'main'],
+  ['MainThread', 'main'],
+  ['node-V8Worker', 'V8'],
+  ['V8Worker', 'V8'],
+  ['DelayedTaskSche', 'V8'],
+  ['libuv-worker', 'pool'],
+]);
+
+/** Threads of other programs stand under their own name, many of one kind under one. */
+const groupOf = (name: string): string => groups.get(name) ?? name.replace(/[-_ ]?\d+$/, '');
+
+export const processors = availableParallelism();

@@ -1,20 +1,23 @@
 // What a push of 500 costs the gateway. Its share is too small to be seen beside what the database does, so
 // catalog makes way for something that gives its answer at once, and thousands of pushes are counted. A bare proxy
 // takes turns with it, to tell a slow machine from a slow gateway.
-import type { Stack } from '../stack/index.ts';
 import { startChild } from './children.ts';
-import { openClient, type Client } from './client.ts';
-import { cpuMs } from './cpu.ts';
+import { openClient } from './client.ts';
+import { costTables } from './costs.ts';
+import { addSpent, caller, nothingSpent, spentBy, type Processes, type Spent } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { figuresOf, inLanes, reportLine, type Figures } from './measure.ts';
+import { figuresOf, inLanes, measured, reportLine, type Figures } from './measure.ts';
+import { processesOf } from './processes.ts';
+import type { Setting } from './setting.ts';
 
 /** Until then V8 still compiles what runs often, on threads of its own, and that is a tenth of the processor time. */
 const warmUpPushes = 20_000;
-const turns = 5;
+const turnsDefault = 5;
 const pushesPerTurn = 1_600;
 const wantedMs = 0.5;
 
-export async function benchGateway(stack: Stack, client: Client, say: (line: string) => void): Promise<void> {
+export async function benchGateway({ stack, client, options, say }: Setting): Promise<void> {
+  const turns = options.turns ?? turnsDefault;
   const body = pushBody(makeItems('gateway'));
   const answer = await client.post(suppliersPath, body);
   stack.hold('catalog');
@@ -24,40 +27,65 @@ export async function benchGateway(stack: Stack, client: Client, say: (line: str
     await standIn.ask({ body: answer.body });
     await using proxy = await startChild('bare-proxy.ts', [stack.nats]);
     using bareClient = openClient(String(proxy.greeting), '');
-    const { gateway = [] } = stack.pids();
-    const ours: Way = { pids: gateway, push: () => client.post(suppliersPath, body) };
-    const bare: Way = { pids: [proxy.pid], push: () => bareClient.post(suppliersPath, body) };
-    for (const { push } of [ours, bare]) await inLanes(4, warmUpPushes / 4, push);
+    const processes = { ...processesOf(stack), 'stand-in': [standIn.pid], 'bare proxy': [proxy.pid] };
+    const ours: Way = { process: 'gateway', push: () => client.post(suppliersPath, body) };
+    const bare: Way = { process: 'bare proxy', push: () => bareClient.post(suppliersPath, body) };
+    for (const { push } of [ours, bare]) await inLanes(4, (options.warm ?? warmUpPushes) / 4, push);
     for (const lanes of [1, 4]) {
-      const oursMs: number[] = [];
-      const bareMs: number[] = [];
+      const results = [resultOf(), resultOf()] as const;
       for (let turn = 0; turn < turns; turn += 1) {
-        oursMs.push(await costOf(lanes, ours));
-        bareMs.push(await costOf(lanes, bare));
+        await takeTurn(lanes, ours, processes, results[0]);
+        await takeTurn(lanes, bare, processes, results[1]);
       }
-      say(lineOf(lanes, figuresOf(oursMs), figuresOf(bareMs)));
+      const [gateway, bareProxy] = results;
+      say(lineOf(lanes, figuresOf(gateway.ms), figuresOf(bareProxy.ms)));
+      const costs = [
+        { name: 'gateway', spent: gateway.spent, count: turns * pushesPerTurn, own: ['gateway', ...behind] },
+        {
+          name: 'bare proxy',
+          spent: bareProxy.spent,
+          count: turns * pushesPerTurn,
+          own: ['bare proxy', ...behind],
+        },
+      ];
+      for (const line of costTables(costs, { one: 'push' })) say(line);
     }
   }
   await stack.resume('catalog');
+  await stack.ready(60_000);
 }
 
+const behind = ['stand-in', 'nats-server', caller];
+
 interface Way {
-  pids: readonly number[];
+  process: string;
   push: () => Promise<unknown>;
 }
 
-/** Milliseconds of a push, in one turn. */
-async function costOf(lanes: number, { pids, push }: Way): Promise<number> {
-  const before = cpuMs(pids);
-  await inLanes(lanes, pushesPerTurn / lanes, push);
-  return (cpuMs(pids) - before) / pushesPerTurn;
+interface Result {
+  /** Of each turn, milliseconds of the gateway alone per push. */
+  ms: number[];
+  spent: Spent;
+}
+
+const resultOf = (): Result => ({ ms: [], spent: nothingSpent() });
+
+async function takeTurn(
+  lanes: number,
+  { process, push }: Way,
+  processes: Processes,
+  result: Result,
+): Promise<void> {
+  const { spent } = await measured(() => inLanes(lanes, pushesPerTurn / lanes, push), processes);
+  result.ms.push(spentBy(spent, process) / pushesPerTurn);
+  addSpent(result.spent, spent);
 }
 
 const lineOf = (lanes: number, { ms, medianMs }: Figures, bare: Figures): string =>
   reportLine(
     `ms of processor time of the gateway per push of ${itemsPerPush}, ${lanes} in flight`,
     medianMs,
-    `median of ${turns} times ${pushesPerTurn} pushes, ${ms[0]?.toFixed(2)} to ${ms.at(-1)?.toFixed(2)}; a bare proxy ${bare.medianMs.toFixed(2)}`,
+    `median of ${ms.length} times ${pushesPerTurn} pushes, ${ms[0]?.toFixed(2)} to ${ms.at(-1)?.toFixed(2)}; a bare proxy ${bare.medianMs.toFixed(2)}`,
     `≤ ${wantedMs}`,
     medianMs <= wantedMs,
   );

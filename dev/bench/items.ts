@@ -31,5 +31,5 @@ export const makeItems = (prefix: string, count = itemsPerPush): SupplierItem[] 
     isEuOrigin: true,
   }));
 
-export const pushBody = (items: readonly SupplierItem[]): Buffer =>
+export const pushBody = (items: readonly object[]): Buffer =>
   Buffer.from(JSON.stringify({ suppliers: items }));

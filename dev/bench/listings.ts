@@ -4,20 +4,19 @@ import { randomBytes } from 'node:crypto';
 import { residentMb } from '../process/memory.ts';
 import type { Stack } from '../stack/index.ts';
 import { openClient, type Answer, type Client } from './client.ts';
+import { costTables } from './costs.ts';
+import { beginMeasuring } from './cpu.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { compare, figuresOf, inLanes, reportLine, type Contender } from './measure.ts';
+import { processesOf } from './processes.ts';
+import type { Setting } from './setting.ts';
 
 const limit = 50;
-const turns = 40;
+const turnsDefault = 40;
 const lanes = 4;
 
-export const sizesDefault = [1_000, 100_000, 1_000_000] as const;
-
-export async function benchListings(
-  stack: Stack,
-  sizes: readonly number[],
-  say: (line: string) => void,
-): Promise<void> {
+export async function benchListings({ stack, options, say }: Setting): Promise<void> {
+  const { sizes, turns = turnsDefault } = options;
   await using clients = new AsyncDisposableStack();
   const contenders: Contender[] = [];
   let largest: Client | undefined;
@@ -33,7 +32,7 @@ export async function benchListings(
       });
     }
   }
-  const figures = await compare(contenders, { turns });
+  const figures = await compare(contenders, { turns, processes: () => processesOf(stack) });
   const msOf = (name: string): number => figures.get(name)?.medianMs ?? Number.NaN;
   const [smallest = 0] = sizes;
   const base = Math.max(msOf(`first page of ${smallest}`), 0);
@@ -42,6 +41,8 @@ export async function benchListings(
     const detail = `${msOf(name).toFixed(1)} ms against ${base.toFixed(1)} ms for the first page of ${smallest}`;
     say(reportLine(name, ratio, detail, '≤ 1.5', ratio <= 1.5));
   }
+  const costs = Array.from(figures, ([name, { spent }]) => ({ name, spent, count: turns }));
+  for (const line of costTables(costs, { one: 'page' })) say(line);
   if (largest !== undefined) await exportAll(stack, largest, say);
 }
 
@@ -54,6 +55,7 @@ async function exportAll(stack: Stack, client: Client, say: (line: string) => vo
   const pageMs: number[] = [];
   const beforeMb = memoryMb();
   let highestMb = beforeMb;
+  const end = beginMeasuring(processesOf(stack));
   for (let query: string | undefined = 'limit=100&details=true'; query !== undefined;) {
     const began = performance.now();
     const { headers }: Answer = await client.get(`${suppliersPath}?${query}`);
@@ -61,6 +63,7 @@ async function exportAll(stack: Stack, client: Client, say: (line: string) => vo
     [, query] = nextQuery.exec(String(headers['link'])) ?? [];
     if (pageMs.length % 500 === 0) highestMb = Math.max(highestMb, memoryMb());
   }
+  const spent = end();
   const first = figuresOf(pageMs.slice(0, endPages)).medianMs;
   const last = figuresOf(pageMs.slice(-endPages)).medianMs;
   const seconds = pageMs.reduce((sum, ms) => sum + ms, 0) / 1_000;
@@ -75,6 +78,8 @@ async function exportAll(stack: Stack, client: Client, say: (line: string) => vo
       last / first <= 1.5,
     ),
   );
+  for (const line of costTables([{ name: 'export', spent, count: pageMs.length }], { one: 'page' }))
+    say(line);
 }
 
 async function fill(client: Client, size: number, say: (line: string) => void): Promise<void> {

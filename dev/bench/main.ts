@@ -1,42 +1,64 @@
-// npm run bench [-- push gateway events listings] [--sizes 1000,100000,1000000]
-// How the service compares with bare scripts on the same engine. Brings up a stack of its own, in a temporary
-// folder, and leaves nothing behind. The machine should have nothing else to do.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+// npm run bench [-- push gateway events listings floors rivals rival-pages]
+// How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
+// own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { startStack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
 import { openClient } from './client.ts';
+import { describeEngines } from './engines.ts';
 import { benchEvents } from './events.ts';
+import { benchFloors } from './floors.ts';
 import { benchGateway } from './gateway.ts';
-import { benchListings, sizesDefault } from './listings.ts';
+import { benchListings } from './listings.ts';
+import { parseBenchOptions, usage, withRivals, type Bench, type BenchOptions } from './options.ts';
 import { benchPushes } from './push.ts';
+import { benchRivals } from './rivals.ts';
+import { benchRivalListings } from './rivals-listings.ts';
+import { installRivals } from './rivals-install.ts';
+import { runAsCommand, say, type Start } from './run.ts';
+import type { Setting } from './setting.ts';
+import { temporaryFolder } from './temporary.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { sizes: { type: 'string', default: sizesDefault.join() } },
-});
-const sizes = values.sizes.split(',').map(Number);
-const wants = (name: string): boolean => positionals.length === 0 || positionals.includes(name);
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
+  push: benchPushes,
+  gateway: benchGateway,
+  events: benchEvents,
+  listings: benchListings,
+  floors: benchFloors,
+  rivals: benchRivals,
+  'rival-pages': benchRivalListings,
+};
 
-await using ending = new AsyncDisposableStack();
-const folder = ending.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-bench-')), (path) =>
-  rm(path, { recursive: true, force: true }),
-);
-const environment = { ...process.env, GATEWAY_PORT: '0' };
-const stack = ending.use(await startStack({ folder, temporary: true, say, environment }));
-const log = openLog({ service: 'bench', level: 'warn' });
-
-const client = ending.use(openClient(stack.gateway, stack.token({ integration: 'bench' })));
-
-if (wants('push')) {
+async function bench(options: BenchOptions, start: Start): Promise<void> {
+  // Before the engines: packages that cannot be had are known at once.
+  if (options.names.some((name) => withRivals.has(name))) {
+    await start(async (signal) => {
+      await installRivals(say, signal);
+      return new AsyncDisposableStack();
+    });
+  }
+  const environment = {
+    ...process.env,
+    GATEWAY_PORT: '0',
+    ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
+  };
+  const { folder } = await start(temporaryFolder);
+  const stack = await start((signal) => startStack({ folder, temporary: true, say, environment, signal }));
+  await using ending = new AsyncDisposableStack();
+  const log = openLog({ service: 'bench', level: 'warn' });
+  const client = ending.use(openClient(stack.gateway, stack.token({ integration: 'bench' })));
   const store = ending.use(await openStore({ url: stack.mongodb, database: 'bench', log }));
-  await benchPushes(stack, client, await openBare(store), say);
+  for (const line of await describeEngines(stack.engines, store)) say(line);
+  const bare = await openBare(store);
+  for (const name of options.names) {
+    say(`\n${name}`);
+    await runs[name]({ stack, client, bare, options, say });
+  }
 }
-if (wants('gateway')) await benchGateway(stack, client, say);
-if (wants('events')) await benchEvents(stack, say);
-if (wants('listings')) await benchListings(stack, sizes, say);
+
+await runAsCommand(usage, async (start) => {
+  const options = parseBenchOptions(process.argv.slice(2));
+  if (options.help) say(usage);
+  else await bench(options, start);
+});

@@ -1,5 +1,7 @@
 // Timing things against each other: in turns, so that whatever else the machine does meanwhile hits all alike,
 // and by medians.
+import { setTimeout as wait } from 'node:timers/promises';
+import { addSpent, beginMeasuring, nothingSpent, type Processes, type Spent } from './cpu.ts';
 
 export interface Contender {
   name: string;
@@ -13,27 +15,57 @@ export interface Figures {
   medianMs: number;
 }
 
+export interface CompareOptions {
+  turns: number;
+  warmUp?: number;
+  processes: () => Processes;
+  /** What goes on after an answer, such as publishing, gets this long, and counts as processor time. */
+  settleMs?: number;
+}
+
+export interface Compared extends Figures {
+  /** In all turns together. */
+  spent: Spent;
+}
+
 export async function compare(
   contenders: readonly Contender[],
-  { turns, warmUp = 2 }: { turns: number; warmUp?: number },
-): Promise<Map<string, Figures>> {
-  const ms = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  { turns, warmUp = 2, processes, settleMs = 0 }: CompareOptions,
+): Promise<Map<string, Compared>> {
+  const all = new Map(contenders.map(({ name }) => [name, { ms: [] as number[], spent: nothingSpent() }]));
   for (let turn = 0; turn < turns + warmUp; turn += 1) {
     for (const { name, prepare } of contenders) {
       const run = await prepare(turn);
-      const began = performance.now();
-      await run();
-      const took = performance.now() - began;
-      if (turn >= warmUp) ms.get(name)?.push(took);
+      const { tookMs, spent } = await measured(run, processes(), settleMs);
+      if (turn < warmUp) continue;
+      const kept = all.get(name);
+      kept?.ms.push(tookMs);
+      if (kept !== undefined) addSpent(kept.spent, spent);
     }
   }
-  return new Map([...ms].map(([name, all]) => [name, figuresOf(all)]));
+  return new Map([...all].map(([name, { ms, spent }]) => [name, { ...figuresOf(ms), spent }]));
+}
+
+/** How long it took, and what it took of the processors, with what went on afterwards for so long. */
+export async function measured(
+  run: () => Promise<unknown>,
+  processes: Processes,
+  settleMs = 0,
+): Promise<{ tookMs: number; spent: Spent }> {
+  const end = beginMeasuring(processes);
+  const began = performance.now();
+  await run();
+  const tookMs = performance.now() - began;
+  if (settleMs > 0) await wait(settleMs);
+  return { tookMs, spent: end() };
 }
 
 export function figuresOf(all: readonly number[]): Figures {
   const ms = all.toSorted((one, other) => one - other);
   return { ms, medianMs: ms[Math.floor(ms.length / 2)] ?? Number.NaN };
 }
+
+export const medianOf = (all: readonly number[]): number => figuresOf(all).medianMs;
 
 /** Runs the same thing in several lanes at once. */
 export async function inLanes(

@@ -10,10 +10,27 @@ const imported = /^(?:import|export)\s(?:[^;'`]*\sfrom\s)?'([^'.][^']*)'|\bimpor
 
 async function filesOf(folder: string): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  for await (const file of glob('**/*.ts', { cwd: folder, exclude: ['**/node_modules'] })) {
+  const inner = await Array.fromAsync(
+    glob('**/package.json', { cwd: folder, exclude: ['**/node_modules'] }),
+    (file) => dirname(file),
+  );
+  // A package in it names its own.
+  const exclude = ['**/node_modules', ...inner.filter((one) => one !== '.')];
+  for await (const file of glob('**/*.ts', { cwd: folder, exclude })) {
     texts.set(file, await readFile(join(folder, file), 'utf8'));
   }
   return texts;
+}
+
+function undeclaredIn(texts: ReadonlyMap<string, string>, declared: (name: string) => boolean): string[] {
+  const undeclared: string[] = [];
+  for (const [file, text] of texts) {
+    for (const [, one, other] of text.matchAll(imported)) {
+      const needed = packageOf(one ?? other ?? '');
+      if (!needed.startsWith('node:') && !declared(needed)) undeclared.push(`${file}: ${needed}`);
+    }
+  }
+  return undeclared;
 }
 
 const packageOf = (specifier: string): string =>
@@ -47,16 +64,8 @@ it.each(manifests)('%s names what its package imports, and nothing else', async 
   // The tools of the whole project may also be used in code that does not ship.
   const tools = manifest.startsWith('services') || manifest.startsWith('shared') ? {} : devDependencies;
   const texts = await filesOf(join(root, dirname(manifest)));
-  const undeclared: string[] = [];
-  for (const [file, text] of texts) {
-    for (const [, one, other] of text.matchAll(imported)) {
-      const needed = packageOf(one ?? other ?? '');
-      if (needed.startsWith('node:') || needed === name || needed in dependencies || needed in tools)
-        continue;
-      undeclared.push(`${file}: ${needed}`);
-    }
-  }
-  expect(undeclared).toEqual([]);
+  const declared = (needed: string): boolean => needed === name || needed in dependencies || needed in tools;
+  expect(undeclaredIn(texts, declared)).toEqual([]);
   const all = [...texts.values()].join('\n');
   const names = Object.keys(dependencies);
   const installed = await Promise.all(names.map((one) => readInstalled(one, join(root, manifest))));
@@ -67,3 +76,22 @@ it.each(manifests)('%s names what its package imports, and nothing else', async 
   });
   expect(unused.map((one) => one.name)).toEqual([]);
 });
+
+// Its packages are not installed with the project's, and what a framework loads by itself stands in no import.
+it('the rivals of the benchmark name what they import, outside the workspaces', async () => {
+  const folder = join(root, 'dev/bench/rivals');
+  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const texts = await filesOf(folder);
+  expect(undeclaredIn(texts, (needed) => needed in dependencies)).toEqual([]);
+  const all = [...texts.values()].join('\n');
+  expect(Object.keys(dependencies).filter((one) => !all.includes(one))).toEqual([]);
+  const lock = await readFile(join(root, 'package-lock.json'), 'utf8');
+  expect(lock).not.toMatch(/nestjs|moleculer|dev\/bench\/rivals/);
+});
+
+it.each(['package-lock.json', 'dev/bench/rivals/package-lock.json'])(
+  '%s names no address of a registry',
+  async (file) => {
+    expect(await readFile(join(root, file), 'utf8')).not.toContain('"resolved": "http');
+  },
+);

@@ -1,6 +1,7 @@
 // One integration's burst, and what it costs another whose events come one at a time meanwhile: to one endpoint, as
 // fast as the stream takes its events, and to many.
-import { cpuMs } from '../cpu.ts';
+import { costTables, type Cost } from '../costs.ts';
+import { beginMeasuring, spentBy } from '../cpu.ts';
 import { reportLine } from '../measure.ts';
 import type { House } from './house.ts';
 
@@ -14,7 +15,8 @@ const quantile = (sorted: readonly number[], q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 
 export async function benchBurst(house: House, say: (line: string) => void): Promise<void> {
-  await using replica = await house.startReplica();
+  await using _replica = await house.startReplica();
+  const costs: Cost[] = [];
   await house.register(house.receiver + watched, 'neighbour');
   await house.announce(50, 1, 'neighbour');
   await house.arrived(watched, 50);
@@ -27,7 +29,7 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     await hits(house, path, endpoints);
     await house.forget();
 
-    const usedBefore = cpuMs([replica.pid]);
+    const end = beginMeasuring(house.processes());
     const began = performance.now();
     let announcedMs = 0;
     const announcing = house.announce(deliveries / endpoints, 500, integration).then(() => {
@@ -42,7 +44,9 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     }
     await working;
     const tookMs = performance.now() - began;
-    const usedMs = cpuMs([replica.pid]) - usedBefore;
+    const spent = end();
+    const usedMs = spentBy(spent, 'webhooks');
+    costs.push({ name: `${endpoints} endpoints`, spent, count: deliveries });
     await house.arrived(watched, sent);
     const all = (await house.seen()).find(({ path: at }) => at === watched)?.lagsMs ?? [];
     const lags = all.toSorted((one, other) => one - other);
@@ -63,6 +67,7 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     );
     await house.forget();
   }
+  for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
 }
 
 async function hits(house: House, path: string, count: number): Promise<void> {

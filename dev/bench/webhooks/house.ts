@@ -1,14 +1,13 @@
 // The service on engines of its own, and what a benchmark does with it: register, announce, wait for arrivals.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { healthSubject, publishWithBundle, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import { startEngines } from '../../engines/index.ts';
+import { startEngines, type Engines, type Forced } from '../../engines/index.ts';
 import { startChild, startService, type Child } from '../children.ts';
+import type { Processes } from '../cpu.ts';
 import { uptimeMs } from '../measure.ts';
+import { temporaryFolder } from '../temporary.ts';
 
 export interface Seen {
   path: string;
@@ -21,6 +20,8 @@ export interface House extends AsyncDisposable {
   readonly bus: Bus;
   /** `http://127.0.0.1:port` */
   readonly receiver: string;
+  /** The engines, the receiver and the replicas that were started. */
+  processes(): Processes;
   /** Stops with the house unless it is stopped before. */
   startReplica(settings?: Record<string, string>): Promise<Child>;
   /** Resolves with its id. */
@@ -35,33 +36,39 @@ export interface House extends AsyncDisposable {
 
 const bench = 'bench';
 
-export async function openHouse(say: (line: string) => void): Promise<House> {
-  const stack = new AsyncDisposableStack();
-  const folder = stack.adopt(await mkdtemp(join(tmpdir(), 'integration-sync-bench-')), (path) =>
-    rm(path, { recursive: true, force: true }),
+interface HouseOptions {
+  say: (line: string) => void;
+  engines: Forced | undefined;
+  signal: AbortSignal;
+}
+
+export async function openHouse({ say, engines: force, signal }: HouseOptions): Promise<House> {
+  await using opening = new AsyncDisposableStack();
+  const { folder } = opening.use(await temporaryFolder());
+  const engines = opening.use(
+    await startEngines({ dataFolder: folder, temporary: true, say, force, signal }),
   );
-  const engines = stack.use(await startEngines({ dataFolder: folder, temporary: true, say }));
   const log = openLog({ service: 'bench', level: 'warn' });
-  const bus = stack.use(await openBus({ url: engines.nats.url, name: 'bench', log }));
-  const child = stack.use(await startChild('webhooks/receiver.ts'));
+  const bus = opening.use(await openBus({ url: engines.nats.url, name: 'bench', log }));
+  const child = opening.use(await startChild('webhooks/receiver.ts'));
   const receiver = `http://127.0.0.1:${String(child.greeting)}`;
-  const environment = {
-    NATS_URL: engines.nats.url,
-    MONGODB_URL: engines.mongodb.url,
-    MONGODB_DATABASE: `bench_${randomUUID().replaceAll('-', '')}`,
-    WEBHOOK_SECRET_KEY: `bench:${randomBytes(32).toString('base64')}`,
-    WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
-    WEBHOOK_ENDPOINTS_MAX: '5000',
-    LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
-    METRICS_PORT: '0',
-  };
+  const environment = environmentOf(engines);
+  const replicas: number[] = [];
   const seen = async (): Promise<Seen[]> => JSON.parse(await (await fetch(`${receiver}/seen`)).text());
+  const stack = opening.move();
 
   return {
     bus,
     receiver,
+    processes: () => ({
+      webhooks: replicas,
+      'nats-server': engines.nats.pids(),
+      database: engines.mongodb.pids(),
+      receiver: [child.pid],
+    }),
     async startReplica(settings = {}) {
       const replica = stack.use(await startService({ ...environment, ...settings }));
+      replicas.push(replica.pid);
       await ready(bus);
       return replica;
     },
@@ -101,6 +108,17 @@ export async function openHouse(say: (line: string) => void): Promise<House> {
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+const environmentOf = ({ nats, mongodb }: Engines): Record<string, string> => ({
+  NATS_URL: nats.url,
+  MONGODB_URL: mongodb.url,
+  MONGODB_DATABASE: `bench_${randomUUID().replaceAll('-', '')}`,
+  WEBHOOK_SECRET_KEY: `bench:${randomBytes(32).toString('base64')}`,
+  WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
+  WEBHOOK_ENDPOINTS_MAX: '5000',
+  LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
+  METRICS_PORT: '0',
+});
 
 const eventsOf = (count: number, integration: string) =>
   Array.from({ length: count }, (_, n) => ({

@@ -1,7 +1,9 @@
 // Fifty endpoints that never answer, beside one that does: what their events cost its deliveries. And a thousand
 // endpoints of one integration: whether fan-out stays linear, and how much memory it takes.
 import { readFileSync } from 'node:fs';
-import { figuresOf, reportLine } from '../measure.ts';
+import { costTables, type Cost } from '../costs.ts';
+import { addSpent, nothingSpent } from '../cpu.ts';
+import { figuresOf, measured, reportLine } from '../measure.ts';
 import type { House } from './house.ts';
 
 const hanging = 50;
@@ -33,13 +35,20 @@ export async function benchHanging(house: House, say: (line: string) => void): P
   // The first round warms everything up.
   await lagsOf(house);
   const ratios: number[] = [];
+  const costs = ['alone', 'beside'].map((name) => ({ name, spent: nothingSpent(), count: turns * rounds }));
+  const measuredLags = async (cost: Cost | undefined): Promise<number[]> => {
+    let lags: number[] = [];
+    const { spent } = await measured(async () => (lags = await lagsOf(house)), house.processes());
+    if (cost !== undefined) addSpent(cost.spent, spent);
+    return lags;
+  };
   for (let turn = 0; turn < turns; turn += 1) {
-    const alone = await lagsOf(house);
+    const alone = await measuredLags(costs[0]);
     const neighbours: string[] = [];
     for (let n = 0; n < hanging; n += 1) {
       neighbours.push(await house.register(`${house.receiver}/slow-${turn}-${n}`));
     }
-    const beside = await lagsOf(house);
+    const beside = await measuredLags(costs[1]);
     for (const id of neighbours) await house.remove(id);
     await new Promise((resolve) => setTimeout(resolve, lastOnesMs));
     const p99 = compareAt(0.99, alone, beside);
@@ -56,6 +65,7 @@ export async function benchHanging(house: House, say: (line: string) => void): P
       ratio <= 1.2,
     ),
   );
+  for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
 }
 
 function compareAt(q: number, alone: readonly number[], beside: readonly number[]) {
@@ -68,6 +78,7 @@ function compareAt(q: number, alone: readonly number[], beside: readonly number[
 export async function benchFanout(house: House, say: (line: string) => void): Promise<void> {
   await using replica = await house.startReplica();
   const perDelivery: number[] = [];
+  const costs: Cost[] = [];
   let registered = 0;
   for (const endpoints of [100, 1_000]) {
     for (; registered < endpoints; registered += 1) await house.register(`${house.receiver}/fan`);
@@ -76,15 +87,21 @@ export async function benchFanout(house: House, say: (line: string) => void): Pr
     await settled(house, endpoints);
     await house.forget();
     const events = 10_000 / endpoints;
-    const tookMs: number[] = [];
+    const times: number[] = [];
+    const cost = { name: `${endpoints} endpoints`, spent: nothingSpent(), count: 3 * endpoints * events };
     for (let turn = 0; turn < 4; turn += 1) {
-      const began = performance.now();
-      await house.announce(events);
-      await settled(house, endpoints * events);
-      tookMs.push(performance.now() - began);
+      const { tookMs, spent } = await measured(async () => {
+        await house.announce(events);
+        await settled(house, endpoints * events);
+      }, house.processes());
       await house.forget();
+      // The first one warms everything up.
+      if (turn === 0) continue;
+      times.push(tookMs);
+      addSpent(cost.spent, spent);
     }
-    const { medianMs } = figuresOf(tookMs.slice(1));
+    costs.push(cost);
+    const { medianMs } = figuresOf(times);
     perDelivery.push(medianMs / (endpoints * events));
     say(
       `  ${endpoints} endpoints, ${events} events each: ${(((endpoints * events) / medianMs) * 1_000).toFixed(0)}/s, ${memoryMb(replica.pid)} MB resident`,
@@ -101,6 +118,7 @@ export async function benchFanout(house: House, say: (line: string) => void): Pr
       many / few <= 1.5,
     ),
   );
+  for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
 }
 
 /** All go to one path, each event once to each endpoint, so hits are counted. */

@@ -2,8 +2,9 @@
 // whatever else the machine does hits all alike; medians.
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
-import { cpuMs } from '../cpu.ts';
-import { figuresOf } from '../measure.ts';
+import { costTables } from '../costs.ts';
+import { addSpent, caller, nothingSpent, spentBy, type Processes } from '../cpu.ts';
+import { measured, medianOf } from '../measure.ts';
 import { startChild, startRedis } from '../children.ts';
 import type { House } from './house.ts';
 
@@ -13,7 +14,14 @@ interface Turn {
   perCoreSecond: number;
 }
 
-type Contender = (turn: number) => Promise<Turn>;
+interface Contender {
+  /** That which delivers. */
+  process: string;
+  processes: Processes;
+  /** Those that take part. */
+  own: readonly string[];
+  deliver(turn: number): Promise<unknown>;
+}
 
 const count = Number(process.env['BENCH_DELIVERIES'] ?? 10_000);
 const turns = Number(process.env['BENCH_TURNS'] ?? 3);
@@ -26,19 +34,32 @@ export async function benchThroughput(house: House, say: (line: string) => void)
     ['webhooks', await openWebhooks(house, ending)],
     ['BullMQ', await openBullMq(house, ending)],
   ]);
-  const results = new Map<string, Turn[]>();
+  const processes = Object.assign({}, ...Array.from(contenders.values(), (one) => one.processes));
+  const results = new Map(Array.from(contenders.keys(), (name) => [name, [] as Turn[]]));
+  const costs = Array.from(contenders, ([name, { own }]) => ({
+    name,
+    spent: nothingSpent(),
+    count: turns * count,
+    own: [...own, 'receiver', caller],
+  }));
   for (let turn = 0; turn < turns + 1; turn += 1) {
-    for (const [name, run] of contenders) {
-      const result = await run(turn);
+    for (const [name, contender] of contenders) {
+      const { tookMs, spent } = await measured(() => contender.deliver(turn), {
+        ...house.processes(),
+        ...processes,
+      });
+      const result = turnOf(tookMs, spentBy(spent, contender.process));
       say(
         `  ${name}: ${result.perSecond.toFixed(0)}/s, ${result.perCoreSecond.toFixed(0)} per core-second${turn === 0 ? ' (warm-up)' : ''}`,
       );
-      if (turn > 0) results.set(name, [...(results.get(name) ?? []), result]);
       await house.forget();
+      if (turn === 0) continue;
+      results.get(name)?.push(result);
+      for (const cost of costs) if (cost.name === name) addSpent(cost.spent, spent);
     }
   }
   const median = (name: string, field: keyof Turn): number =>
-    figuresOf((results.get(name) ?? []).map((turn) => turn[field])).medianMs;
+    medianOf((results.get(name) ?? []).map((turn) => turn[field]));
   for (const field of ['perSecond', 'perCoreSecond'] as const) {
     const ours = median('webhooks', field);
     say(
@@ -48,28 +69,31 @@ export async function benchThroughput(house: House, say: (line: string) => void)
       `  against the bare loop ${(ours / median('bare loop', field)).toFixed(2)}, against BullMQ ${(ours / median('BullMQ', field)).toFixed(2)}`,
     );
   }
+  for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
 }
 
 async function openBare(house: House, ending: AsyncDisposableStack): Promise<Contender> {
   const child = ending.use(await startChild('webhooks/bare.ts'));
-  return async (turn) => {
-    const began = performance.now();
-    const used = Number(await child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight }));
-    return turnOf(performance.now() - began, used);
+  return {
+    process: 'bare loop',
+    processes: { 'bare loop': [child.pid] },
+    own: ['bare loop'],
+    deliver: (turn) => child.ask({ url: `${house.receiver}/bare-${turn}`, count, inFlight }),
   };
 }
 
 async function openWebhooks(house: House, ending: AsyncDisposableStack): Promise<Contender> {
-  const replica = ending.use(await house.startReplica());
+  ending.use(await house.startReplica());
   const path = '/webhooks';
   await house.register(house.receiver + path);
-  return async () => {
-    const usedBefore = cpuMs([replica.pid]);
-    const began = performance.now();
-    await house.announce(count);
-    await house.arrived(path, count);
-    const tookMs = performance.now() - began;
-    return turnOf(tookMs, cpuMs([replica.pid]) - usedBefore);
+  return {
+    process: 'webhooks',
+    processes: {},
+    own: ['webhooks', 'nats-server', 'database'],
+    async deliver() {
+      await house.announce(count);
+      await house.arrived(path, count);
+    },
   };
 }
 
@@ -78,17 +102,21 @@ async function openBullMq(house: House, ending: AsyncDisposableStack): Promise<C
   const worker = ending.use(await startChild('webhooks/bullmq.ts', [`${redis.port}`, `${inFlight}`]));
   const queue = new Queue('deliveries', { connection: { host: '127.0.0.1', port: redis.port } });
   ending.defer(() => queue.close());
-  return async (turn) => {
-    const path = `/bullmq-${turn}`;
-    const usedBefore = cpuMs([worker.pid]);
-    const began = performance.now();
-    for (let from = 0; from < count; from += 500) {
-      await queue.addBulk(
-        Array.from({ length: Math.min(500, count - from) }, (_, n) => jobOf(house.receiver + path, from + n)),
-      );
-    }
-    await house.arrived(path, count);
-    return turnOf(performance.now() - began, cpuMs([worker.pid]) - usedBefore);
+  return {
+    process: 'BullMQ worker',
+    processes: { 'BullMQ worker': [worker.pid], Redis: [redis.pid] },
+    own: ['BullMQ worker', 'Redis'],
+    async deliver(turn) {
+      const path = `/bullmq-${turn}`;
+      for (let from = 0; from < count; from += 500) {
+        await queue.addBulk(
+          Array.from({ length: Math.min(500, count - from) }, (_, n) =>
+            jobOf(house.receiver + path, from + n),
+          ),
+        );
+      }
+      await house.arrived(path, count);
+    },
   };
 }
 

@@ -1,0 +1,102 @@
+// What `npm run bench` and `npm run bench:webhooks` can be told after their `--`.
+import { parseArgs } from 'node:util';
+import { parseForced, type Forced } from '../engines/choice.ts';
+import { readCount } from '../process/words.ts';
+
+export const benches = ['push', 'gateway', 'events', 'listings', 'floors', 'rivals', 'rival-pages'] as const;
+export type Bench = (typeof benches)[number];
+
+/** They install packages of their own, so that they run only where they are named. */
+export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages']);
+
+export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
+
+  --turns N          so many turns instead of those that each benchmark takes
+  --warm N           so many pushes or pages before the turns (gateway, floors, rivals, rival-pages)
+  --sizes N,N        lengths of the listings (listings)
+  --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
+  --help             print this
+
+rivals and rival-pages run only where they are named: they install packages of their own in dev/bench/rivals.
+`;
+
+export interface BenchOptions {
+  names: readonly Bench[];
+  sizes: readonly number[];
+  turns: number | undefined;
+  warm: number | undefined;
+  engines: Forced | undefined;
+  help: boolean;
+}
+
+export function parseBenchOptions(args: readonly string[]): BenchOptions {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      turns: { type: 'string' },
+      warm: { type: 'string' },
+      sizes: { type: 'string', default: '1000,100000,1000000' },
+      engines: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const { turns, warm, sizes, engines, help } = values;
+  return {
+    names:
+      positionals.length === 0 ? benches.filter((name) => !withRivals.has(name)) : positionals.map(benchOf),
+    sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),
+    turns: turns === undefined ? undefined : readCount('--turns', turns, [1, 1_000]),
+    warm: warm === undefined ? undefined : readCount('--warm', warm, [0, 100_000]),
+    engines: readEngines(engines),
+    help,
+  };
+}
+
+function benchOf(text: string): Bench {
+  const bench = benches.find((name) => name === text);
+  if (bench === undefined) throw new RangeError(`there is no benchmark "${text}"`);
+  return bench;
+}
+
+export const webhooksBenches = ['throughput', 'hanging', 'fanout', 'burst', 'replicas'] as const;
+export type WebhooksBench = (typeof webhooksBenches)[number];
+
+export const webhooksUsage = `Usage: npm run bench:webhooks [-- ${webhooksBenches.join(' ')}] [OPTIONS]
+
+  --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
+  --help             print this
+`;
+
+export interface WebhooksBenchOptions {
+  names: readonly WebhooksBench[];
+  engines: Forced | undefined;
+  help: boolean;
+}
+
+export function parseWebhooksBenchOptions(args: readonly string[]): WebhooksBenchOptions {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { engines: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+  });
+  const named = positionals.map((text) => {
+    const bench = webhooksBenches.find((name) => name === text);
+    if (bench === undefined) throw new RangeError(`there is no benchmark "${text}"`);
+    return bench;
+  });
+  return {
+    names: named.length === 0 ? webhooksBenches : named,
+    engines: readEngines(values.engines),
+    help: values.help,
+  };
+}
+
+function readEngines(text: string | undefined): Forced | undefined {
+  if (text === '') throw new RangeError('--engines takes docker, path, download or build');
+  try {
+    return parseForced(text);
+  } catch {
+    throw new RangeError(`--engines takes docker, path, download or build, not "${text}"`);
+  }
+}

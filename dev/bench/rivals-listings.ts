@@ -1,0 +1,128 @@
+// The first page of a listing at 32 connections, beside a plain Fastify process that reads the same collection, with token
+// and validation: with a total that it counts, which is the usual way, and without a total.
+import { randomBytes } from 'node:crypto';
+import { openClient, type Client } from './client.ts';
+import { costTables, type Cost } from './costs.ts';
+import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
+import { compare, inLanes, type Compared, type Contender } from './measure.ts';
+import { ofBareScript, ofService, processesOf } from './processes.ts';
+import { startRival } from './rivals-start.ts';
+import type { Setting } from './setting.ts';
+import { tableOf } from './table.ts';
+
+const records = 1_000;
+const limit = 50;
+const connections = 32;
+const pagesPerLane = 12;
+const pages = connections * pagesPerLane;
+const turnsDefault = 9;
+/** Pages of each, until V8 has compiled what runs often. */
+const warmDefault = 2_000;
+const ours = 'service';
+const wanted: Readonly<Record<string, number>> = { 'Fastify, total counted': 0.8 };
+
+const plain = [
+  ['Fastify, total counted', 'count'],
+  ['Fastify, no total', 'none'],
+] as const;
+
+export async function benchRivalListings({ stack, options, say }: Setting): Promise<void> {
+  const { turns = turnsDefault, warm = warmDefault } = options;
+  await using ending = new AsyncDisposableStack();
+  const integration = `listed-${randomBytes(4).toString('hex')}`;
+  const token = stack.token({ integration });
+  const client = ending.use(openClient(stack.gateway, token));
+  for (let from = 0; from < records; from += itemsPerPush) {
+    await client.post(suppliersPath, pushBody(makeItems(`L${from}`)));
+  }
+  const callers = new Map<string, Client>([[ours, client]]);
+  const processes: Record<string, readonly number[]> = {};
+  for (const [name, total] of plain) {
+    const rival = await startRival(
+      stack,
+      {
+        name,
+        programs: [[name, 'listing.js']],
+        environment: { RIVAL_TOTAL: total },
+        database: stack.database,
+      },
+      ending,
+    );
+    const caller = ending.use(openClient(rival.url, token));
+    callers.set(name, caller);
+    Object.assign(processes, rival.processes);
+  }
+  const query = `${suppliersPath}?limit=${limit}`;
+  await provePages(callers, query);
+  const refused = new Map<string, number>();
+  const contenders = Array.from(callers, ([name, caller]): Contender => ({
+    name,
+    prepare: () => () =>
+      inLanes(connections, pagesPerLane, async () => {
+        const times = await askPatiently(caller, query);
+        if (times > 0) refused.set(name, (refused.get(name) ?? 0) + times);
+      }),
+  }));
+  const compared = await compare(contenders, {
+    turns,
+    warmUp: Math.ceil(warm / pages),
+    processes: () => ({ ...processesOf(stack), ...processes }),
+  });
+  for (const line of reportOf(compared, turns)) say(line);
+  for (const [name, count] of refused) say(`${name} answered ${count} times with 503, and was asked again`);
+}
+
+function reportOf(compared: ReadonlyMap<string, Compared>, turns: number): string[] {
+  const rate = (name: string): number => (pages / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
+  const rows = [...compared.keys()].map((name) => {
+    const ratio = rate(ours) / rate(name);
+    const least = wanted[name];
+    const verdict = least === undefined ? '' : `≥ ${least}: ${ratio >= least ? 'ok' : 'MISS'}`;
+    return [name, rate(name).toFixed(0), ratio.toFixed(2), verdict];
+  });
+  const head = [
+    `first page of ${records}, ${connections} connections`,
+    'a second',
+    'the service ×',
+    'wanted',
+  ];
+  const costs = Array.from(compared, ([name, { spent }]): Cost => ({
+    name,
+    spent,
+    count: pages * turns,
+    own: name === ours ? ofService : [name, ...ofBareScript],
+  }));
+  return [
+    '',
+    ...tableOf(head, rows),
+    `medians of ${turns} turns of ${pages} pages`,
+    ...costTables(costs, { one: 'page' }),
+  ];
+}
+
+/** Who is busy for too long answers 503: that takes time, and is no page. Says how often. */
+async function askPatiently(caller: Client, query: string): Promise<number> {
+  for (let refused = 0; ; refused += 1) {
+    try {
+      await caller.get(query);
+      return refused;
+    } catch (error) {
+      if (!(error instanceof Error && error.message.includes(': 503 '))) throw error;
+    }
+  }
+}
+
+/** All of them must show the same entities, or they would not do the same. */
+async function provePages(callers: ReadonlyMap<string, Client>, query: string): Promise<void> {
+  const answers = await Promise.all(
+    Array.from(callers, async ([name, caller]) => {
+      const { entities, total } = JSON.parse((await caller.get(query)).body);
+      return { name, entities: JSON.stringify(entities), count: entities.length, total };
+    }),
+  );
+  const [first] = answers;
+  for (const { name, entities, count, total } of answers) {
+    if (count !== limit || entities !== first?.entities) throw new Error(`${name} shows another page`);
+    if (name !== plain[1][0] && total !== records) throw new Error(`${name} counts ${total} of ${records}`);
+  }
+}

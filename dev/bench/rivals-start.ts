@@ -1,0 +1,123 @@
+// Starts a rival: its processes, and a caller of it. Before it is measured, the rival has to show that it does the job.
+import { join, relative } from 'node:path';
+import type { Bus } from '@integration-sync/runtime/bus';
+import type { Stack } from '../stack/index.ts';
+import { startChild } from './children.ts';
+import { openClient, type Client } from './client.ts';
+import type { Processes } from './cpu.ts';
+import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
+import { freshName } from './push.ts';
+import { builtFolder } from './rivals-install.ts';
+
+export interface Rival {
+  name: string;
+  url: string;
+  client: Client;
+  processes: Processes;
+}
+
+interface RivalSpec {
+  name: string;
+  /** Its programs by the name of the process; the last one is where callers go. */
+  programs: readonly (readonly [process: string, file: string])[];
+  environment?: Readonly<Record<string, string>>;
+  /** Where it reads and writes; a database of its own unless given. */
+  database?: string;
+}
+
+export const pushRivals: readonly RivalSpec[] = [
+  { name: 'Fastify', programs: [['Fastify', 'fastify.js']] },
+  {
+    name: 'NestJS',
+    programs: [
+      ['NestJS service', 'nest/service.js'],
+      ['NestJS gateway', 'nest/gateway.js'],
+    ],
+  },
+  {
+    name: 'Moleculer',
+    programs: [
+      ['Moleculer service', 'moleculer/service.js'],
+      ['Moleculer gateway', 'moleculer/gateway.js'],
+    ],
+  },
+];
+
+export const integration = 'bench';
+
+export async function startRival(
+  stack: Stack,
+  { name, programs, environment = {}, database = 'bench' }: RivalSpec,
+  ending: AsyncDisposableStack,
+): Promise<Rival> {
+  const told = {
+    RIVAL_NATS: stack.nats,
+    RIVAL_MONGODB: stack.mongodb,
+    RIVAL_DATABASE: database,
+    RIVAL_NAME: streamOf(name),
+    RIVAL_SECRET: secretOf(stack),
+    NODE_ENV: 'production',
+    ...environment,
+  };
+  const processes: Record<string, readonly number[]> = {};
+  let url = '';
+  for (const [process, file] of programs) {
+    const path = relative(import.meta.dirname, join(builtFolder, file));
+    const child = ending.use(await startChild(path, [], { environment: told }));
+    processes[process] = [child.pid];
+    url = String(child.greeting);
+  }
+  const client = ending.use(openClient(url, stack.token({ integration })));
+  return { name, url, client, processes };
+}
+
+const streamOf = (name: string): string => `rival_${name.toLowerCase()}`;
+
+function secretOf({ authSecret }: Stack): string {
+  if (authSecret === undefined) throw new Error('rivals check tokens by a secret; unset AUTH_JWKS_URL');
+  return authSecret;
+}
+
+interface Answer {
+  success: boolean;
+  created: number;
+  updated: number;
+  errors: readonly { externalId: string }[];
+  records: readonly { externalId: string; internalId: string; status: string }[];
+}
+
+/** Throws where it does not do what the service does: new, unchanged, changed and wrong items, and their events. */
+export async function proveRival({ name, client }: Rival, bus: Bus): Promise<void> {
+  const items = makeItems(freshName());
+  const push = async (some: readonly object[]): Promise<Answer> => {
+    const { body } = await client.post(suppliersPath, pushBody(some));
+    const answer = JSON.parse(body);
+    if (Array.isArray(answer.records) && Array.isArray(answer.errors)) return answer;
+    throw new Error(`${name} answers ${body.slice(0, 200)}`);
+  };
+  const [first, ...rest] = items;
+  const changed = { ...first, name: 'another name' };
+  const created = await push(items);
+  const again = await push(items);
+  const mixed = await push([changed, { externalId: 'wrong', name: 5 }, ...rest.slice(1)]);
+  const events = await bus.countMessages(streamOf(name), `${streamOf(name)}.events.>`);
+  const seen = {
+    created: [created.success, created.created, created.records.length, created.records[0]?.status],
+    again: [again.updated, again.records[0]?.status, again.records[0]?.internalId],
+    mixed: [mixed.success, mixed.updated, mixed.errors.map(({ externalId }) => externalId).join()],
+    wrong: [mixed.records[1]?.status],
+    events: [events],
+  };
+  const expected = {
+    created: [true, itemsPerPush, itemsPerPush, 'CREATED'],
+    again: [itemsPerPush, 'UPDATED', created.records[0]?.internalId],
+    mixed: [false, itemsPerPush - 1, 'wrong'],
+    wrong: ['ERROR'],
+    // Those of the new ones, that of the changed one, and one for each push.
+    events: [itemsPerPush + 1 + 3],
+  };
+  if (JSON.stringify(seen) === JSON.stringify(expected)) return;
+  throw new Error(
+    `${name} does not do the job: expected ${JSON.stringify(expected)}, got ${JSON.stringify(seen)}`,
+  );
+}

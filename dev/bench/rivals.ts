@@ -1,0 +1,124 @@
+// The same job done by others, in turns on the same engines: a Fastify process, NestJS microservices and Moleculer over NATS,
+// each with bulk upserts and a publish per event, and a bare `insertMany` that announces nothing.
+import { openBus } from '@integration-sync/runtime/bus';
+import { openLog } from '@integration-sync/runtime/log';
+import type { Client } from './client.ts';
+import { costTables, type Cost } from './costs.ts';
+import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
+import { compare, inLanes, type Compared, type Contender } from './measure.ts';
+import { ofBareScript, ofService, processesOf } from './processes.ts';
+import { freshName, settleMs } from './push.ts';
+import { proveRival, pushRivals, startRival } from './rivals-start.ts';
+import type { Setting } from './setting.ts';
+import { tableOf } from './table.ts';
+
+const turnsDefault = 9;
+const warmDefault = 60;
+const pushesPerLane = 3;
+const ours = 'service';
+const inserts = 'insertMany';
+
+/** Of pushes of new suppliers per second, the service against each. */
+const wanted: Readonly<Record<string, number>> = { NestJS: 5, Moleculer: 5, [inserts]: 0.85 };
+
+export async function benchRivals({ stack, client, bare, options, say }: Setting): Promise<void> {
+  const { turns = turnsDefault, warm = warmDefault } = options;
+  await using ending = new AsyncDisposableStack();
+  const log = openLog({ service: 'bench', level: 'warn' });
+  const bus = ending.use(await openBus({ url: stack.nats, name: 'bench', log }));
+  const callers = new Map<string, Client>([[ours, client]]);
+  const processes: Record<string, readonly number[]> = {};
+  const own = new Map<string, readonly string[]>([
+    [ours, ofService],
+    [inserts, ofBareScript],
+  ]);
+  for (const spec of pushRivals) {
+    const rival = await startRival(stack, spec, ending);
+    await proveRival(rival, bus);
+    callers.set(rival.name, rival.client);
+    Object.assign(processes, rival.processes);
+    own.set(rival.name, [...Object.keys(rival.processes), 'nats-server', ...ofBareScript]);
+  }
+  for (const one of callers.values()) {
+    await inLanes(4, Math.ceil(warm / 4), () => one.post(suppliersPath, pushBody(makeItems(freshName()))));
+  }
+  for (const [kind, lanes] of [
+    ['new', 1],
+    ['new', 4],
+    ['unchanged', 4],
+  ] as const) {
+    const contenders = await contendersOf(kind, lanes, callers);
+    if (kind === 'new') {
+      contenders.push({
+        name: inserts,
+        prepare() {
+          const several = Array.from({ length: lanes * pushesPerLane }, () => makeItems(freshName()));
+          return () => inLanes(lanes, pushesPerLane, (index) => bare.insert(several[index] ?? []));
+        },
+      });
+    }
+    const compared = await compare(contenders, {
+      turns,
+      settleMs,
+      processes: () => ({ ...processesOf(stack), ...processes }),
+    });
+    for (const line of reportOf(compared, { kind, lanes, turns, own })) say(line);
+  }
+}
+
+async function contendersOf(
+  kind: 'new' | 'unchanged',
+  lanes: number,
+  callers: ReadonlyMap<string, Client>,
+): Promise<Contender[]> {
+  const bodies = () => Array.from({ length: lanes * pushesPerLane }, () => pushBody(makeItems(freshName())));
+  const contenders: Contender[] = [];
+  for (const [name, caller] of callers) {
+    const push = (all: readonly Buffer[]) => () =>
+      inLanes(lanes, pushesPerLane, (index) => caller.post(suppliersPath, all[index] ?? Buffer.alloc(0)));
+    if (kind === 'new') contenders.push({ name, prepare: () => push(bodies()) });
+    else {
+      const known = bodies();
+      await push(known)();
+      contenders.push({ name, prepare: () => push(known) });
+    }
+  }
+  return contenders;
+}
+
+interface Round {
+  kind: 'new' | 'unchanged';
+  lanes: number;
+  turns: number;
+  /** The processes of each. */
+  own: ReadonlyMap<string, readonly string[]>;
+}
+
+function reportOf(compared: ReadonlyMap<string, Compared>, { kind, lanes, turns, own }: Round): string[] {
+  const pushes = lanes * pushesPerLane;
+  const rate = (name: string): number => (pushes / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
+  const rows = [...compared.keys()].map((name) => {
+    const ratio = rate(ours) / rate(name);
+    const least = kind === 'new' ? wanted[name] : undefined;
+    const verdict = least === undefined ? '' : `≥ ${least}: ${ratio >= least ? 'ok' : 'MISS'}`;
+    return [name, rate(name).toFixed(1), ratio.toFixed(2), verdict];
+  });
+  const head = [
+    `pushes of ${itemsPerPush} ${kind} suppliers, ${lanes} in flight`,
+    'a second',
+    'the service ×',
+    'wanted',
+  ];
+  const costs = Array.from(compared, ([name, { spent }]): Cost => ({
+    name,
+    spent,
+    count: pushes * turns,
+    own: own.get(name) ?? [],
+  }));
+  return [
+    '',
+    ...tableOf(head, rows),
+    `medians of ${turns} turns of ${pushes} pushes`,
+    ...costTables(costs, { one: 'push' }),
+  ];
+}

@@ -1,0 +1,14 @@
+// What every benchmark of `npm run bench` is given.
+import type { Stack } from '../stack/index.ts';
+import type { Bare } from './bare.ts';
+import type { Client } from './client.ts';
+import type { BenchOptions } from './options.ts';
+
+export interface Setting {
+  stack: Stack;
+  /** A caller of the stack's gateway, of the integration `bench`. */
+  client: Client;
+  bare: Bare;
+  options: BenchOptions;
+  say: (line: string) => void;
+}

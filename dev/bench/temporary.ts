@@ -1,0 +1,13 @@
+// A folder of a benchmark's own, which goes with it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TemporaryFolder extends AsyncDisposable {
+  folder: string;
+}
+
+export async function temporaryFolder(): Promise<TemporaryFolder> {
+  const folder = await mkdtemp(join(tmpdir(), 'integration-sync-bench-'));
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}

@@ -1,0 +1,119 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { on, once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { beginMeasuring, spentBy } from '../../dev/bench/cpu.ts';
+
+// Setup: a process that computes for a given processor time when it is told to, itself or in a process that it starts.
+// What this proves: the benchmarks count it where it belongs, whatever else the machine does.
+
+const computing = join(import.meta.dirname, '../support/processes/computing.ts');
+const ms = 400;
+/** The kernel counts to the nanosecond; what is measured is somewhat more than the loop. */
+const [least, most] = [ms * 0.95, ms * 1.5];
+
+interface Worker extends AsyncDisposable {
+  pid: number;
+  /** Resolves when it has computed. */
+  compute(where?: 'itself' | 'thread' | 'child'): Promise<void>;
+  leaveOrphan(): Promise<Orphan>;
+}
+
+interface Orphan extends Disposable {
+  pid: number;
+  compute(): Promise<void>;
+}
+
+async function startWorker(): Promise<Worker> {
+  const child: ChildProcess = spawn(process.execPath, [computing], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  await once(child, 'message');
+  if (child.pid === undefined) throw new Error('it was not started');
+  return {
+    pid: child.pid,
+    async compute(where = 'itself') {
+      child.send({ where, ms });
+      await once(child, 'message');
+    },
+    async leaveOrphan() {
+      const lines = on(child, 'message');
+      child.send({ where: 'orphan', ms });
+      const next = async (wanted: RegExp): Promise<string> => {
+        for (;;) {
+          const { value } = await lines.next();
+          const line = String(value?.[0]);
+          if (wanted.test(line)) return line;
+        }
+      };
+      const pid = Number(await next(/^\d+$/));
+      return {
+        pid,
+        async compute() {
+          process.kill(pid, 'SIGUSR2');
+          await next(/^computed$/);
+        },
+        [Symbol.dispose]: () => void process.kill(pid),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'exit');
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+describe.skipIf(process.platform !== 'linux')('processor time', () => {
+  it('counts for the process that used it, and not for the one that waited', async () => {
+    await using one = await startWorker();
+    await using other = await startWorker();
+    const end = beginMeasuring({ one: [one.pid], other: [other.pid] });
+    await one.compute();
+    const spent = end();
+    expect(spentBy(spent, 'one')).toBeGreaterThan(least);
+    expect(spent.byProcess.get('one')?.get('main')).toBeGreaterThan(least);
+    expect(spentBy(spent, 'one')).toBeLessThan(most);
+    expect(spentBy(spent, 'other')).toBeLessThan(ms / 4);
+    expect(spentBy(spent, 'caller')).toBeLessThan(ms / 2);
+  });
+
+  it('stands under the group of its threads', async () => {
+    await using worker = await startWorker();
+    const end = beginMeasuring({ worker: [worker.pid] });
+    await worker.compute('thread');
+    const groups = end().byProcess.get('worker');
+    expect(groups?.get('pool')).toBeGreaterThan(least);
+    expect(groups?.get('main')).toBeLessThan(ms / 2);
+  });
+
+  it('of a process that has ended counts for the one that started it', async () => {
+    await using worker = await startWorker();
+    const end = beginMeasuring({ worker: [worker.pid] });
+    await worker.compute('child');
+    const groups = end().byProcess.get('worker');
+    expect(groups?.get('ended')).toBeGreaterThan(least);
+  });
+
+  it('of a process without a name counts for the caller that started it', async () => {
+    await using unnamed = await startWorker();
+    const end = beginMeasuring({});
+    await unnamed.compute();
+    expect(spentBy(end(), 'caller')).toBeGreaterThan(least);
+  });
+
+  it('of a process that none of them started is other work, unless it has a name', async () => {
+    await using worker = await startWorker();
+    using orphan = await worker.leaveOrphan();
+    // Both see the same machine, and whatever else it does.
+    const endUnnamed = beginMeasuring({ worker: [worker.pid] });
+    const endNamed = beginMeasuring({ worker: [worker.pid], orphan: [orphan.pid] });
+    await orphan.compute();
+    const named = endNamed();
+    const unnamed = endUnnamed();
+    expect(spentBy(named, 'orphan')).toBeGreaterThan(least);
+    expect(unnamed.otherMs - named.otherMs).toBeGreaterThan(least);
+    expect(spentBy(unnamed, 'worker')).toBeLessThan(ms / 2);
+    expect(unnamed.machineMs).toBeGreaterThan(unnamed.otherMs);
+  });
+});

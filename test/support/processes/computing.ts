@@ -1,0 +1,63 @@
+// Computes for a given processor time, in a place that it is told: itself, a thread of Node's pool, or a child that ends.
+// Or it leaves an orphan behind, whose pid it says, and which computes when it gets SIGUSR2 and ends by SIGTERM.
+//
+//   node computing.ts                      asked over its channel, one at a time
+//   node computing.ts MILLISECONDS         computes for so long and ends
+//   node computing.ts MILLISECONDS orphan  waits for SIGUSR2
+import { pbkdf2 } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+
+type Where = 'itself' | 'thread' | 'child' | 'orphan';
+
+const [only, kind] = process.argv.slice(2);
+const derive = promisify(pbkdf2);
+
+const usedMs = (since?: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1_000;
+};
+
+function computeHere(ms: number): void {
+  const before = process.cpuUsage();
+  while (usedMs(before) < ms);
+}
+
+const ways: Readonly<Record<Where, (ms: number) => Promise<unknown>>> = {
+  itself: async (ms) => computeHere(ms),
+  async thread(ms) {
+    const before = process.cpuUsage();
+    while (usedMs(before) < ms) await derive('secret', 'salt', 20_000, 32, 'sha256');
+  },
+  child: (ms) =>
+    once(spawn(process.execPath, [import.meta.filename, String(ms)], { stdio: 'inherit' }), 'exit'),
+  orphan(ms) {
+    // The shell ends at once, and what it leaves has another parent then.
+    const words = [process.execPath, import.meta.filename, String(ms), 'orphan'];
+    const shell = spawn('sh', ['-c', '"$0" "$@" &', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+    createInterface({ input: shell.stdout }).on('line', (line) => process.send?.(line));
+    return once(shell, 'exit');
+  },
+};
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+if (only === undefined) {
+  process.on('message', ({ where, ms }: { where: Where; ms: number }) => {
+    void ways[where](ms).then(() => process.send?.('done'));
+  });
+  process.on('disconnect', () => process.exit());
+  process.send?.('ready');
+} else if (kind === 'orphan') {
+  process.on('SIGUSR2', () => {
+    computeHere(Number(only));
+    say('computed');
+  });
+  say(String(process.pid));
+  // Where the test ends without a word to it.
+  setTimeout(() => process.exit(), 30_000);
+} else {
+  computeHere(Number(only));
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { parseBenchOptions, parseWebhooksBenchOptions } from '../../../dev/bench/options.ts';
+
+describe('npm run bench', () => {
+  it('runs all benchmarks but the rivals, which install packages', () => {
+    expect(parseBenchOptions([])).toStrictEqual({
+      names: ['push', 'gateway', 'events', 'listings', 'floors'],
+      sizes: [1_000, 100_000, 1_000_000],
+      turns: undefined,
+      warm: undefined,
+      engines: undefined,
+      help: false,
+    });
+  });
+
+  it('runs those that are named, with the turns, sizes and engines that are asked for', () => {
+    const args = ['floors', 'rivals', '--turns', '3', '--warm=0', '--sizes=1000', '--engines', 'docker'];
+    expect(parseBenchOptions(args)).toStrictEqual({
+      names: ['floors', 'rivals'],
+      sizes: [1_000],
+      turns: 3,
+      warm: 0,
+      engines: 'docker',
+      help: false,
+    });
+  });
+
+  it.each([
+    [['pushes'], 'there is no benchmark "pushes"'],
+    [['--turns', '0'], '--turns takes a number from 1 to 1000, not "0"'],
+    [['--sizes', '1000,few'], '--sizes takes a number from 1000 to 10000000, not "few"'],
+    [['--engines', 'podman'], '--engines takes docker, path, download or build, not "podman"'],
+    [['--engines', ''], '--engines takes docker, path, download or build'],
+  ])('refuses %j', (args, words) => {
+    expect(() => parseBenchOptions(args)).toThrow(new RangeError(words));
+  });
+});
+
+describe('npm run bench:webhooks', () => {
+  it('runs all benchmarks unless some are named', () => {
+    expect(parseWebhooksBenchOptions([]).names).toHaveLength(5);
+    expect(parseWebhooksBenchOptions(['burst', '--engines', 'path'])).toStrictEqual({
+      names: ['burst'],
+      engines: 'path',
+      help: false,
+    });
+  });
+
+  it('refuses a benchmark that is not there', () => {
+    expect(() => parseWebhooksBenchOptions(['bursts'])).toThrow(
+      new RangeError('there is no benchmark "bursts"'),
+    );
+  });
+});
