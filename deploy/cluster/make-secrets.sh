@@ -16,7 +16,7 @@ random | keep auth-jwt-secret
 echo "key1:$(openssl rand -base64 32)" | keep webhook-secret-key
 
 # nats-server reads its passwords from its environment, each service its own from an address.
-for user in GATEWAY CATALOG BATCHES WEBHOOKS READER OPERATOR; do
+for user in GATEWAY CATALOG BATCHES WEBHOOKS READER OPS OPERATOR; do
   echo "NATS_${user}_PASSWORD=$(random)"
 done | keep nats-passwords
 # shellcheck source=/dev/null
