@@ -19,10 +19,18 @@ const opentelemetry: Border = {
   group: ['@opentelemetry/*'],
   message: "Only shared/runtime's tracing knows OpenTelemetry.",
 };
-const services = ['gateway', 'catalog', 'batches', 'webhooks'].map((name) => `@integration-sync/${name}`);
+const services = ['gateway', 'catalog', 'batches', 'webhooks', 'ops'].map(
+  (name) => `@integration-sync/${name}`,
+);
 const otherServices: Border = {
   group: services.flatMap((name) => [name, `${name}/*`]),
   message: 'No service imports another; they talk over the bus.',
+};
+const servicesOfOps: Border = {
+  group: services
+    .flatMap((name) => [name, `${name}/*`, `!${name}/operating`])
+    .concat('!@integration-sync/webhooks/config'),
+  message: 'Operators’ commands enter a service by its door for them.',
 };
 const localStack: Border = {
   group: ['@integration-sync/dev', '@integration-sync/dev/*', '@integration-sync/test'],
@@ -80,6 +88,8 @@ const webhooksRooms = {
   api: roomsOfApi,
   'config.ts': ['secrets', 'sending'],
   'pipeline.ts': [...roomsOfApi, 'intake'],
+  // What operators' commands do; the wiring alone imports it.
+  operating: ['secrets', 'streams', 'endpoints', 'fanout'],
 } satisfies Record<string, string[]>;
 
 /** The rooms of shared/sync in the same way, the lowest first. Each may also import the files beside them. */
@@ -171,6 +181,10 @@ export default {
     { files: ['services/gateway/**', 'services/webhooks/**'], rules: refuse(...everywhere, pushes) },
     ...webhooksBorders,
     ...syncBorders,
+    {
+      files: ['services/ops/**'],
+      rules: refuse(...everywhereBut(otherServices), servicesOfOps, pushes),
+    },
     {
       files: ['dev/**'],
       rules: {

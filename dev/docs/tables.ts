@@ -71,8 +71,8 @@ function settingsTable(): string {
     }
   }
   const all = Object.keys(configs).length;
-  const rows = [...settings.values()].map(({ name, of, default: value, required, description }) => [
-    `\`${name}\``,
+  const rows = [...settings.values()].map(({ name, of, default: value, required, description, inFile }) => [
+    `\`${name}\`${inFile ? ' `_FILE`' : ''}`,
     of.length === all ? 'all' : of.join(', '),
     value === undefined ? (required ? 'needed' : '–') : `\`${value === '' ? '""' : value}\``,
     description,

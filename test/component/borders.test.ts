@@ -45,6 +45,10 @@ const mayNot = [
   ['services/webhooks/src/service.ts', '@integration-sync/sync', 'Only catalog and batches push records'],
   ['services/catalog/src/service.ts', '@integration-sync/dev/engines', 'does not import the local stack'],
   ['dev/start.ts', '@integration-sync/gateway', 'No service imports another'],
+  ['services/ops/src/run.ts', '@integration-sync/webhooks', 'by its door for them'],
+  ['services/ops/src/run.ts', '@integration-sync/catalog/config', 'by its door for them'],
+  ['services/ops/src/run.ts', '@integration-sync/sync', 'Only catalog and batches push records'],
+  ['services/webhooks/src/service.ts', '@integration-sync/ops', 'No service imports another'],
 ] as const;
 
 const may = [
@@ -56,6 +60,9 @@ const may = [
   ['shared/runtime/src/tracing/index.ts', '@opentelemetry/api'],
   ['shared/contracts/src/index.ts', 'typebox'],
   ['dev/openapi.ts', '@integration-sync/gateway/openapi'],
+  ['services/ops/src/run.ts', '@integration-sync/catalog/operating'],
+  ['services/ops/src/run.ts', '@integration-sync/webhooks/operating'],
+  ['services/ops/src/run.ts', '@integration-sync/webhooks/config'],
 ] as const;
 
 // A linter override for one folder replaces a rule as a whole, so the tests try each border in each folder.
@@ -79,6 +86,7 @@ const ofCommonBorders: [file: string, open: (keyof typeof common)[]][] = [
   ['services/catalog/src/one.ts', []],
   ['services/batches/src/one.ts', []],
   ['services/gateway/src/one.ts', []],
+  ['services/ops/src/one.ts', []],
   ['services/webhooks/src/service.ts', []],
   ['services/webhooks/src/pipeline.ts', []],
   ['services/webhooks/src/streams/one.ts', []],
@@ -125,6 +133,7 @@ const houses: readonly House[] = [
       api: [...belowTheApi, 'retrying'],
       'config.ts': ['secrets', 'sending'],
       'pipeline.ts': [...belowTheApi, 'retrying', 'intake'],
+      operating: ['secrets', 'streams', 'endpoints', 'fanout'],
     },
     top: ['service.ts', 'main.ts'],
   },

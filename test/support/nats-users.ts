@@ -9,7 +9,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { folderPrefix } from './folder.ts';
 
 export const services = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
-export const users = [...services, 'reader', 'operator'] as const;
+export const users = [...services, 'reader', 'ops', 'operator'] as const;
 export type User = (typeof users)[number];
 
 export interface NatsWithUsers extends AsyncDisposable {

@@ -11,6 +11,7 @@ const sources = {
   catalog: 'services/catalog/src/main.ts',
   batches: 'services/batches/src/main.ts',
   webhooks: 'services/webhooks/src/main.ts',
+  ops: 'services/ops/src/main.ts',
   mortal: 'test/support/processes/mortal.ts',
   answering: 'test/support/processes/answering.ts',
   life: 'test/component/runtime/processes/life.ts',

@@ -18,6 +18,8 @@ import { secretKey } from './webhooks.ts';
 export interface SystemWithUsers extends AsyncDisposable {
   readonly nats: NatsWithUsers;
   readonly gatewayUrl: string;
+  /** What a process with this login is told. */
+  environmentOf(user: User): Record<string, string>;
   /** What catalog, batches and webhooks logged. */
   logText(): string;
   /** What nats-server refused of the services. */
@@ -60,6 +62,7 @@ export async function openSystemWithUsers(mongodb: string): Promise<SystemWithUs
   return {
     nats,
     gatewayUrl: gateway.url,
+    environmentOf,
     logText: () => lines.join(''),
     refusals: () =>
       [

@@ -146,7 +146,7 @@ function once(webhooks: Webhooks): Webhooks {
   };
 }
 
-function clientOf(bus: Bus, integration: string): Client {
+export function clientOf(bus: Bus, integration: string): Client {
   const client: Client = {
     integration,
     async ask(verb: string, options: Asking = {}) {

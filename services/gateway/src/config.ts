@@ -1,6 +1,6 @@
 // The settings of the gateway.
 import { limits } from '@integration-sync/contracts';
-import { baseSettings, isHttpAddress, tracingSettings } from '@integration-sync/runtime/config';
+import { baseSettings, isHttpAddress, natsSettings, tracingSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 
 export const GatewayConfig = Type.Object(
@@ -72,7 +72,7 @@ export const GatewayConfig = Type.Object(
       minimum: 1,
       maximum: 86_400,
     }),
-    NATS_URL: baseSettings.NATS_URL,
+    ...natsSettings,
     LOG_LEVEL: baseSettings.LOG_LEVEL,
     METRICS_HOST: baseSettings.METRICS_HOST,
     METRICS_PORT: baseSettings.METRICS_PORT,

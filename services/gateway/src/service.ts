@@ -1,5 +1,5 @@
 // The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
-import { maskSettings } from '@integration-sync/runtime/config';
+import { maskSettings, natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openTracing } from '@integration-sync/runtime/tracing';
@@ -37,7 +37,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     await openMetrics({ service: 'gateway', port: config.METRICS_PORT, host: config.METRICS_HOST }),
   );
   const tracing = starting.use(await openTracing({ service: 'gateway', config, log }));
-  const upstream = starting.use(await openUpstream({ url: config.NATS_URL, log, tracing }));
+  const upstream = starting.use(await openUpstream({ ...natsOptionsOf(config), log, tracing }));
 
   let stopping = false;
   const isStopping = (): boolean => stopping;

@@ -2,9 +2,13 @@
 // is there, every request is answered 503 at once.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import { openBus, type Bus, type Reply, type RequestOptions } from '@integration-sync/runtime/bus';
-import type { Log } from '@integration-sync/runtime/log';
-import type { Tracing } from '@integration-sync/runtime/tracing';
+import {
+  openBus,
+  type Bus,
+  type BusOptions,
+  type Reply,
+  type RequestOptions,
+} from '@integration-sync/runtime/bus';
 
 export interface Upstream extends AsyncDisposable {
   readonly connected: boolean;
@@ -15,12 +19,6 @@ export interface Upstream extends AsyncDisposable {
   askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
 }
 
-export interface UpstreamOptions {
-  url: string;
-  log: Log;
-  tracing?: Tracing | undefined;
-}
-
 /** More than the headers of an HTTP request can be. */
 const messageHeaderBytesMax = 64 * 1024;
 
@@ -29,15 +27,20 @@ const identity = { service: 'gateway', version: '1.0.0', description: 'The publi
 
 const firstConnectMs = 2_000;
 
-export async function openUpstream(options: UpstreamOptions): Promise<Upstream> {
+export async function openUpstream(
+  options: Omit<BusOptions, 'name' | 'observe' | 'signal'>,
+): Promise<Upstream> {
   let bus: Bus | undefined;
-  let isReleased = false;
-  const opening = openBus({ ...options, name: 'gateway' }).then(async (opened) => {
-    if (isReleased) return opened[Symbol.asyncDispose]();
+  const release = new AbortController();
+  const isReleased = (): boolean => release.signal.aborted;
+  const opening = openBus({ ...options, name: 'gateway', signal: release.signal }).then(async (opened) => {
+    if (isReleased()) return opened[Symbol.asyncDispose]();
     bus = opened;
     await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
   });
-  opening.catch((error: unknown) => options.log.error({ err: error }, 'the bus cannot be opened'));
+  opening.catch((error: unknown) => {
+    if (!isReleased()) options.log.error({ err: error }, 'the bus cannot be opened');
+  });
   const patience = new AbortController();
   await Promise.race([opening, wait(firstConnectMs, undefined, { signal: patience.signal })]);
   patience.abort();
@@ -59,7 +62,7 @@ export async function openUpstream(options: UpstreamOptions): Promise<Upstream> 
     },
     askAll: async (subject, forMs) => (await bus?.askAll(subject, forMs)) ?? [],
     async [Symbol.asyncDispose]() {
-      isReleased = true;
+      release.abort();
       await bus?.[Symbol.asyncDispose]();
     },
   };

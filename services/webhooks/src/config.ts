@@ -36,6 +36,7 @@ export const WebhooksConfig = Type.Object({
       description: 'HTTP proxy through which deliveries leave (by CONNECT, to the checked address).',
       pattern: '^http://\\S+$',
       expected: 'an address such as http://proxy.internal:3128',
+      file: true,
     }),
   ),
   WEBHOOK_IN_FLIGHT_MAX: Type.Integer({

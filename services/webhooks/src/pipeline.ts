@@ -12,7 +12,7 @@
 //
 // No integration waits for another's burst: its deliveries leave the shared way as soon as they are many
 // (ways.ts), the waiting ones in memory and those in flight are shared by integrations (lanes.ts).
-import { bundlesStream } from '@integration-sync/contracts';
+import { bundlesStream, endpointChangedSubject } from '@integration-sync/contracts';
 import type { Broadcast, Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
@@ -77,7 +77,6 @@ export interface Pipeline extends AsyncDisposable {
   tellChanged: (endpointId: string) => void;
 }
 
-const changedSubject = 'webhooks.endpoint.changed';
 /** What is under way over all replicas bounds how many wait here (streams.ts). */
 const bundlesAhead = 64;
 /** Parcels that nats-server sends ahead. Until this replica takes them it has no lease, so they must not wait long. */
@@ -190,7 +189,7 @@ function openSending(
   const tellChanged = (endpointId: string): void => {
     cache.forget(endpointId);
     owners.wake(endpointId);
-    bus.broadcast(changedSubject, endpointId, { replica: replicas.self });
+    bus.broadcast(endpointChangedSubject, endpointId, { replica: replicas.self });
   };
   const limit = openLimiter(failureLimits);
   const { announce } = disabledEvents;
@@ -219,7 +218,7 @@ function listenForChanges(
     cache.forgetAll();
     owners.wakeAll();
   };
-  return bus.listen(changedSubject, onChanged, onAnyChanged);
+  return bus.listen(endpointChangedSubject, onChanged, onAnyChanged);
 }
 
 interface Readers {

@@ -8,7 +8,7 @@ import {
   healthSubject,
 } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { openResources } from '@integration-sync/runtime/resources';
+import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
@@ -26,6 +26,7 @@ import { openEndpoints, type Endpoints } from './endpoints/store.ts';
 import { openCutoff } from './fanout/cutoff.ts';
 import { bringBackPlaces, forgetOtherStream } from './fanout/stream-reset.ts';
 import { unbundledConsumer } from './fanout/unbundled.ts';
+import { tellKeys } from './operating/keys.ts';
 import { startPipeline, type Pipeline } from './pipeline.ts';
 import { openVault, type Vault } from './secrets/vault.ts';
 import { parseAllowList } from './sending/allowed-addresses.ts';
@@ -45,6 +46,8 @@ export interface WebhooksDeps {
   log?: Log;
   /** Ends the wait for engines that do not come. */
   signal?: AbortSignal;
+  /** Is told of every command that goes to MongoDB. */
+  onCommand?: ResourcesOptions['onCommand'];
   /** In place of DNS. */
   resolve?: Resolve;
   /** In place of real sockets. */
@@ -59,15 +62,16 @@ const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
 export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps = {}): Promise<Webhooks> {
-  const { log = openLog({ service, level: config.LOG_LEVEL }), signal } = deps;
+  const { log = openLog({ service, level: config.LOG_LEVEL }), signal, onCommand } = deps;
   const vault = openVault(config.WEBHOOK_SECRET_KEY);
   const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
   log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const resources = await openResources({ service, config, log, signal });
+  const resources = await openResources({ service, config, log, signal, onCommand });
   const { metrics, store, bus, tracing } = starting.use(resources);
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
+  starting.use(tellKeys(bus, vault));
   const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
     await ensureStreams(bus, config);

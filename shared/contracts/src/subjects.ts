@@ -55,6 +55,12 @@ export const givenUpSubject = (service: string): string => `svc.${service}.given
 /** What every replica of the service has to say of its streams; one that has nothing to say does not answer. */
 export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
 
+/** Every replica of webhooks says which keys it has: their names and what tells them apart, never the keys. */
+export const keysSubject = 'svc.webhooks.health.keys';
+
+/** Every replica of webhooks forgets what it remembers of the endpoint that is named. */
+export const endpointChangedSubject = 'webhooks.endpoint.changed';
+
 export const eventsStream = 'EVENTS';
 export const eventsFilter = 'events.>';
 

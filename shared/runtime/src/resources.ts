@@ -3,11 +3,11 @@
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { openBus, type Bus } from './bus/index.ts';
-import type { baseSettings, storeSettings } from './config/index.ts';
+import { natsOptionsOf, type baseSettings, type storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
 import { openMetrics, type Metrics } from './metrics.ts';
 import { observeStreams, tellNotes } from './standing.ts';
-import { openStore, type Store } from './store/index.ts';
+import { openStore, type Store, type StoreOptions } from './store/index.ts';
 import { openTracing, type Tracing } from './tracing/index.ts';
 
 export interface Resources extends AsyncDisposable {
@@ -24,11 +24,18 @@ export interface ResourcesOptions {
   service: ServiceName;
   config: Readonly<ResourcesConfig>;
   log: Log;
-  /** Ends the wait for a database that does not answer. */
+  /** Ends the wait for a engine that does not answer. */
   signal?: AbortSignal | undefined;
+  onCommand?: StoreOptions['onCommand'];
 }
 
-export async function openResources({ service, config, log, signal }: ResourcesOptions): Promise<Resources> {
+export async function openResources({
+  service,
+  config,
+  log,
+  signal,
+  onCommand,
+}: ResourcesOptions): Promise<Resources> {
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
     await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),
@@ -42,13 +49,15 @@ export async function openResources({ service, config, log, signal }: ResourcesO
       log,
       signal,
       tracing,
+      onCommand,
     }),
   );
   const bus = opening.use(
     await openBus({
-      url: config.NATS_URL,
+      ...natsOptionsOf(config),
       name: service,
       log,
+      signal,
       observe: (seen) => metrics.observeRequest(seen),
       tracing,
     }),

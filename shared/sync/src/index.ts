@@ -1,4 +1,5 @@
 // The door of this room: how records are pushed and listed, once for every kind.
+export { holdingsOf, stillPushing, type Pushing } from './holdings.ts';
 export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
 export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';

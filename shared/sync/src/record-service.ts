@@ -5,7 +5,7 @@ import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { maskSettings, type baseSettings, type storeSettings } from '@integration-sync/runtime/config';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
-import { openResources } from '@integration-sync/runtime/resources';
+import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Static, TObject } from 'typebox';
 import type { Kind } from './kind.ts';
@@ -24,6 +24,8 @@ export interface RecordServiceDeps {
   onStage?: (stage: Stage) => Promise<void>;
   /** Ends the wait for engines that do not answer. */
   signal?: AbortSignal;
+  /** Gets every command that goes to MongoDB. */
+  onCommand?: ResourcesOptions['onCommand'];
 }
 
 type Settings = TObject<typeof baseSettings & typeof storeSettings & typeof syncSettings>;
@@ -57,10 +59,10 @@ export async function startRecordService(
   config: Readonly<Static<Settings>>,
   deps: RecordServiceDeps,
 ): Promise<RecordService> {
-  const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal } = deps;
+  const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
   log.info({ settings: maskSettings(settings, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const resources = await openResources({ service, config, log, signal });
+  const resources = await openResources({ service, config, log, signal, onCommand });
   const { metrics, store, bus, tracing } = starting.use(resources);
   const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
     starting.use(

@@ -35,6 +35,7 @@ import { listingIndexes, openListing, type ListingRule } from './listing/listing
 import { plan } from './pushing/plan.ts';
 import { push } from './pushing/push.ts';
 import { openSyncMetrics } from './metrics.ts';
+import { collectionNames } from './names.ts';
 import { recordListing } from './listing/record-listing.ts';
 import { openRecords } from './records/records.ts';
 import type { Stage } from './stage.ts';
@@ -92,7 +93,7 @@ export interface Sync extends AsyncDisposable {
 export async function openSync(options: SyncOptions): Promise<Sync> {
   const { service, store, kinds } = options;
   await using opening = new AsyncDisposableStack();
-  const names = { journal: `${service}_journal`, watermarks: `${service}_heads`, keys: `${service}_keys` };
+  const names = collectionNames(service);
   const engine = await openEngine(options, names, opening);
   const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(store, kind)]));
   opening.use(startSweeper(engine, engines));

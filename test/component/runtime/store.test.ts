@@ -12,6 +12,7 @@ import {
   type Store,
 } from '@integration-sync/runtime/store';
 import { MongoBulkWriteError } from 'mongodb';
+import { openTestLog } from '../../support/log.ts';
 import { countTurns } from '../../support/turns.ts';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
@@ -53,10 +54,35 @@ describe('an open store', () => {
 
   it('writes durably, whatever its address says', async () => {
     const separator = url.includes('?') ? '&' : url.endsWith('/') ? '?' : '/?';
-    await using lax = await open(`${url}${separator}w=0&journal=false&wtimeoutMS=1`);
-    for (const durable of [lax.database, lax.collection('any')]) {
-      expect(durable.writeConcern).toMatchObject({ w: 'majority', j: true });
+    for (const said of ['w=0&journal=false&wtimeoutMS=1', 'w=0&j=false']) {
+      await using lax = await open(`${url}${separator}${said}`);
+      for (const durable of [lax.database, lax.collection('any')]) {
+        expect(durable.writeConcern).toMatchObject({ w: 'majority', j: true });
+      }
     }
+  });
+
+  it('names the options of its address that do not hold, in one line', async () => {
+    const separator = url.includes('?') ? '&' : url.endsWith('/') ? '?' : '/?';
+    const told = openTestLog();
+    const address = `${url}${separator}W=1&j=false&maxPoolSize=5&appName=mine&retryReads=false&compressors=zstd,zlib`;
+    await using _lax = await openStore({ url: address, database, log: told.log, poolSize: 5 });
+    const lines = told
+      .text()
+      .split('\n')
+      .filter((line) => line.includes('do not hold here'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 'warn',
+      overridden: ['w=1: majority', 'j=false: true', 'appname=mine: integration-sync'],
+    });
+    const quiet = openTestLog();
+    await using _same = await openStore({
+      url: `${url}${separator}w=majority`,
+      database,
+      log: quiet.log,
+    });
+    expect(quiet.text()).not.toContain('do not hold here');
   });
 
   it('reads what it wrote, by every way of reading', async () => {
@@ -266,6 +292,40 @@ describe('an address that cannot work', () => {
       expect(String(error)).toMatch(/^ConfigError: MONGODB_URL: ./);
     },
   );
+
+  it.each([
+    [
+      'readPreference=secondaryPreferred',
+      'expected no readPreference other than primary, as what is read decides what is written, got secondaryPreferred',
+    ],
+    [
+      'compressors=snappy,zlib',
+      'compressors=snappy needs the package snappy, which is not installed here: take zstd or zlib, which Node brings',
+    ],
+    [
+      'proxyHost=127.0.0.1',
+      'proxyHost needs the package socks, which is not installed here: take a way to MongoDB without a SOCKS proxy',
+    ],
+    [
+      'authMechanism=GSSAPI',
+      'authMechanism=GSSAPI needs the package kerberos, which is not installed here: take SCRAM-SHA-256 or MONGODB-X509',
+    ],
+    [
+      'authMechanism=MONGODB-AWS',
+      'authMechanism=MONGODB-AWS needs the package @aws-sdk/credential-providers, which is not installed here: take SCRAM-SHA-256 or MONGODB-X509',
+    ],
+  ])('is one that asks for what this process cannot do: %s', async (option, words) => {
+    const login = option.endsWith('AWS') ? '' : 'me:hunter2@';
+    const error = await caught(open(`mongodb://${login}127.0.0.1:1/?${option}`));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(String(error)).toBe(`ConfigError: MONGODB_URL: ${words}`);
+  });
+
+  it('is one whose file of certificates is not there', async () => {
+    const error = await caught(open('mongodb://127.0.0.1:1/?tls=true&tlsCAFile=/absent/ca.pem'));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(String(error)).toMatch(/^ConfigError: MONGODB_URL: .*no such file.*\/absent\/ca\.pem/);
+  });
 
   it('is named without its password', async () => {
     expect(String(await caught(open('mongodb://root:hunter2@host:port/')))).not.toContain('hunter2');

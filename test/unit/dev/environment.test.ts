@@ -9,11 +9,15 @@ it('leaves out where a system in use has its engines and its collector, and keep
       NATS_URL: 'nats://in-use',
       NATS_MONITOR_URL: 'http://in-use',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://in-use',
+      NATS_URL_FILE: '/in-use',
+      NATS_TLS_CA_FILE: '/in-use',
+      NATS_PASSWORD: 'in use',
+      NATS_IMAGE: 'nats:2.15',
       ENGINES: 'path',
       NODE_COMPILE_CACHE: '/compiled',
       PATH: '/bin',
     }),
-  ).toEqual({ ENGINES: 'path', NODE_COMPILE_CACHE: '/compiled', PATH: '/bin' });
+  ).toEqual({ NATS_IMAGE: 'nats:2.15', ENGINES: 'path', NODE_COMPILE_CACHE: '/compiled', PATH: '/bin' });
 });
 
 it('takes the MongoDB that is lent to it', () => {

@@ -2,6 +2,7 @@ import {
   baseSettings,
   ConfigError,
   listSettings,
+  natsSettings,
   readConfig,
   storeSettings,
   type Environment,
@@ -86,7 +87,9 @@ describe('an absent setting', () => {
 describe('the settings as a whole', () => {
   const schema = Type.Object({ ...baseSettings, ...storeSettings, NEEDED: Type.String() });
 
-  const optional = new Set(['NATS_MONITOR_URL', 'STREAM_REPLICAS', 'EVENTS_KEEP_DAYS', 'EVENTS_MAX_BYTES']);
+  const ofStreams = ['NATS_MONITOR_URL', 'STREAM_REPLICAS', 'EVENTS_KEEP_DAYS', 'EVENTS_MAX_BYTES'];
+  const ofNats = [...Object.keys(natsSettings), 'NATS_JETSTREAM_DOMAIN', 'NATS_JETSTREAM_PREFIX'];
+  const optional = new Set([...ofStreams, ...ofNats.filter((name) => name !== 'NATS_URL')]);
 
   it('leave out variables that the schema does not know', () => {
     const settings = readConfig(schema, { NEEDED: 'x', PATH: '/bin', constructor: 'y' });
@@ -202,6 +205,7 @@ describe('a table of settings', () => {
         default: '8080',
         required: false,
         secret: false,
+        inFile: false,
       },
       {
         name: 'KEY',
@@ -210,6 +214,7 @@ describe('a table of settings', () => {
         default: undefined,
         required: true,
         secret: true,
+        inFile: true,
       },
       {
         name: 'HINT',
@@ -218,6 +223,7 @@ describe('a table of settings', () => {
         default: undefined,
         required: false,
         secret: false,
+        inFile: false,
       },
     ]);
   });

@@ -1,7 +1,7 @@
 // Whether the configured keys open the stored secrets: a replica finds out at its start, and not by each
 // delivery that fails.
 import { ConfigError } from '@integration-sync/runtime/config';
-import { UnknownKey, type Vault } from '../secrets/vault.ts';
+import { keyIdOf, UnknownKey, type Vault } from '../secrets/vault.ts';
 import { servingSecrets, type Endpoint } from './endpoint.ts';
 import type { Endpoints } from './store.ts';
 
@@ -18,7 +18,7 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
   }
   const foreign = await endpoints.findSealedWithout(vault.keyIds);
   if (foreign !== null) {
-    const keyIds = secretsOf(foreign).map((secret) => secret.split(':', 1)[0] ?? '');
+    const keyIds = secretsOf(foreign).map(keyIdOf);
     const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,

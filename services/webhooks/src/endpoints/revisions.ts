@@ -16,10 +16,10 @@ export interface Revisions {
   changed(integration: string): Promise<void>;
 }
 
-const collectionName = 'webhook_revisions';
+export const revisionsCollection = 'webhook_revisions';
 
 export function openRevisions(store: Store): Revisions {
-  const revisions = store.collection<Revision>(collectionName);
+  const revisions = store.collection<Revision>(revisionsCollection);
   return {
     of: (integrations) => revisions.find({ _id: { $in: [...integrations] } }).toArray(),
     async changed(integration) {

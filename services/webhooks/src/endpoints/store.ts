@@ -6,7 +6,7 @@ import { owning } from './owning.ts';
 import { placesOf, type Places } from './places.ts';
 import { asRead, recording } from './recording.ts';
 
-const collectionName = 'webhook_endpoints';
+export const endpointsCollection = 'webhook_endpoints';
 
 export interface Endpoints {
   insert(endpoint: Endpoint): Promise<void>;
@@ -60,13 +60,13 @@ export interface ListedPart {
 }
 
 export async function openEndpoints(store: Store): Promise<Endpoints> {
-  await store.ensureIndexes(collectionName, [
+  await store.ensureIndexes(endpointsCollection, [
     { name: 'listing', key: { integration: 1, createdAt: 1, _id: 1 } },
     { name: 'keeper', key: { keeper: 1 }, sparse: true },
     { name: 'unannounced', key: { 'unannounced.epoch': 1 }, sparse: true },
     { name: 'disabled', key: { disabledAt: 1 } },
   ]);
-  const collection = store.collection<Endpoint>(collectionName);
+  const collection = store.collection<Endpoint>(endpointsCollection);
   return {
     ...managing(collection),
     ...placesOf(collection),

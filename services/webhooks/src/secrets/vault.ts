@@ -1,15 +1,23 @@
 // Secrets at rest: AES-256-GCM under a key that only the configuration holds. A sealed secret names its key,
 // so that an operator can put a new key in front while the old one still opens what it sealed, and it is
 // bound to its endpoint, so that it opens nowhere else.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /** Another replica may have the key. */
 export class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
 }
 
+/** Tells a key from another one of the same name, and gives nothing of it away. */
+export interface KeyMark {
+  id: string;
+  fingerprint: string;
+}
+
 export interface Vault {
   readonly keyIds: readonly string[];
+  /** Of the same keys, in the same order. */
+  readonly marks: readonly KeyMark[];
   seal(secret: string, endpointId: string): string;
   open(sealed: string, endpointId: string): string;
 }
@@ -28,6 +36,7 @@ export function openVault(keys: string): Vault {
 
   return {
     keyIds: [...byId.keys()],
+    marks: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret, endpointId) {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv(algorithm, currentKey, iv).setAAD(Buffer.from(endpointId));
@@ -35,7 +44,8 @@ export function openVault(keys: string): Vault {
       return `${currentId}:${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64')}`;
     },
     open(sealed, endpointId) {
-      const [keyId = '', box = ''] = sealed.split(':');
+      const [, box = ''] = sealed.split(':');
+      const keyId = keyIdOf(sealed);
       const key = byId.get(keyId);
       if (key === undefined)
         throw new UnknownKey(`a secret was sealed with key "${keyId}", which is not configured`);
@@ -49,6 +59,12 @@ export function openVault(keys: string): Vault {
     },
   };
 }
+
+/** The key that it was sealed with. */
+export const keyIdOf = (sealed: string): string => sealed.split(':', 1)[0] ?? '';
+
+const fingerprintOf = (key: Buffer): string =>
+  createHmac('sha256', key).update('fingerprint').digest('hex').slice(0, 16);
 
 /** By id, in their order; undefined where one of them is none, or an id stands there twice. */
 export function parseKeys(keys: string): Map<string, Buffer> | undefined {

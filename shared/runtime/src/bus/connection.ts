@@ -1,20 +1,14 @@
 // One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up:
 // whatever is waiting for an answer when the line drops is told so at once instead of timing out.
-import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
-import { AuthorizationError, PermissionViolationError } from '@nats-io/nats-core';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { ConfigError, parseNatsServers } from '../config/index.ts';
+import { PermissionViolationError, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
+import { connectPatiently } from './connect.ts';
 import { openInbox, type Inbox } from './inbox.ts';
 
-const retryMs = 250;
-/** A server that stands still is noticed after three of these, so that whoever waits is told within 3 s. */
-const pingIntervalMs = 800;
-const connectMs = 2_000;
-const waitingLineMs = 5_000;
 const defaultPayloadBytes = 1_048_576;
 
 export interface Connection extends AsyncDisposable {
@@ -33,18 +27,18 @@ export interface Connection extends AsyncDisposable {
   whileConnected<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface ConnectionOptions {
-  /** As NATS_URL has it. */
-  url: string;
+export interface ConnectionOptions extends NatsOptions {
   name: string;
   log: Log;
   tracing?: Tracing | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
-  const nats = await connectPatiently(options);
-  const manager = await jetstreamManager(nats, { checkAPI: false });
-  const inbox = openInbox(nats, inboxPrefixOf(options.name));
+  const inboxPrefix = inboxPrefixOf(options.name);
+  const { nats, waits } = await connectPatiently({ ...options, inboxPrefix });
+  const manager = await jetstreamManager(nats, { ...options.jetstream, checkAPI: false });
+  const inbox = openInbox(nats, inboxPrefix);
   const interrupts = new Set<() => void>();
   const reconnected = new Set<() => void>();
   let connected = true;
@@ -54,10 +48,12 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       if (status.type === 'disconnect') {
         connected = false;
         options.log.warn({ server: status.server }, 'nats connection lost');
+        waits.begin();
         for (const interrupt of interrupts) interrupt();
         inbox.fail(disconnected());
       } else if (status.type === 'reconnect') {
         connected = true;
+        waits.end();
         options.log.info({ server: status.server }, 'nats connection is back');
         for (const then of reconnected) then();
       } else if (status.type === 'error') {
@@ -73,7 +69,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
 
   return {
     nats,
-    stream: jetstream(nats),
+    stream: jetstream(nats, { ...options.jetstream }),
     manager,
     inbox,
     log: options.log,
@@ -100,6 +96,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       }
     },
     async [Symbol.asyncDispose]() {
+      waits.end();
       // Draining needs the server; without one, or where it goes meanwhile, there is nobody left to tell.
       if (isConnected()) await nats.drain().catch(() => undefined);
       await nats.close();
@@ -111,43 +108,6 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
 
 /** One of its own for each service, so that NATS lets no other read its answers. */
 const inboxPrefixOf = (name: string): string => `_INBOX_${name}`;
-
-async function connectPatiently({ url, name, log }: ConnectionOptions): Promise<NatsConnection> {
-  const addresses = parseNatsServers(url);
-  if (addresses === undefined) throw new ConfigError(['NATS_URL: not an address of NATS']);
-  const { servers } = addresses;
-  let failure: unknown;
-  const say = (): void => log.warn({ servers, err: failure }, 'waiting for nats');
-  const waiting = setInterval(say, waitingLineMs);
-  try {
-    for (;;) {
-      try {
-        return await connect({
-          ...addresses,
-          name,
-          inboxPrefix: inboxPrefixOf(name),
-          maxReconnectAttempts: -1,
-          // A server may refuse for a while those whom it knows again later.
-          ignoreAuthErrorAbort: true,
-          reconnectTimeWait: retryMs,
-          reconnectJitter: retryMs,
-          timeout: connectMs,
-          pingInterval: pingIntervalMs,
-          maxPingOut: 2,
-          noAsyncTraces: true,
-        });
-      } catch (error) {
-        const isFirst = failure === undefined;
-        failure = error;
-        // A server that is there and refuses us is not about to come up.
-        if (isFirst && error instanceof AuthorizationError) say();
-      }
-      await wait(retryMs * (1 + Math.random()));
-    }
-  } finally {
-    clearInterval(waiting);
-  }
-}
 
 export const disconnected = (): Failure =>
   new Failure('unavailable', 'The message bus is away; try again shortly.', { retryAfterSeconds: 1 });

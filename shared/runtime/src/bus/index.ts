@@ -1,5 +1,6 @@
 // The bus: everything that this system does with NATS goes through this door, and no other room imports a NATS package.
 // Questions are requests and replies, facts go to JetStream.
+import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { answerAll, askAll } from './ask-all.ts';
@@ -16,6 +17,7 @@ import {
 } from './archive.ts';
 import { openConnection } from './connection.ts';
 import { consume, type ConsumeOptions, type Reading } from './consume.ts';
+import { inspectStreams, type ExpectedStream, type InspectedStream } from './inspect.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 import { patiently } from './patience.ts';
 import {
@@ -33,6 +35,7 @@ import {
   ensureConsumer,
   ensureStream,
   hasConsumer,
+  removeConsumer,
   type ConsumerFacts,
   type ConsumerSpec,
   type StreamSpec,
@@ -41,23 +44,31 @@ import {
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { ConsumeOptions, Reading, StreamMessage } from './consume.ts';
+export type {
+  ConsumerFigures,
+  ExpectedStream,
+  InspectedConsumer,
+  InspectedFacts,
+  InspectedStream,
+} from './inspect.ts';
 export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
+export { quantityInWords, type Difference } from './quantities.ts';
 export { largeRoom } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { StreamStanding } from './stream-watch.ts';
 export type { ConsumerFacts, ConsumerSpec, StreamSpec } from './streams.ts';
 
-export interface BusOptions {
-  /** One or more `nats://host:port`, separated by commas. */
-  url: string;
+export interface BusOptions extends NatsOptions {
   /** Shown in the server's list of connections. */
   name: string;
   log: Log;
   observe?: ObserveRequest;
   /** Requests that carry a `traceparent`, and those that are answered, are steps of a trace. */
   tracing?: Tracing | undefined;
+  /** Ends the wait for a NATS that does not come. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface Broadcast {
@@ -92,6 +103,10 @@ export interface Bus extends AsyncDisposable {
   streamNotes(): string[];
   consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
   hasConsumer(stream: string, consumer: string): Promise<boolean>;
+  /** What NATS has, beside what it should have. Changes nothing. */
+  inspectStreams(expected: readonly ExpectedStream[]): Promise<InspectedStream[]>;
+  /** False if it was not there. */
+  removeConsumer(stream: string, consumer: string): Promise<boolean>;
   publish(message: OutgoingMessage): Promise<Published>;
   /** Resolves with where each of them stands in its stream. */
   publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
@@ -148,6 +163,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     streamNotes: () => watch.notes(),
     consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),
     hasConsumer: (stream, consumer) => hasConsumer(connection, stream, consumer),
+    inspectStreams: (expected) => inspectStreams(connection, expected),
+    removeConsumer: (stream, consumer) => removeConsumer(connection, stream, consumer),
     publish: (message) => publish(connection, message),
     publishBatch: (messages, headers) => publisher.publishBatch(messages, headers),
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),

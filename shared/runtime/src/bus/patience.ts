@@ -20,7 +20,7 @@ export async function patiently<T>(connection: Connection, what: string, work: (
       if (error instanceof JetStreamApiError && error.status !== 503) throw refused(what, error);
       if (performance.now() - saidAt >= waitingLineMs) {
         const missed = connection.connected ? 'jetstream' : 'nats';
-        connection.log.warn({ err: error, what }, `waiting for ${missed}`);
+        connection.log.warn({ err: error, what, api: connection.stream.apiPrefix }, `waiting for ${missed}`);
         saidAt = performance.now();
       }
     }

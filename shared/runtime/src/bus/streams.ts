@@ -151,6 +151,16 @@ export async function hasConsumer(
   return (await unlessMissing(info, codes.consumerNotFound)) !== undefined;
 }
 
+/** Nothing happens where it is not there. */
+export async function removeConsumer(
+  connection: Connection,
+  stream: string,
+  consumer: string,
+): Promise<boolean> {
+  const removing = connection.whileConnected(() => connection.manager.consumers.delete(stream, consumer));
+  return (await unlessMissing(removing, codes.consumerNotFound)) ?? false;
+}
+
 export async function consumerFacts(
   connection: Connection,
   stream: string,
@@ -160,7 +170,7 @@ export async function consumerFacts(
   return { handedOutThrough: info.delivered.stream_seq, pending: info.num_pending };
 }
 
-function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string } {
+export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string } {
   return {
     name: spec.name,
     description: spec.description,
@@ -178,7 +188,7 @@ function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string 
   };
 }
 
-function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
+export function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
   return {
     durable_name: spec.name,
     description: spec.description,
@@ -193,14 +203,14 @@ function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
   };
 }
 
-function differences(wanted: object, found: object): string[] {
+export function differences(wanted: object, found: object): string[] {
   const there = new Map(Object.entries(found));
   return Object.entries(wanted)
     .filter(([name, value]) => !isDeepStrictEqual(there.get(name), value))
     .map(([name]) => name);
 }
 
-async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | undefined> {
+export async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

@@ -19,7 +19,12 @@ export interface Rule {
   description?: string;
   expected?: string;
   secret?: boolean;
+  file?: boolean;
+  beside?: (settings: Settings) => string[];
 }
+
+/** Settings by their names. */
+export type Settings = Readonly<Record<string, unknown>>;
 
 /** One row of a table of settings. */
 export interface Setting {
@@ -29,6 +34,8 @@ export interface Setting {
   default: string | undefined;
   required: boolean;
   secret: boolean;
+  /** Whether `<name>_FILE` may say where it stands. */
+  inFile: boolean;
 }
 
 export function listSettings(schema: TObject): Setting[] {
@@ -41,23 +48,35 @@ export function listSettings(schema: TObject): Setting[] {
       default: rule.default === undefined ? undefined : String(rule.default),
       required: rule.default === undefined && (schema.required ?? []).includes(name),
       secret: rule.secret ?? false,
+      inFile: mayStandInFile(rule),
     };
   });
 }
 
+/** Secrets may stand in a file of their own, and so may addresses with a password. */
+export const mayStandInFile = ({ secret, file }: Rule): boolean => secret === true || file === true;
+
 /** An empty variable counts as absent: that is how a compose file leaves one out. */
 export const isSet = (text: string | undefined): text is string => text !== undefined && text !== '';
 
-export function problemsOf(
-  schema: TObject,
-  environment: Environment,
-  errors: readonly ErrorObject[],
-): string[] {
+/** What the settings were taken from. */
+export interface Given {
+  /** With what files hold. */
+  environment: Environment;
+  /** By setting, the path of the file that it was read from. */
+  paths: ReadonlyMap<string, string>;
+  /** By setting, what is wrong with its file. */
+  problems: ReadonlyMap<string, string>;
+}
+
+export function problemsOf(schema: TObject, given: Given, errors: readonly ErrorObject[]): string[] {
   const wrong = new Set(errors.map(settingOf));
-  const problems = Object.entries<TSchema>(schema.properties)
-    .filter(([name]) => wrong.has(name))
-    .map(([name, rule]) => problemOf(name, rule, environment[name]));
-  return wrong.has(undefined) ? [...problems, problemBetween(schema, environment)] : problems;
+  const problems = Object.entries<TSchema>(schema.properties).flatMap(([name, rule]) => {
+    const ofFile = given.problems.get(name);
+    if (ofFile !== undefined) return [ofFile];
+    return wrong.has(name) ? [problemOf(name, rule, given)] : [];
+  });
+  return wrong.has(undefined) ? [...problems, ...problemBetween(schema, given)] : problems;
 }
 
 /** The one setting that an error is about; none when it is about several of them together. */
@@ -66,19 +85,26 @@ function settingOf(error: ErrorObject): string | undefined {
   return error.instancePath === '' ? undefined : error.instancePath.split('/')[1];
 }
 
-function problemOf(name: string, rule: Rule, text: string | undefined): string {
-  return `${name}: expected ${expectation(rule)}, ${isSet(text) ? `got ${printable(rule, text)}` : 'but it is not set'}`;
+function problemOf(name: string, rule: Rule, { environment, paths }: Given): string {
+  const text = environment[name];
+  const path = paths.get(name);
+  const got = isSet(text) ? `got ${printable(rule, text, path)}` : 'but it is not set';
+  return `${name}: expected ${expectation(rule)}, ${got}`;
 }
 
 /** A rule between settings stands on the schema itself, as `oneOf` or `anyOf` with what each way requires. */
-function problemBetween(schema: TObject & Rule, environment: Environment): string {
+function problemBetween(schema: TObject & Rule, { environment, problems }: Given): string[] {
   const concerned = [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])].flatMap((way) => way.required ?? []);
+  // One that is given and cannot be read has its own line.
+  if (concerned.some((name) => problems.has(name))) return [];
   const given = [...new Set(concerned)].filter((name) => isSet(environment[name]));
-  return `expected ${schema.expected ?? 'settings that go together'}, got ${given.join(' and ') || 'none of them'}`;
+  const got = given.join(' and ') || 'none of them';
+  return [`expected ${schema.expected ?? 'settings that go together'}, got ${got}`];
 }
 
-/** An address with an @ may carry a password, whether or not somebody thought of marking it. */
-function printable(rule: Rule, text: string): string {
+/** An address with an @ may carry a password, and a file that was named by mistake anything. */
+function printable(rule: Rule, text: string, path: string | undefined): string {
+  if (path !== undefined) return `${text.length} characters of ${JSON.stringify(path)} that are not shown`;
   if (rule.secret || text.includes('@')) return `${text.length} characters that are not shown`;
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

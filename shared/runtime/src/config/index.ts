@@ -2,17 +2,21 @@
 // settings that make sense, and one that does not says everything that is wrong at once.
 //
 // A schema's property names are the variables' names. Beside JSON Schema's own words a property may carry
-// `secret: true` (its value is never printed), `expected` (words for a rule that the schema states tersely), and
-// `check` (a rule that only code can state, such as whether whoever reads the value can read it).
+// `secret: true` (its value is never printed), `file: true` (its value may stand in a file, as a secret's may), `expected`
+// (words for a rule that the schema states tersely), `check` (a rule that only code can state, such as whether whoever
+// reads the value can read it), and `beside` (what is wrong with it and other settings together).
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
+import { readFiles } from './files.ts';
 
 export { isHttpAddress, parseNatsServers } from './addresses.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskSettings } from './mask.ts';
-export { baseSettings, storeSettings, tracingSettings, type TracingConfig } from './settings.ts';
+export { natsOptionsOf, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
+export { baseSettings, natsSettings, storeSettings } from './settings.ts';
+export { tracingSettings, type TracingConfig } from './tracing.ts';
 
 /** Says what is wrong in words meant for the person who starts the process: one line per problem. */
 export class ConfigError extends Error {
@@ -24,7 +28,8 @@ export class ConfigError extends Error {
 }
 
 export function readConfig<T extends TObject>(schema: T, environment: Environment): Readonly<Static<T>> {
-  const values = valuesOf(schema, environment);
+  const given = readFiles(schema, environment);
+  const values = valuesOf(schema, given.environment);
   const ajv = new Ajv({
     allErrors: true,
     strict: true,
@@ -32,16 +37,21 @@ export function readConfig<T extends TObject>(schema: T, environment: Environmen
     useDefaults: true,
     formats: formatsOf(),
   });
-  ajv.addVocabulary(['secret', 'expected']);
+  ajv.addVocabulary(['secret', 'file', 'expected', 'beside']);
   ajv.addKeyword({
     keyword: 'check',
     validate: (check: (text: string) => boolean, text: string) => check(text),
     errors: false,
   });
   const valid = ajv.compile<Static<T>>(schema);
-  if (!valid(values)) throw new ConfigError(problemsOf(schema, environment, valid.errors ?? []));
+  const isValid = valid(values);
+  const problems = [...problemsOf(schema, given, valid.errors ?? []), ...problemsBeside(schema, values)];
+  if (!isValid || problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(values);
 }
+
+const problemsBeside = (schema: TObject, values: Record<string, unknown>): string[] =>
+  Object.values<TSchema>(schema.properties).flatMap(({ beside }: Rule) => beside?.(values) ?? []);
 
 function valuesOf(schema: TObject, environment: Environment): Record<string, unknown> {
   const values: Record<string, unknown> = {};

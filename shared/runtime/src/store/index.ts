@@ -5,6 +5,7 @@ import { MongoClient, type Collection, type Db, type Document, type MongoClientO
 import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
+import { checkAddress, optionsIn, overriddenIn } from './address.ts';
 import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';
 import { watchHeartbeats } from './heartbeats.ts';
@@ -37,6 +38,15 @@ export interface StoreOptions {
   signal?: AbortSignal | undefined;
   /** What a traced step asks the database is a step of its own. */
   tracing?: Tracing | undefined;
+  /** Is told of every command that is sent for an operation. The driver keeps count of them only where this is given. */
+  onCommand?: ((command: SentCommand) => void) | undefined;
+}
+
+export interface SentCommand {
+  /** `find`, `update`. */
+  name: string;
+  /** As it is sent. */
+  command: Document;
 }
 
 export interface Store extends AsyncDisposable {
@@ -58,10 +68,18 @@ export async function openStore({
   poolSize = 16,
   signal,
   tracing,
+  onCommand,
 }: StoreOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
-  const client = opening.adopt(clientOf(url, { maxPoolSize: poolSize }), close);
-  const watcher = opening.adopt(clientOf(url, { maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
+  const options = optionsOf(url, poolSize);
+  const monitorCommands = onCommand !== undefined;
+  const client = opening.adopt(clientOf(url, { ...options, monitorCommands }), close);
+  checkAddress(client);
+  if (onCommand !== undefined)
+    client.on('commandStarted', ({ commandName, command }) => onCommand({ name: commandName, command }));
+  const overridden = overriddenIn(url, options);
+  if (overridden.length > 0) log.warn({ overridden }, 'options of MONGODB_URL do not hold here');
+  const watcher = opening.adopt(clientOf(url, { ...options, maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
   // The watchdog connects it again within half a second, or says that it cannot.
   const renew = (deaf: MongoClient): void => {
     log.warn('the MongoDB driver hears nothing any more, connecting anew');
@@ -112,21 +130,25 @@ export async function openStore({
   };
 }
 
+/** What holds whatever the address says. */
+const optionsOf = (url: string, maxPoolSize: number): MongoClientOptions => ({
+  appName: 'integration-sync',
+  // Each by its own name: only so does it win over the address. The driver knows `journal` by an older name too.
+  w: 'majority',
+  journal: true,
+  ...(optionsIn(url).has('j') ? { j: true } : {}),
+  serverSelectionTimeoutMS: 2_000,
+  connectTimeoutMS: 2_000,
+  heartbeatFrequencyMS: 1_000,
+  // The last resort, for an operation that a living server does not finish.
+  socketTimeoutMS: 120_000,
+  waitQueueTimeoutMS: 10_000,
+  maxPoolSize,
+});
+
 function clientOf(url: string, options: MongoClientOptions): MongoClient {
   try {
-    return new MongoClient(url, {
-      appName: 'integration-sync',
-      // Each by its own name: only so does it win over the address.
-      w: 'majority',
-      journal: true,
-      serverSelectionTimeoutMS: 2_000,
-      connectTimeoutMS: 2_000,
-      heartbeatFrequencyMS: 1_000,
-      // The last resort, for an operation that a living server does not finish.
-      socketTimeoutMS: 120_000,
-      waitQueueTimeoutMS: 10_000,
-      ...options,
-    });
+    return new MongoClient(url, options);
   } catch (error) {
     throw wrongUrl(error);
   }

@@ -1,0 +1,46 @@
+// What every command is to run.ts, and how it ends.
+import type { Environment } from '@integration-sync/runtime/config';
+import type { Output } from './output.ts';
+
+/** The same for every command; docs/operating.md lists them. */
+export const exitCodes = {
+  /** All is well, or what was asked for is done. */
+  well: 0,
+  /** It could not be done: an engine is away, or refuses. */
+  failed: 1,
+  /** Wrong arguments or settings. */
+  misuse: 2,
+  /** Something is not as it should be, or is left to do. */
+  wrong: 3,
+} as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export interface Command {
+  name: string;
+  /** One line. */
+  summary: string;
+  help: string;
+  run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode>;
+}
+
+/** What a person has typed is no call of the command. */
+export class Misuse extends Error {
+  override readonly name = 'Misuse';
+}
+
+/** It cannot be done now; the message says why, and what to do. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode = exitCodes.failed, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Of every command. */
+export const commonOptions = {
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;

@@ -1,0 +1,64 @@
+// What a command says: its findings on stdout, as text or as one JSON document, and its progress on stderr.
+
+export interface Output {
+  /** A line of text; nothing with --json. */
+  say(line?: string): void;
+  /** The findings for machines; nothing without --json. */
+  give(findings: object): void;
+  progress(line: string): void;
+}
+
+export const openOutput = (isJson: boolean): Output => ({
+  say(line = '') {
+    if (!isJson) process.stdout.write(`${line}\n`);
+  },
+  give(findings) {
+    if (isJson) process.stdout.write(`${JSON.stringify(findings, inJson, 2)}\n`);
+  },
+  progress: (line) => void process.stderr.write(`${line}\n`),
+});
+
+/** JSON has no infinity: no limit is null. */
+const inJson = (_key: string, value: unknown): unknown => (value === Infinity ? null : value);
+
+/** Rows under their heads, in columns as wide as they have to be. Numbers stand right. */
+export function tableOf(heads: readonly string[], rows: readonly (readonly (string | number)[])[]): string[] {
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? numberInWords(cell) : cell)));
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...texts.map((row) => row[column]?.length ?? 0)),
+  );
+  const isNumber = heads.map((_, column) => rows.some((row) => typeof row[column] === 'number'));
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return isNumber[column] === true ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd();
+  return [line(heads), ...texts.map(line)];
+}
+
+export const numberInWords = (count: number): string => count.toLocaleString('en-US');
+
+const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+
+export function bytesInWords(bytes: number): string {
+  if (bytes === Infinity) return 'no limit';
+  let [value, unit] = [bytes, 0];
+  while (value >= 1_000 && unit < units.length - 1) [value, unit] = [value / 1_000, unit + 1];
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
+
+const spans = [
+  ['d', 24 * 60 * 60_000],
+  ['h', 60 * 60_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+export function spanInWords(ms: number): string {
+  if (ms === Infinity) return 'for ever';
+  const [unit, size] = spans.find(([, one]) => ms >= one) ?? ['s', 1_000];
+  return `${Math.max(0, Math.floor(ms / size))} ${unit}`;
+}

@@ -1,0 +1,124 @@
+// ops purge-integration: everything of one integration goes, in all places of all services.
+import { parseArgs } from 'node:util';
+import { integrationPattern } from '@integration-sync/contracts';
+import { pushingToBatches } from '@integration-sync/batches/operating';
+import { pushingToCatalog } from '@integration-sync/catalog/operating';
+import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import type { Store } from '@integration-sync/runtime/store';
+import { commonOptions, exitCodes, Misuse, Refusal, type Command, type ExitCode } from '../command.ts';
+import { PurgeConfig } from '../config.ts';
+import { openOpsBus, openOpsLog, openOpsStore } from '../engines.ts';
+import { numberInWords, tableOf, type Output } from '../output.ts';
+import { openHoldings, requireStreams, type Holdings } from './holdings.ts';
+import { purge, type Purged } from './purge.ts';
+
+const help = `Usage: ops purge-integration NAME [--apply] [--json]
+
+Removes everything of one integration: its records and statements, the journal and history of its pushes, its
+watermarks, its webhooks with their secrets, and what of it stands in EVENTS, BUNDLES, DELIVERIES, HELD and ATTEMPTS.
+There is no way back. Other integrations and running replicas go on undisturbed.
+
+  (nothing)  says how much there is, place by place
+  --apply    removes it, waits for what replicas have in hand, and looks again, until nothing has come back
+  --json     what was found as one JSON document
+
+First have the issuer withdraw the tokens of the integration; one that is out is good for 24 h at most. The command
+refuses while a push of the integration began less than 3 minutes ago, or has not come to its end. It may be cut off at
+any moment, and run again; until it has ended, part of the integration is there. What it does not reach: backups, and
+what receivers and readers of EVENTS have made of it.
+
+Settings, as the services have them: MONGODB_URL, MONGODB_DATABASE, NATS_URL. The user of MongoDB needs readWrite on
+the database of all services, that of NATS what "ops" may in deploy/nats/nats.conf.
+
+Examples:
+  ops purge-integration acme
+  ops purge-integration acme --apply
+  docker compose run --rm webhooks ops purge-integration acme
+`;
+
+async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { ...commonOptions, apply: { type: 'boolean', default: false } },
+  });
+  const [integration, ...more] = positionals;
+  if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');
+  if (!new RegExp(integrationPattern).test(integration))
+    throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
+  const config = readConfig(PurgeConfig, environment);
+  const log = openOpsLog(config);
+  await using store = await openOpsStore(config, log);
+  await using bus = await openOpsBus(config, log);
+  await requireStreams(bus);
+  const holdings = openHoldings(store, bus, integration);
+
+  if (!values.apply) {
+    const found = await count(holdings);
+    show(integration, found, output);
+    const isBegun = await holdings.isBegun();
+    output.give({ integration, found, isBegun });
+    if (isBegun) output.say('A removal of it was begun and has not come to its end.');
+    if (isBegun || total(found) > 0)
+      output.say(`Nothing was removed. ops purge-integration ${integration} --apply removes it.`);
+    return exitCodes.well;
+  }
+  await refuseWhilePushing(store, integration);
+  const purged = await purge(holdings, output);
+  output.give({ integration, ...purged });
+  show(integration, purged.removed, output);
+  return conclude(integration, purged, output);
+}
+
+type Counts = Record<string, number>;
+
+async function count({ all }: Holdings): Promise<Counts> {
+  const counts: Counts = {};
+  for (const { place, count: countOne } of all) counts[place] = await countOne();
+  return counts;
+}
+
+const total = (counts: Counts): number => Object.values(counts).reduce((sum, one) => sum + one, 0);
+
+function show(integration: string, counts: Counts, output: Output): void {
+  for (const line of tableOf(['PLACE', `OF ${integration}`], Object.entries(counts))) output.say(line);
+  output.say();
+}
+
+async function refuseWhilePushing(store: Store, integration: string): Promise<void> {
+  const now = new Date();
+  const pushing = [
+    await pushingToCatalog(store, integration, now),
+    await pushingToBatches(store, integration, now),
+  ].filter((one) => one !== undefined);
+  const [last] = pushing.toSorted((one, other) => other.quietAt.getTime() - one.quietAt.getTime());
+  if (last === undefined) return;
+  const { syncId, startedAt, quietAt } = last;
+  throw new Refusal(
+    `Nothing was removed: ${integration} still pushes. Its push ${syncId} began at ${startedAt.toISOString()}, and what ` +
+      'comes of it would come back. Have the issuer of its tokens withdraw them (one that is out is good for 24 h at ' +
+      `most), and run this again after ${quietAt.toISOString()}.`,
+    exitCodes.wrong,
+  );
+}
+
+function conclude(integration: string, { passes, cameBack }: Purged, output: Output): ExitCode {
+  if (cameBack.length > 0) {
+    output.say(
+      `It is not over: in each of ${passes} passes something of ${integration} came back (${cameBack.join(', ')}). Its tokens ` +
+        'are still good, or replicas could not do what they had in hand. Have the tokens withdrawn, see that /readyz is ' +
+        'well, and run this again.',
+    );
+    return exitCodes.wrong;
+  }
+  output.say(`Nothing of ${integration} is left: pass ${numberInWords(passes)} found nothing any more.`);
+  output.say('Before the name is used again, restart catalog: it remembers which products were there.');
+  return exitCodes.well;
+}
+
+export const purgeIntegration: Command = {
+  name: 'purge-integration',
+  summary: 'removes everything of one integration',
+  help,
+  run,
+};

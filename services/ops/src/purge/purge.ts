@@ -1,0 +1,45 @@
+// Pass after pass over all places, until one finds nothing: what replicas had in hand while the first one went on comes back
+// behind it. Between two passes lies as long as an attempt to deliver may take, and some more.
+import { setTimeout as wait } from 'node:timers/promises';
+import { numberInWords, type Output } from '../output.ts';
+import type { Holdings } from './holdings.ts';
+
+export interface Purged {
+  /** By place, over all passes. */
+  removed: Record<string, number>;
+  passes: number;
+  /** Places in which the last pass still found something. */
+  cameBack: string[];
+}
+
+/** The whole of an attempt is 10 s; what is noted of it follows within moments. */
+const betweenPassesMs = 15_000;
+const passesMax = 4;
+
+export async function purge(holdings: Holdings, output: Output): Promise<Purged> {
+  const removed: Record<string, number> = {};
+  for (let passes = 1; ; passes += 1) {
+    const found = await removeAll(holdings, passes, output);
+    for (const [place, count] of found) removed[place] = (removed[place] ?? 0) + count;
+    const cameBack = [...found].filter(([, count]) => count > 0).map(([place]) => place);
+    // Nothing at the first is nothing yet: a replica may have all of it in hand.
+    const isOver = passes > 1 && cameBack.length === 0;
+    if (isOver) await holdings.finish();
+    if (isOver || passes === passesMax) return { removed, passes, cameBack };
+    output.progress(
+      `pass ${passes}: waiting ${betweenPassesMs / 1_000} s for what replicas have in hand, then looking again`,
+    );
+    await wait(betweenPassesMs);
+  }
+}
+
+async function removeAll(holdings: Holdings, pass: number, output: Output): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  await holdings.begin();
+  for (const { place, remove } of holdings.all) {
+    const count = await remove();
+    found.set(place, count);
+    if (count > 0) output.progress(`pass ${pass}: ${numberInWords(count)} removed from ${place}`);
+  }
+  return found;
+}

@@ -1,0 +1,169 @@
+// ops reseal: signing secrets under the newest key, so that the keys before it may go.
+import { parseArgs } from 'node:util';
+import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import {
+  askKeys,
+  openReseal,
+  openVault,
+  type ReplicaKeys,
+  type Reseal,
+  type ResealProgress,
+  type SecretsByKey,
+  type Vault,
+} from '@integration-sync/webhooks/operating';
+import { commonOptions, exitCodes, Misuse, Refusal, type Command, type ExitCode } from './command.ts';
+import { ResealConfig } from './config.ts';
+import { openOpsBus, openOpsLog, openOpsStore } from './engines.ts';
+import { numberInWords, tableOf, type Output } from './output.ts';
+
+const help = `Usage: ops reseal [--apply | --check] [--json]
+
+Seals the signing secrets of all webhooks again, under the first key of WEBHOOK_SECRET_KEY, so that the keys behind it
+may go without a rotation by any customer. Secrets stay what they are: receivers notice nothing. What a customer
+rotates meanwhile stays as the customer made it. Nothing else that is stored is sealed with these keys.
+
+  (nothing)  says how many secrets are sealed with which key
+  --apply    seals again what is not under the first key, and looks once more. May be cut off, and run again
+  --check    exit code 3 where a secret is not under the first key
+  --json     what was found as one JSON document
+
+Settings, as webhooks has them: WEBHOOK_SECRET_KEY, MONGODB_URL, MONGODB_DATABASE, NATS_URL. With --apply the command
+asks the running replicas of webhooks which keys they have, and changes nothing while one of them lacks the new key.
+
+Examples:
+  # 1. Every replica of webhooks runs with the new key first: WEBHOOK_SECRET_KEY=new:…,old:…
+  ops reseal
+  # 2. Seal again, with the same setting.
+  ops reseal --apply
+  # 3. Take the old key out of the setting of webhooks, once this says that it may go.
+  ops reseal --check && echo "the old key may go"
+  # In containers: with the environment of webhooks.
+  docker compose run --rm webhooks ops reseal
+`;
+
+interface Found {
+  newestKey: string;
+  secrets: (SecretsByKey & { isConfigured: boolean })[];
+  /** Secrets that are not under the newest key. */
+  left: number;
+}
+
+async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...commonOptions,
+      apply: { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
+    },
+  });
+  if (values.apply && values.check)
+    throw new Misuse('--apply looks as --check does when it is done: give one of them.');
+  const config = readConfig(ResealConfig, environment);
+  const log = openOpsLog(config);
+  const vault = openVault(config.WEBHOOK_SECRET_KEY);
+  await using store = await openOpsStore(config, log);
+  const reseal = openReseal(store, vault);
+
+  if (!values.apply) {
+    const found = await look(reseal, vault);
+    show(found, output);
+    output.give(found);
+    if (found.left > 0) output.say('Nothing was changed. ops reseal --apply seals them again.');
+    return values.check && found.left > 0 ? exitCodes.wrong : exitCodes.well;
+  }
+  await using bus = await openOpsBus(config, log);
+  const replicas = await askKeys(bus);
+  refuseIfMissing(vault, replicas);
+  if (replicas.length === 0)
+    output.progress('No replica of webhooks answers. One that starts later needs the new key.');
+  const done = await sealAll(reseal, output);
+  const found = await look(reseal, vault);
+  show(found, output);
+  output.give({ ...found, resealed: done.resealed, problems: done.problems });
+  return conclude(found, done, replicas, vault, output);
+}
+
+async function look(reseal: Reseal, vault: Vault): Promise<Found> {
+  const [newestKey = ''] = vault.keyIds;
+  const secrets = (await reseal.countByKey()).map(({ keyId, secrets: count }) => ({
+    keyId,
+    secrets: count,
+    isConfigured: vault.keyIds.includes(keyId),
+  }));
+  const left = secrets.reduce((all, { keyId, secrets: count }) => all + (keyId === newestKey ? 0 : count), 0);
+  return { newestKey, secrets, left };
+}
+
+function show({ newestKey, secrets, left }: Found, output: Output): void {
+  const rows = secrets.map(({ keyId, secrets: count, isConfigured }) => [
+    keyId,
+    count,
+    keyId === newestKey ? 'the newest key' : isConfigured ? 'configured' : 'not configured here',
+  ]);
+  for (const line of tableOf(['KEY', 'SECRETS', ''], rows)) output.say(line);
+  output.say();
+  output.say(
+    left === 0
+      ? `No secret is under another key than "${newestKey}".`
+      : `Not under "${newestKey}": ${numberInWords(left)}.`,
+  );
+}
+
+/** A replica that lacks the key could no longer sign; one that has another key under its name could not either. */
+function refuseIfMissing(vault: Vault, replicas: readonly ReplicaKeys[]): void {
+  const [newest] = vault.marks;
+  const lacking = replicas.filter((keys) =>
+    keys.every(({ id, fingerprint }) => id !== newest?.id || fingerprint !== newest.fingerprint),
+  );
+  if (lacking.length === 0) return;
+  const have = lacking.map((keys) => keys.map(({ id }) => id).join(', ')).join(' and ');
+  throw new Refusal(
+    `Nothing was changed: ${lacking.length} of ${replicas.length} replicas of webhooks do not have the key "${newest?.id}" ` +
+      `as it is configured here (they have ${have}), and could not sign with what is sealed with it. Start them with ` +
+      'the WEBHOOK_SECRET_KEY that this command has, then run it again.',
+    exitCodes.wrong,
+  );
+}
+
+/** A second time for what was sealed with an older key meanwhile, by replicas that have the new key behind it. */
+async function sealAll(reseal: Reseal, output: Output): Promise<ResealProgress> {
+  const toDo = await reseal.countLeft();
+  output.progress(`${numberInWords(toDo)} webhooks have secrets to seal again.`);
+  const done = await reseal.run(({ resealed }) =>
+    output.progress(`${numberInWords(resealed)} of ${numberInWords(toDo)} sealed again`),
+  );
+  if (done.problems.length > 0) return done;
+  const again = await reseal.run(() => undefined);
+  return { ...again, resealed: done.resealed + again.resealed };
+}
+
+function conclude(
+  { left }: Found,
+  { resealed, problems }: ResealProgress,
+  replicas: readonly ReplicaKeys[],
+  vault: Vault,
+  output: Output,
+): ExitCode {
+  output.say(`${numberInWords(resealed)} webhooks were sealed again.`);
+  for (const { endpointId, integration, reason } of problems)
+    output.say(`Webhook ${endpointId} of ${integration} could not be: ${reason}.`);
+  const behind = replicas.filter(([first]) => first?.id !== vault.keyIds[0]).length;
+  if (behind > 0)
+    output.say(
+      `${behind} of ${replicas.length} replicas of webhooks have another key first and go on sealing with it: ` +
+        'put the new key first everywhere, then run this again.',
+    );
+  if (problems.length > 0)
+    output.say(
+      'Run this again with the keys that are missing, or have these webhooks deleted and registered anew.',
+    );
+  return left > 0 || behind > 0 ? exitCodes.wrong : exitCodes.well;
+}
+
+export const reseal: Command = {
+  name: 'reseal',
+  summary: 'signing secrets under the newest key, so that an old key may go',
+  help,
+  run,
+};

@@ -1,0 +1,7 @@
+// The door for operators' commands: what they do with what webhooks keeps. No other room enters here but the wiring, by
+// which replicas say which keys they have.
+export { openWebhooksHoldings, type WebhooksHoldings } from './holdings.ts';
+export { askKeys, type ReplicaKeys } from './keys.ts';
+export { openReseal, type Reseal, type ResealProgress, type SecretsByKey } from './reseal.ts';
+export { expectedStreams, isBacklogConsumer, leftOverConsumers } from './streams.ts';
+export { openVault, type Vault } from '../secrets/vault.ts';

@@ -1,0 +1,160 @@
+// Sealing all signing secrets again, under the first of the configured keys, so that the others may go. Safe beside
+// running replicas: an endpoint is changed only if it is as it was read, so that a rotation by its caller in between
+// wins; and it gets another version, so that a rotation that has read it before reads it again, and does not bring back
+// what was sealed with another key. May be cut off anywhere, and done again.
+//
+// A previous secret that has expired signs nothing any more. Where no key opens it, it is dropped.
+import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
+import type { Endpoint, PreviousSecret } from '../endpoints/endpoint.ts';
+import { endpointsCollection } from '../endpoints/store.ts';
+import { keyIdOf, type Vault } from '../secrets/vault.ts';
+
+export interface ResealProgress {
+  /** Endpoints that are sealed with the first key now, and were not. */
+  resealed: number;
+  /** How often an endpoint had changed since it was read, and was read again. */
+  changedMeanwhile: number;
+  /** Endpoints of which a secret cannot be opened with the keys that are configured. */
+  problems: ResealProblem[];
+}
+
+export interface ResealProblem {
+  endpointId: string;
+  integration: string;
+  reason: string;
+}
+
+export interface SecretsByKey {
+  keyId: string;
+  /** Signing secrets, and previous ones that still stand beside them. */
+  secrets: number;
+}
+
+export interface Reseal {
+  /** Of all that is stored. */
+  countByKey(): Promise<SecretsByKey[]>;
+  /** Endpoints with a secret that is sealed with another key than the first. */
+  countLeft(): Promise<number>;
+  run(onProgress: (progress: ResealProgress) => void): Promise<ResealProgress>;
+}
+
+const endpointsAtOnce = 200;
+const writesAtOnce = 8;
+
+type Sealed = Pick<Endpoint, '_id' | 'integration' | 'version' | 'secret' | 'previousSecrets'>;
+const sealedOnly = { integration: 1, version: 1, secret: 1, previousSecrets: 1 } as const;
+
+export function openReseal(store: Pick<Store, 'collection'>, vault: Vault): Reseal {
+  const endpoints = store.collection<Endpoint>(endpointsCollection);
+  const left = sealedWithout(vault.keyIds[0] ?? '');
+
+  return {
+    async countByKey() {
+      const counts = new Map<string, number>();
+      for await (const endpoint of endpoints.find({}, { projection: sealedOnly })) {
+        for (const sealed of secretsOf(endpoint)) {
+          const keyId = keyIdOf(sealed);
+          counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+        }
+      }
+      return Array.from(counts, ([keyId, secrets]) => ({ keyId, secrets }));
+    },
+    countLeft: () => endpoints.countDocuments(left),
+    async run(onProgress) {
+      const progress: ResealProgress = { resealed: 0, changedMeanwhile: 0, problems: [] };
+      for (let after = ''; ;) {
+        const some: Sealed[] = await endpoints
+          .find({ $and: [left, { _id: { $gt: after } }] }, { projection: sealedOnly })
+          .sort({ _id: 1 })
+          .limit(endpointsAtOnce)
+          .toArray();
+        for (let from = 0; from < some.length; from += writesAtOnce) {
+          const part = some.slice(from, from + writesAtOnce);
+          await Promise.all(part.map((one) => resealOne(endpoints, vault, one, progress)));
+        }
+        const last = some.at(-1);
+        if (last === undefined) return progress;
+        after = last._id;
+        onProgress(progress);
+      }
+    },
+  };
+}
+
+const secretsOf = ({ secret, previousSecrets = [] }: Sealed): string[] => [
+  secret,
+  ...previousSecrets.map(({ sealed }) => sealed),
+];
+
+/** Ids of keys are made of letters, digits, `_` and `-`. */
+function sealedWithout(keyId: string): Filter<Endpoint> {
+  const other = { $not: new RegExp(`^${keyId}:`) };
+  return { $or: [{ secret: other }, { previousSecrets: { $elemMatch: { sealed: other } } }] };
+}
+
+async function resealOne(
+  endpoints: Collection<Endpoint>,
+  vault: Vault,
+  found: Sealed,
+  progress: ResealProgress,
+): Promise<void> {
+  for (let read: Sealed | null = found; read !== null;) {
+    const { changed, reason, ...sealed } = sealAgain(vault, read, Date.now());
+    const { _id, integration, version, secret }: Sealed = read;
+    const isDone =
+      !changed ||
+      (
+        await endpoints.updateOne(
+          { _id, integration, version, secret },
+          { $set: sealed, $inc: { version: 1 } },
+        )
+      ).matchedCount === 1;
+    if (isDone) {
+      if (changed) progress.resealed += 1;
+      if (reason !== undefined) progress.problems.push({ endpointId: _id, integration, reason });
+      return;
+    }
+    progress.changedMeanwhile += 1;
+    // It was rotated, changed or deleted meanwhile, or another run of this command was quicker.
+    read = await endpoints.findOne({ _id, integration }, { projection: sealedOnly });
+  }
+}
+
+interface SealedAgain {
+  secret: string;
+  previousSecrets: PreviousSecret[];
+  changed: boolean;
+  /** What could not be sealed again, and why. */
+  reason: string | undefined;
+}
+
+function sealAgain(vault: Vault, { _id, secret, previousSecrets = [] }: Sealed, nowMs: number): SealedAgain {
+  let changed = false;
+  let reason: string | undefined;
+  const again = (sealed: string): string | undefined => {
+    if (keyIdOf(sealed) === vault.keyIds[0]) return sealed;
+    try {
+      const resealed = vault.seal(vault.open(sealed, _id), _id);
+      changed = true;
+      return resealed;
+    } catch {
+      return undefined;
+    }
+  };
+  const kept = (sealed: string): string => {
+    reason = `the key "${keyIdOf(sealed)}", with which it is sealed, is not configured or has other bytes`;
+    return sealed;
+  };
+  const secretAgain = again(secret) ?? kept(secret);
+  const previousAgain = previousSecrets.flatMap(({ sealed, expiresAt }): PreviousSecret[] => {
+    const resealed = again(sealed);
+    if (resealed !== undefined) return [{ sealed: resealed, expiresAt }];
+    if (expiresAt.getTime() > nowMs - clocksDifferMs) return [{ sealed: kept(sealed), expiresAt }];
+    changed = true;
+    return [];
+  });
+  return { secret: secretAgain, previousSecrets: previousAgain, changed, reason };
+}
+
+/** A replica whose clock is behind may still sign with it. */
+const clocksDifferMs = 60_000;

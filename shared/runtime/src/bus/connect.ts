@@ -1,0 +1,130 @@
+// The first connection to NATS, for which a process waits as long as it takes, and the lines that say what it waits for,
+// then and whenever the connection is lost.
+import { setTimeout as wait } from 'node:timers/promises';
+import { ConnectionError, TimeoutError, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsOptions } from '../config/index.ts';
+import type { Log } from '../log.ts';
+import { entranceOf, type Entrance } from './login.ts';
+import { connectTelling } from './transport.ts';
+
+const retryMs = 250;
+/** A server that stands still is noticed after three of these, so that whoever waits is told within 3 s. */
+const pingIntervalMs = 800;
+const connectMs = 2_000;
+const waitingLineMs = 5_000;
+
+export interface ConnectOptions extends NatsOptions {
+  name: string;
+  inboxPrefix: string;
+  log: Log;
+  /** Ends the wait. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Connected {
+  nats: NatsConnection;
+  waits: Waits;
+}
+
+/** Resolves once a nats-server lets this process in. */
+export async function connectPatiently({
+  name,
+  inboxPrefix,
+  log,
+  signal,
+  ...options
+}: ConnectOptions): Promise<Connected> {
+  const entrance = { ...entranceOf(options), name, inboxPrefix };
+  const waits = openWaits(entrance.servers, log);
+  try {
+    waits.begin();
+    return { nats: await keepConnecting(entrance, waits, signal), waits };
+  } finally {
+    waits.end();
+  }
+}
+
+async function keepConnecting(
+  entrance: Entrance & { name: string; inboxPrefix: string },
+  waits: Waits,
+  signal: AbortSignal | undefined,
+): Promise<NatsConnection> {
+  for (;;) {
+    let isTold = false;
+    try {
+      return await connectTelling({
+        ...entrance,
+        maxReconnectAttempts: -1,
+        // A server may refuse for a while those whom it knows again later.
+        ignoreAuthErrorAbort: true,
+        reconnectTimeWait: retryMs,
+        reconnectJitter: retryMs,
+        timeout: connectMs,
+        pingInterval: pingIntervalMs,
+        maxPingOut: 2,
+        noAsyncTraces: true,
+        onTrouble(error) {
+          isTold = true;
+          waits.because(error);
+        },
+      });
+    } catch (error) {
+      // To the client it is a time-out as well when the server ends a connection instead of answering.
+      if (!(isTold && error instanceof TimeoutError)) waits.because(error);
+    }
+    await wait(retryMs * (1 + Math.random()), undefined, { signal });
+  }
+}
+
+export interface Waits {
+  begin(): void;
+  /** Why it has to go on. */
+  because(reason: unknown): void;
+  end(): void;
+}
+
+function openWaits(servers: readonly string[], log: Log): Waits {
+  const said = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let why: unknown;
+  const say = (): void => log.warn({ servers, err: why }, 'waiting for nats');
+  return {
+    begin() {
+      timer ??= setInterval(say, waitingLineMs);
+    },
+    because(reason) {
+      why = reason;
+      const words = wordsOf(reason);
+      if (timer === undefined || !isRefusal(reason) || said.has(words)) return;
+      said.add(words);
+      say();
+    },
+    end() {
+      clearInterval(timer);
+      timer = undefined;
+      why = undefined;
+      said.clear();
+    },
+  };
+}
+
+const wordsOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
+
+/** A server that is there and refuses this process is not about to come up. */
+function isRefusal(reason: unknown): boolean {
+  if (reason instanceof TimeoutError) return false;
+  if (reason instanceof ConnectionError && reason.message === 'connection refused') return false;
+  const code = reason instanceof Error && 'code' in reason ? String(reason.code) : '';
+  return !networkCodes.has(code);
+}
+
+const networkCodes: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);

@@ -1,0 +1,241 @@
+// What nats-server has: streams and their consumers as they are, beside what they should be. Nothing is changed here;
+// streams.ts does that.
+import { Failure } from '@integration-sync/contracts';
+import { JetStreamApiError, type ConsumerInfo, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
+import type { Connection } from './connection.ts';
+import { compareQuantities, type Difference, type Quantity } from './quantities.ts';
+import {
+  consumerConfig,
+  differences,
+  streamConfig,
+  unlessMissing,
+  type ConsumerSpec,
+  type StreamSpec,
+} from './streams.ts';
+
+export interface ExpectedStream {
+  spec: StreamSpec;
+  consumers: readonly ConsumerSpec[];
+}
+
+export interface InspectedStream {
+  name: string;
+  /** Whether it is one of those that were asked for. */
+  isExpected: boolean;
+  /** No leader: it is there, and nats-server can neither take nor hand out anything of it. */
+  standing: 'there' | 'missing' | 'leaderless';
+  /** Of one that is there. */
+  facts: InspectedFacts | undefined;
+  /** Settings that are not those of the release, and that `ensureStream` would change. */
+  differing: string[];
+  /** Quantities that `ensureStream` would change. */
+  changes: QuantityChange[];
+  /** Quantities that differ, and that it would leave. */
+  left: readonly Difference[];
+  consumers: InspectedConsumer[];
+}
+
+export interface QuantityChange {
+  quantity: Quantity;
+  wanted: number;
+  found: number;
+}
+
+export interface InspectedFacts {
+  subjects: readonly string[];
+  replicas: number;
+  /** Undefined on a single server. */
+  cluster: string | undefined;
+  leader: string | undefined;
+  followers: { server: string; current: boolean; offline: boolean; behind: number }[];
+  messages: number;
+  bytes: number;
+  /** Infinity: no limit. */
+  bytesMax: number;
+  /** Infinity: for ever. */
+  maxAgeMs: number;
+  /** Of the oldest message; undefined where there is none. */
+  oldestAt: Date | undefined;
+}
+
+export interface InspectedConsumer {
+  name: string;
+  isExpected: boolean;
+  isMissing: boolean;
+  differing: string[];
+  facts: ConsumerFigures | undefined;
+}
+
+export interface ConsumerFigures {
+  filters: readonly string[];
+  /** Not handed out yet. */
+  pending: number;
+  /** Handed out and not acknowledged. */
+  unacknowledged: number;
+  unacknowledgedMax: number;
+  /** Requests for messages that wait at nats-server: of readers that have room. */
+  readersWaiting: number;
+  lastHandedOutAt: Date | undefined;
+  leader: string | undefined;
+}
+
+const codes = { streamNotFound: 10_059 };
+const nanosPerMs = 1_000_000;
+
+/** Those that are expected, in their order, and then all others. */
+export async function inspectStreams(
+  connection: Connection,
+  expected: readonly ExpectedStream[],
+): Promise<InspectedStream[]> {
+  const found = await listStreams(connection);
+  const inspected: InspectedStream[] = [];
+  for (const { spec, consumers } of expected) {
+    // The list leaves out a stream that has no leader.
+    const info = found.get(spec.name) ?? (await lookFor(connection, spec.name));
+    if (info === 'missing' || info === 'leaderless') {
+      const missing = info === 'missing' ? consumers.map(missingConsumer) : [];
+      inspected.push({ ...nothingOf(spec.name), isExpected: true, standing: info, consumers: missing });
+    } else inspected.push(await inspectOne(connection, info, spec, consumers));
+    found.delete(spec.name);
+  }
+  for (const info of found.values()) inspected.push(await inspectOne(connection, info, undefined, []));
+  return inspected;
+}
+
+async function listStreams(connection: Connection): Promise<Map<string, StreamInfo>> {
+  const found = new Map<string, StreamInfo>();
+  try {
+    await connection.whileConnected(async () => {
+      for await (const info of connection.manager.streams.list()) found.set(info.config.name, info);
+    });
+    return found;
+  } catch (error) {
+    if (!isSilence(connection, error)) throw error;
+    throw new Failure(
+      'unavailable',
+      'NATS is up, and its JetStream does not answer: more than half of the servers of a cluster must be up, and each ' +
+        'must have JetStream.',
+      { cause: error },
+    );
+  }
+}
+
+/** Whatever nats-server refuses in so many words is something else. */
+const isSilence = ({ connected }: Connection, error: unknown): boolean =>
+  connected && !(error instanceof JetStreamApiError && error.status !== 503);
+
+const nothingOf = (name: string) => ({ name, facts: undefined, differing: [], changes: [], left: [] });
+
+async function lookFor(connection: Connection, name: string): Promise<StreamInfo | 'missing' | 'leaderless'> {
+  try {
+    const info = connection.whileConnected(() => connection.manager.streams.info(name));
+    return (await unlessMissing(info, codes.streamNotFound)) ?? 'missing';
+  } catch (error) {
+    // Its leader answers for a stream.
+    if (!isSilence(connection, error)) throw error;
+    return 'leaderless';
+  }
+}
+
+async function inspectOne(
+  connection: Connection,
+  info: StreamInfo,
+  spec: StreamSpec | undefined,
+  consumers: readonly ConsumerSpec[],
+): Promise<InspectedStream> {
+  const { name } = info.config;
+  const there: ConsumerInfo[] = [];
+  await connection.whileConnected(async () => {
+    for await (const one of connection.manager.consumers.list(name)) there.push(one);
+  });
+  const hasLeader = info.cluster === undefined || (info.cluster.leader ?? '') !== '';
+  const specs = new Map(consumers.map((one) => [one.name, one]));
+  const missing = consumers.filter((one) => there.every((found) => found.name !== one.name));
+  return {
+    name,
+    isExpected: spec !== undefined,
+    standing: hasLeader ? 'there' : 'leaderless',
+    facts: factsOf(info),
+    ...compare(spec, info.config),
+    consumers: [
+      ...there.map((found) => inspectConsumer(found, specs.get(found.name))),
+      ...missing.map(missingConsumer),
+    ],
+  };
+}
+
+function compare(spec: StreamSpec | undefined, config: StreamConfig) {
+  if (spec === undefined) return { differing: [], changes: [], left: [] };
+  const { changes, left } = compareQuantities(spec, config);
+  return {
+    differing: differences(streamConfig(spec), config),
+    left,
+    changes: quantitiesIn({ ...config, ...changes }).flatMap(({ quantity, value: wanted }, index) => {
+      const found = quantitiesIn(config)[index]?.value ?? wanted;
+      return wanted === found ? [] : [{ quantity, wanted, found }];
+    }),
+  };
+}
+
+type Kept = Pick<StreamConfig, 'num_replicas' | 'max_age' | 'max_bytes' | 'max_msgs_per_subject'>;
+
+const quantitiesIn = (config: Kept): { quantity: Quantity; value: number }[] => [
+  { quantity: 'replicas', value: config.num_replicas },
+  { quantity: 'maxAgeMs', value: limit(config.max_age / nanosPerMs) },
+  { quantity: 'bytesMax', value: limit(config.max_bytes) },
+  { quantity: 'messagesPerSubjectMax', value: limit(config.max_msgs_per_subject) },
+];
+
+/** nats-server writes "no limit" as 0 or as -1. */
+const limit = (value: number): number => (value <= 0 ? Infinity : value);
+
+function factsOf({ config, state, cluster }: StreamInfo): InspectedFacts {
+  return {
+    subjects: config.subjects,
+    replicas: config.num_replicas,
+    // A single server names no cluster.
+    cluster: cluster?.name || undefined,
+    leader: cluster?.leader || undefined,
+    followers: (cluster?.replicas ?? []).map(({ name, current, offline, lag }) => ({
+      server: name,
+      current,
+      offline,
+      // nats-server leaves out a 0.
+      behind: lag > 0 ? lag : 0,
+    })),
+    messages: state.messages,
+    bytes: state.bytes,
+    bytesMax: limit(config.max_bytes),
+    maxAgeMs: limit(config.max_age / nanosPerMs),
+    oldestAt: state.messages === 0 ? undefined : new Date(state.first_ts),
+  };
+}
+
+function inspectConsumer(info: ConsumerInfo, spec: ConsumerSpec | undefined): InspectedConsumer {
+  const { config, delivered, cluster } = info;
+  const { deliver_policy: _place, ...changeable } = spec === undefined ? {} : consumerConfig(spec);
+  const lastActive = delivered.last_active;
+  return {
+    name: info.name,
+    isExpected: spec !== undefined,
+    isMissing: false,
+    differing: differences(changeable, config),
+    facts: {
+      filters: config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []),
+      pending: info.num_pending,
+      unacknowledged: info.num_ack_pending,
+      unacknowledgedMax: limit(config.max_ack_pending ?? 0),
+      readersWaiting: info.num_waiting,
+      lastHandedOutAt: lastActive === undefined ? undefined : new Date(String(lastActive)),
+      leader: cluster?.leader || undefined,
+    },
+  };
+}
+
+const missingConsumer = ({ name }: ConsumerSpec): InspectedConsumer => ({
+  name,
+  isExpected: true,
+  isMissing: true,
+  differing: [],
+  facts: undefined,
+});

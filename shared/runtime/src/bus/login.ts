@@ -1,0 +1,52 @@
+// Who this process is to NATS, in the words of its client.
+import {
+  credsAuthenticator,
+  nkeyAuthenticator,
+  type Authenticator,
+  type TlsOptions,
+} from '@nats-io/nats-core';
+import { ConfigError, parseNatsServers, type NatsLogin, type NatsOptions } from '../config/index.ts';
+
+export interface Entrance {
+  /** `host:port` of each. */
+  servers: string[];
+  user?: string;
+  pass?: string;
+  token?: string;
+  authenticator?: Authenticator;
+  tls?: TlsOptions;
+}
+
+export function entranceOf({ url, login, tls }: Omit<NatsOptions, 'jetstream'>): Entrance {
+  const addresses = parseNatsServers(url);
+  if (addresses === undefined) throw new ConfigError(['NATS_URL: not an address of NATS']);
+  return {
+    ...addresses,
+    ...(login === undefined ? {} : loginOf(login)),
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+function loginOf(login: NatsLogin): Pick<Entrance, 'user' | 'pass' | 'token' | 'authenticator'> {
+  if ('credentials' in login) {
+    return signing('NATS_CREDENTIALS', credsAuthenticator(Buffer.from(asLines(login.credentials))));
+  }
+  if ('nkeySeed' in login) return signing('NATS_NKEY_SEED', nkeyAuthenticator(Buffer.from(login.nkeySeed)));
+  return login;
+}
+
+/** The client looks for whole lines that end as those of Unix do. */
+const asLines = (text: string): string => `${text.replaceAll('\r\n', '\n')}\n`;
+
+/** Signed once to see whether it can: the client gives up for good where it cannot. */
+function signing(setting: string, authenticator: Authenticator): { authenticator: Authenticator } {
+  try {
+    authenticator('nonce');
+  } catch (error) {
+    // Not its words, which may hold some of what it could not read.
+    throw new ConfigError([`${setting}: expected a seed that signs, got one that is damaged or cut off`], {
+      cause: error,
+    });
+  }
+  return { authenticator };
+}

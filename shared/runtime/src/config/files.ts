@@ -1,0 +1,56 @@
+// Settings that may stand in a file instead of the environment: every secret, and the addresses that may hold a password.
+// `<NAME>_FILE` has the path. A process reads the file once, when it starts.
+import { readFileSync } from 'node:fs';
+import type { TObject, TSchema } from 'typebox';
+import { isSet, mayStandInFile, type Environment, type Given } from './explain.ts';
+
+export const fileSettingOf = (name: string): string => `${name}_FILE`;
+
+export function readFiles(schema: TObject, environment: Environment): Given {
+  const texts = new Map<string, string>();
+  const paths = new Map<string, string>();
+  const problems = new Map<string, string>();
+  for (const [name, rule] of Object.entries<TSchema>(schema.properties)) {
+    if (!mayStandInFile(rule)) continue;
+    const path = environment[fileSettingOf(name)];
+    if (!isSet(path)) continue;
+    const read = isSet(environment[name]) ? both(name) : readText(name, path);
+    if ('problem' in read) problems.set(name, read.problem);
+    else {
+      texts.set(name, read.text);
+      paths.set(name, path);
+    }
+  }
+  return { environment: { ...environment, ...Object.fromEntries(texts) }, paths, problems };
+}
+
+type Read = { text: string } | { problem: string };
+
+const both = (name: string): Read => ({
+  problem: `${name}, ${fileSettingOf(name)}: expected one of them, got both`,
+});
+
+/** Editors and most tools end a file with a newline, which is no part of what it holds. */
+function readText(name: string, path: string): Read {
+  const refused = (why: string): Read => ({
+    problem: `${fileSettingOf(name)}: cannot read ${JSON.stringify(path)} (${why})`,
+  });
+  try {
+    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return text === '' ? refused('it is empty') : { text };
+  } catch (error) {
+    return refused(reasonOf(error));
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return reasons.get(code) ?? String(error);
+}
+
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['ENOTDIR', 'there is no such file'],
+  ['EACCES', 'this process may not read it'],
+  ['EISDIR', 'it is a folder'],
+]);

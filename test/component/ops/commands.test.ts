@@ -1,0 +1,103 @@
+// What all operators' commands have in common: how they are called, how they end, what they may and what they say.
+import { randomUUID } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import { symlink } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, inject, test } from 'vitest';
+import { temporaryFolder } from '../../support/folder.ts';
+import { runOps } from '../../support/ops.ts';
+import { openSystemWithUsers } from '../../support/users-system.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const nowhere = {
+  NATS_URL: 'nats://ops:hidden-password@127.0.0.1:9',
+  MONGODB_URL: 'mongodb://ops:hidden-password@127.0.0.1:9',
+};
+
+test.each([
+  [[], 'Usage: ops COMMAND'],
+  [['--help'], 'Exit codes:'],
+  [['streams', '--help'], 'ops streams --apply'],
+  [['reseal', '-h'], 'ops reseal --check && echo'],
+  [['purge-integration', '--help'], 'ops purge-integration acme --apply'],
+])('%j says how it is called', async (args, words) => {
+  const ended = await runOps(args, {});
+  expect(ended.stdout).toContain(words);
+  expect(ended.code).toBe(args.length === 0 ? 2 : 0);
+});
+
+test.each([
+  [['stream'], 'There is no command "stream".'],
+  [['streams', '--aply'], "Unknown option '--aply'"],
+  [['streams', '--remove-left-over'], '--remove-left-over goes with --apply.'],
+  [['reseal', '--apply', '--check'], 'give one of them'],
+  [['reseal'], 'WEBHOOK_SECRET_KEY: expected `id:key`'],
+  [['purge-integration'], 'Name one integration.'],
+  [['purge-integration', 'a.b'], '"a.b" is no name of an integration'],
+  [['purge-integration', 'acme', 'other'], 'Name one integration.'],
+])('%j ends with 2 and says what is wrong', async (args, words) => {
+  const ended = await runOps(args, nowhere);
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toContain(words);
+});
+
+test.each([
+  [['streams'], 'NATS_URL: NATS does not let this command in'],
+  [['purge-integration', 'acme'], 'MONGODB_URL: MongoDB does not answer'],
+])(
+  '%j gives up where an engine is away, says which, and shows no password',
+  async (args, words) => {
+    const ended = await runOps(args, nowhere);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toContain(words);
+    expect(ended.stderr).toContain('within 10 s');
+    expect(ended.stderr).not.toContain('hidden-password');
+  },
+  40_000,
+);
+
+const expectWell = (ended: { code: number | null; stderr: string }) =>
+  expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/permission/i) });
+
+test('with the login of deploy/nats every command works, and nats-server refuses nothing', async () => {
+  await using system = await openSystemWithUsers(inject('engines').mongodb);
+  const environment = system.environmentOf('ops');
+  const integration = `ops-${randomUUID()}`;
+  const url = 'http://127.0.0.1:9/hook';
+  await system.call(integration, 'POST', '/webhook-events', { url, events: ['supplier.created'] });
+
+  await using operator = await system.nats.connectAs('operator');
+  await operator.nats.request('$JS.API.CONSUMER.DELETE.BUNDLES.webhook-fanout');
+  await operator.nats.request('$JS.API.CONSUMER.DELETE.DELIVERIES.webhook-deliver');
+  await operator.nats.request('$JS.API.STREAM.DELETE.HELD');
+  expectWell(await runOps(['streams', '--apply'], environment));
+  expectWell(await runOps(['reseal', '--apply'], environment));
+  expectWell(await runOps(['purge-integration', integration], environment));
+  expectWell(await runOps(['purge-integration', integration, '--apply'], environment));
+  await operator.nats.request(
+    '$JS.API.CONSUMER.DURABLE.CREATE.EVENTS.webhook-fanout',
+    JSON.stringify({
+      stream_name: 'EVENTS',
+      config: { durable_name: 'webhook-fanout', ack_policy: 'explicit', deliver_policy: 'new' },
+    }),
+  );
+  expectWell(await runOps(['streams', '--apply', '--remove-left-over'], environment));
+  expect(system.refusals()).toEqual([]);
+}, 180_000);
+
+test('the program runs under the name that the image gives it', async () => {
+  await using folder = await temporaryFolder();
+  await symlink(`${root}/services/ops/src/main.ts`, `${folder.path}/ops`);
+  const { stdout } = await promisify(execFile)(process.execPath, ['ops', 'streams', '--help'], {
+    cwd: folder.path,
+  });
+  expect(stdout).toContain('Usage: ops streams');
+});
+
+test('npm run ops says what it needs where no stack runs', async () => {
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'ops', '--', '--help'], {
+    cwd: root,
+  });
+  expect(stdout).toContain('Usage: ops COMMAND');
+});

@@ -1,0 +1,205 @@
+// ops streams: it names what is wrong, mends what can be mended without a loss, and takes nothing away by itself.
+import { AckPolicy, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { publishWithBundle } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { expectedStreams } from '@integration-sync/webhooks/operating';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { openTestBus } from '../../support/bus.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startNatsCluster, type NatsCluster } from '../../support/nats-cluster.ts';
+import { startNats } from '../../support/nats.ts';
+import { runOps } from '../../support/ops.ts';
+import { openHouse } from '../../support/webhooks.ts';
+
+interface Looked {
+  streams: { name: string; standing: string; facts: { replicas: number; bytesMax: number | null } | null }[];
+  wrong: { stream: string; consumer?: string; what: string; repair: string }[];
+}
+
+let closing: AsyncDisposableStack;
+let url: string;
+let nats: NatsConnection;
+let manager: JetStreamManager;
+let bus: Bus;
+
+async function open(servers: string): Promise<void> {
+  url = servers;
+  nats = await connect({ servers: servers.split(',') });
+  closing.defer(() => nats.close());
+  // A cluster has no JetStream yet when its servers are up; `make` waits for it.
+  manager = await jetstreamManager(nats, { checkAPI: false });
+  bus = closing.use(await openTestBus(servers));
+}
+
+/** As services with these settings make them. */
+async function make(settings: Parameters<typeof expectedStreams>[0] = {}): Promise<void> {
+  for (const { spec, consumers } of expectedStreams(settings)) {
+    await bus.ensureStream(spec);
+    for (const consumer of consumers) await bus.ensureConsumer(spec.name, consumer);
+  }
+}
+
+async function ops(args: string[], settings: Record<string, string> = {}) {
+  const ended = await runOps(['streams', '--json', ...args], { NATS_URL: url, ...settings });
+  const looked: Looked = ended.stdout === '' ? { streams: [], wrong: [] } : JSON.parse(ended.stdout);
+  return { ...ended, ...looked, words: looked.wrong.map(({ what }) => what) };
+}
+
+const configOf = async (stream: string) => (await manager.streams.info(stream)).config;
+const bytes = async () => [(await configOf('EVENTS')).max_bytes, (await configOf('HELD')).max_bytes];
+const names = ['EVENTS', 'BUNDLES', 'DELIVERIES', 'HELD', 'ATTEMPTS'];
+const replicas = async () => (await Promise.all(names.map(configOf))).map(({ num_replicas }) => num_replicas);
+
+beforeEach(() => {
+  closing = new AsyncDisposableStack();
+});
+afterEach(() => closing.disposeAsync());
+
+describe('on a single server', () => {
+  beforeEach(async () => {
+    await open(closing.use(await startNats()).url);
+  });
+
+  test('what the services have made is well', async () => {
+    await make();
+    const looked = await ops(['--check']);
+    expect(looked).toMatchObject({ code: 0, words: [] });
+    expect(looked.streams.map(({ name }) => name)).toEqual([
+      'EVENTS',
+      'BUNDLES',
+      'DELIVERIES',
+      'HELD',
+      'ATTEMPTS',
+    ]);
+    const text = await runOps(['streams'], { NATS_URL: url });
+    expect(text.stdout).toMatch(/^EVENTS +1 of 1 +single server +0 +0 B +no limit +– +7 d$/m);
+    expect(text.stdout).toContain('Nothing is wrong.');
+  });
+
+  test('what is missing or differs is named, and mended', async () => {
+    await make();
+    await manager.streams.delete('HELD');
+    await manager.consumers.delete('BUNDLES', 'webhook-fanout');
+    await manager.consumers.update('DELIVERIES', 'webhook-deliver', { max_ack_pending: 3 });
+    await manager.streams.update('EVENTS', { duplicate_window: 120_000_000_000 });
+    const looked = await ops(['--check']);
+    expect(looked.code).toBe(3);
+    expect(looked.words).toEqual([
+      'EVENTS differs from what this release says in duplicate_window.',
+      'BUNDLES has no consumer webhook-fanout.',
+      'webhook-deliver differs from what this release says in max_ack_pending.',
+      'NATS has no stream HELD.',
+    ]);
+    expect((await ops([])).code).toBe(0);
+    expect(await manager.streams.names().next()).not.toContain('HELD');
+
+    expect(await ops(['--apply'])).toMatchObject({ code: 0, words: [] });
+    expect((await ops(['--check'])).code).toBe(0);
+    expect((await manager.streams.info('EVENTS')).config.duplicate_window).toBe(600_000_000_000);
+  });
+
+  test('a stream gets what a setting says, and loses nothing but with STREAMS_MAY_SHRINK', async () => {
+    await make({ EVENTS_MAX_BYTES: 100_000_000, HELD_MAX_BYTES: 5_000_000 });
+    const settings = { EVENTS_MAX_BYTES: '50000000', HELD_MAX_BYTES: '9000000' };
+    const applied = await ops(['--apply'], settings);
+    expect(applied.words).toEqual([
+      'EVENTS has 100000000 bytes, where EVENTS_MAX_BYTES says 50000000 bytes.',
+    ]);
+    expect(await bytes()).toEqual([100_000_000, 9_000_000]);
+    await ops(['--apply']);
+    expect(await bytes()).toEqual([100_000_000, 9_000_000]);
+    expect(await ops(['--apply'], { ...settings, STREAMS_MAY_SHRINK: 'true' })).toMatchObject({ words: [] });
+    expect(await bytes()).toEqual([50_000_000, 9_000_000]);
+  });
+
+  test('a consumer of the release before goes when asked for, and not while it has events before it', async () => {
+    await make();
+    await bus.publish({ subject: 'events.acme.supplier.created', id: 'one', body: '{}' });
+    await manager.consumers.add('EVENTS', { durable_name: 'webhook-fanout', ack_policy: AckPolicy.Explicit });
+    await manager.consumers.add('EVENTS', { durable_name: 'reader', ack_policy: AckPolicy.Explicit });
+    const there = async () =>
+      (await manager.consumers.list('EVENTS').next()).map(({ name }) => name).toSorted();
+    const looked = await ops([]);
+    expect(looked.wrong).toMatchObject([
+      { stream: 'EVENTS', consumer: 'webhook-fanout', repair: 'left-over' },
+    ]);
+    await ops(['--apply']);
+    await ops(['--apply', '--remove-left-over']);
+    expect(await there()).toEqual(['reader', 'webhook-fanout']);
+    await manager.streams.purge('EVENTS');
+    await ops(['--apply']);
+    expect(await there()).toEqual(['reader', 'webhook-fanout']);
+    expect(await ops(['--apply', '--remove-left-over'])).toMatchObject({ code: 0, words: [] });
+    expect(await there()).toEqual(['reader']);
+  });
+
+  test('a stream that is nearly full, a consumer that no replica reads, and a stranger on a work queue are named', async () => {
+    await make({ EVENTS_MAX_BYTES: 4_000 });
+    const body = JSON.stringify({ padding: 'x'.repeat(3_600) });
+    await publishWithBundle(bus, 'acme', [{ subject: 'events.acme.supplier.created', id: 'one', body }]);
+    await manager.consumers.add('DELIVERIES', {
+      durable_name: 'stranger',
+      ack_policy: AckPolicy.Explicit,
+      filter_subject: 'deliveries.acme.more',
+    });
+    const { words } = await ops([]);
+    expect(words).toEqual([
+      expect.stringMatching(/^EVENTS has 3\.\d KB of at most 4\.0 KB/),
+      'No replica reads webhook-fanout: 1 messages wait, the last was taken never.',
+      expect.stringContaining('stranger on DELIVERIES is not of this system'),
+    ]);
+  });
+});
+
+test('beside a running replica nothing is wrong, and a repair disturbs nothing', async () => {
+  const house = closing.use(await openHouse({ mongodbUrl: inject('engines').mongodb }));
+  await house.start();
+  await open(house.nats.url);
+  await house.newClient().announce(50);
+  await expect.poll(() => ops(['--apply', '--check'])).toMatchObject({ code: 0, words: [] });
+  expect(house.lines.join('')).not.toContain('differed and was changed');
+});
+
+describe('on a cluster', () => {
+  let cluster: NatsCluster;
+  beforeEach(async () => {
+    cluster = closing.use(await startNatsCluster());
+    await open(cluster.url);
+  });
+  test('one copy is named, three are made, and none is taken by a command without the setting', async () => {
+    await make();
+    expect((await ops([])).words).toContain(
+      'NATS is a cluster and has one copy of EVENTS: it is gone with one server.',
+    );
+    await ops(['--apply'], { STREAM_REPLICAS: '3' });
+    expect(await replicas()).toEqual([3, 3, 3, 3, 3]);
+    await eventually(
+      () => ops(['--check'], { STREAM_REPLICAS: '3' }),
+      ({ code }) => code === 0,
+      30_000,
+    );
+
+    await ops(['--apply']);
+    const less = await ops(['--apply'], { STREAM_REPLICAS: '1' });
+    expect(less.words).toContain('EVENTS has 3 copies, where STREAM_REPLICAS says 1 copy.');
+    expect(await replicas()).toEqual([3, 3, 3, 3, 3]);
+    await ops(['--apply'], { STREAM_REPLICAS: '1', STREAMS_MAY_SHRINK: 'true' });
+    expect(await replicas()).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  test('a server that is away is named, and so is JetStream where too few are up', async () => {
+    await make({ STREAM_REPLICAS: 3 });
+    const [, second, third] = cluster.servers;
+    await third?.[Symbol.asyncDispose]();
+    await eventually(
+      () => ops([]),
+      ({ words }) => words.includes('The copy of EVENTS on n3 is offline.'),
+      40_000,
+    );
+    await second?.[Symbol.asyncDispose]();
+    const ended = await ops([]);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain('its JetStream does not answer: more than half of the servers');
+  }, 120_000);
+});

@@ -1,0 +1,61 @@
+// Operators' commands as processes, as an operator runs them.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { inject } from 'vitest';
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunningOps {
+  readonly ended: Promise<Ended>;
+  /** Resolves once it has said that on stderr. */
+  said(words: string): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export function startOps(args: readonly string[], environment: Readonly<Record<string, string>>): RunningOps {
+  const child = spawn(process.execPath, [inject('programs').ops, ...args], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  const lines: string[] = [];
+  const watchers = new Set<() => void>();
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    lines.push(line);
+    for (const watch of watchers) watch();
+  });
+  const ended = once(child, 'close').then(([code]) => ({ code, stdout, stderr: lines.join('\n') }));
+  return {
+    ended,
+    async said(words) {
+      const heard = Promise.withResolvers<void>();
+      const watch = (): void => {
+        if (lines.some((line) => line.includes(words))) heard.resolve();
+      };
+      watchers.add(watch);
+      watch();
+      const early = ended.then(({ stderr }) => {
+        throw new Error(`it ended without saying "${words}": ${stderr}`);
+      });
+      await Promise.race([heard.promise, early]);
+      early.catch(() => undefined);
+      watchers.delete(watch);
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+export const runOps = (
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<Ended> => startOps(args, environment).ended;
