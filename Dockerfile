@@ -1,4 +1,5 @@
 # One image for all four services and for operators' commands; compose and orchestrators choose which one runs.
+#   docker build --build-arg REVISION="$(git rev-parse HEAD)" -t integration-sync-service .
 ARG NODE_IMAGE=node:26-bookworm-slim
 
 FROM ${NODE_IMAGE} AS dependencies
@@ -19,16 +20,25 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace services/gateway --workspace services/catalog \
       --workspace services/batches --workspace services/webhooks --workspace services/ops \
       --workspace shared/contracts --workspace shared/runtime --workspace shared/sync
+RUN rm -r dev test package-lock.json .npmrc
 
 FROM ${NODE_IMAGE}
 WORKDIR /app
-ENV NODE_ENV=production
-COPY --from=dependencies /app/node_modules node_modules
-COPY package.json ./
+# With the node_modules of each package: what two packages want in another version than a third stands there.
+COPY --from=dependencies /app ./
 COPY shared shared
 COPY services services
 # Operators' commands: docker run IMAGE ops streams
 RUN ln -s services/ops/src/main.ts ops
-USER node
+COPY deploy/healthcheck.sh ./
+# Which build this is: the version of package.json, and the commit. Metrics and `nats micro info` show them too.
+ARG VERSION=1.0.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="integration-sync-service" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+ENV NODE_ENV=production BUILD_REVISION=${REVISION}
+# The user `node` of the base image, by number: Kubernetes can see that it is not root (runAsNonRoot).
+USER 1000:1000
 ENTRYPOINT ["node"]
 CMD ["services/gateway/src/main.ts"]

@@ -1,9 +1,12 @@
 // The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
-// docs/settings.md. Each stands between two marks, and is written anew from the contracts and the services' own schemas.
+// docs/settings.md, metrics and alerts of docs/operating.md. Each stands between two marks, and is written anew from the
+// contracts, the services' own schemas and the files of operating/.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
 import type { TObject, TSchema } from 'typebox';
 import { configs } from '../stack/configs.ts';
+import { alerts } from './operating/alerts.ts';
+import { metricRows, rowOfNode } from './operating/metrics.ts';
 
 /** The tables of a document by the names in its marks. */
 export type Tables = Readonly<Record<string, string>>;
@@ -15,6 +18,7 @@ export const tablesOf = {
     codes: codeTable(),
   }),
   'settings.md': () => ({ settings: settingsTable() }),
+  'operating.md': () => ({ metrics: metricTable(), alerts: alertTable() }),
 } as const satisfies Record<string, () => Tables>;
 
 export type Document = keyof typeof tablesOf;
@@ -78,6 +82,24 @@ function settingsTable(): string {
     description,
   ]);
   return table(['Variable', 'Of', 'Default', 'What it is'], rows);
+}
+
+function metricTable(): string {
+  const rows = metricRows.map(({ metrics, says }) => {
+    const names = metrics.map(({ name, labels = [] }) =>
+      labels.length === 0 ? `\`${name}\`` : `\`${name}{${labels.join(',')}}\``,
+    );
+    return [names.join(', '), says];
+  });
+  return table(['Metric', 'What it is'], [...rows, [rowOfNode.name, rowOfNode.says]]);
+}
+
+function alertTable(): string {
+  const rows = alerts.map(({ title, expression, note, severity, for: lasts }) => {
+    const shown = typeof expression === 'string' ? expression : expression('catalog');
+    return [title, `\`${shown}\`${note === undefined ? '' : `; ${note}`}`, lasts, severity];
+  });
+  return table(['Alert', 'Expression', 'For', 'Severity'], rows);
 }
 
 const line = (cells: readonly string[]): string =>

@@ -1,9 +1,15 @@
-// npm run docs writes the tables of docs/api.md and docs/settings.md anew.
-import { readFile, writeFile } from 'node:fs/promises';
-import { format, resolveConfig } from 'prettier';
+// npm run docs writes the tables of docs/api.md, docs/settings.md and docs/operating.md anew, and with them what Grafana and
+// Prometheus load.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { format, resolveConfig, type BuiltInParserName } from 'prettier';
+import { configs } from '../stack/configs.ts';
+import { alerts } from './operating/alerts.ts';
+import { dashboards } from './operating/dashboards.ts';
+import { grafanaDashboard } from './operating/grafana.ts';
+import { rulesFile } from './operating/rules.ts';
 import { fillTables, tablesOf, type Document } from './tables.ts';
 
-const documents: readonly Document[] = ['api.md', 'settings.md'];
+const documents: readonly Document[] = ['api.md', 'settings.md', 'operating.md'];
 
 export interface WrittenDocument {
   file: URL;
@@ -11,20 +17,38 @@ export interface WrittenDocument {
   shouldBe: string;
 }
 
-export const documentsAsTheyShouldBe = (): Promise<WrittenDocument[]> =>
-  Promise.all(
-    documents.map(async (name) => {
-      const file = new URL(`../../docs/${name}`, import.meta.url);
-      const is = await readFile(file, 'utf8');
-      const filled = fillTables(name, is, tablesOf[name]());
-      const shouldBe = await format(filled, { ...(await resolveConfig(file)), parser: 'markdown' });
-      return { file, is, shouldBe };
-    }),
+const root = new URL('../../', import.meta.url);
+
+export const documentsAsTheyShouldBe = async (): Promise<WrittenDocument[]> => {
+  const filled = documents.map((name) =>
+    writtenAs(`docs/${name}`, 'markdown', (text) => fillTables(name, text, tablesOf[name]())),
   );
+  const boards = dashboards.map((board) =>
+    writtenAs(`deploy/grafana/${board.uid}.json`, 'json', () => JSON.stringify(grafanaDashboard(board))),
+  );
+  const rules = writtenAs('deploy/prometheus/rules.yaml', 'yaml', () =>
+    rulesFile(alerts, Object.keys(configs)),
+  );
+  return Promise.all([...filled, ...boards, rules]);
+};
+
+async function writtenAs(
+  path: string,
+  parser: BuiltInParserName,
+  make: (is: string) => string,
+): Promise<WrittenDocument> {
+  const file = new URL(path, root);
+  const is = await readFile(file, 'utf8').catch(() => '');
+  const shouldBe = await format(make(is), { ...(await resolveConfig(file)), parser });
+  return { file, is, shouldBe };
+}
 
 if (import.meta.main) {
-  for (const { file, shouldBe } of await documentsAsTheyShouldBe()) await writeFile(file, shouldBe);
-  process.stdout.write(
-    `The tables of ${documents.map((name) => `docs/${name}`).join(' and ')} are written.\n`,
-  );
+  const written = await documentsAsTheyShouldBe();
+  for (const { file, shouldBe } of written) {
+    await mkdir(new URL('.', file), { recursive: true });
+    await writeFile(file, shouldBe);
+  }
+  const names = written.map(({ file }) => file.href.slice(root.href.length));
+  process.stdout.write(`Written: ${names.join(', ')}.\n`);
 }

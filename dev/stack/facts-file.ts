@@ -54,7 +54,7 @@ export function pidsOf(fleet: Fleet, engines: Engines): Pids {
   return { ...pids, nats: engines.nats.pids(), mongodb: engines.mongodb.pids() };
 }
 
-function metricsOf(fleet: Fleet): Record<string, string[]> {
+export function metricsOf(fleet: Fleet): Record<string, string[]> {
   const metrics: Record<string, string[]> = {};
   for (const replica of fleet.replicas()) {
     const url = replica.metricsUrl();

@@ -7,7 +7,7 @@ import { startEngines, type Engines } from '../engines/index.ts';
 import { openProgress, type Progress } from '../engines/progress.ts';
 import { sendSignal } from '../process/identity.ts';
 import { messageOf } from '../process/words.ts';
-import { openFactsFile, pidsOf, type FactsFile, type FixedFacts } from './facts-file.ts';
+import { metricsOf, openFactsFile, pidsOf, type FactsFile, type FixedFacts } from './facts-file.ts';
 import { checkSettings } from './configs.ts';
 import type { Pids } from './facts.ts';
 import { StartFailure } from './failure.ts';
@@ -56,6 +56,8 @@ export interface Stack extends AsyncDisposable {
   token(options?: Partial<Omit<AccessTokenOptions, 'secret'>>): string;
   /** The processes that live now. */
   pids(): Pids;
+  /** Where each replica's Prometheus metrics are. */
+  metrics(): Record<string, string[]>;
   /** SIGKILL, or another signal, to one replica; 1 is the first. It comes back by itself, unless it is held. */
   kill(service: Service, replica?: number, signal?: NodeJS.Signals): Promise<void>;
   /** From now on a death of this replica lasts, until it is resumed. */
@@ -173,6 +175,7 @@ function openControls({ fixed, fleet, engines, logFolder, release }: Running): S
       return issueAccessToken({ integration: 'acme', ...who, ...options, secret: authSecret });
     },
     pids: () => pidsOf(fleet, engines),
+    metrics: () => metricsOf(fleet),
     kill: (service, replica = 1, signal = 'SIGKILL') => fleet.find(service, replica).child.kill(signal),
     hold: (service, replica = 1) => fleet.find(service, replica).child.hold(),
     resume: (service, replica = 1) => fleet.find(service, replica).child.resume(),

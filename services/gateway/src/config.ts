@@ -74,6 +74,7 @@ export const GatewayConfig = Type.Object(
     }),
     ...natsSettings,
     LOG_LEVEL: baseSettings.LOG_LEVEL,
+    BUILD_REVISION: baseSettings.BUILD_REVISION,
     METRICS_HOST: baseSettings.METRICS_HOST,
     METRICS_PORT: baseSettings.METRICS_PORT,
     ...tracingSettings,

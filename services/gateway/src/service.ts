@@ -1,4 +1,5 @@
 // The gateway: the public face of the system. This file is its wiring, in order, and nothing else.
+import { buildOf } from '@integration-sync/runtime/build';
 import { maskSettings, natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
@@ -33,11 +34,12 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   const { now = Date.now, log = openLog({ service: 'gateway', level: config.LOG_LEVEL }) } = deps;
   log.info({ settings: maskSettings(GatewayConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
+  const build = buildOf(config);
   const metrics = starting.use(
-    await openMetrics({ service: 'gateway', port: config.METRICS_PORT, host: config.METRICS_HOST }),
+    await openMetrics({ service: 'gateway', build, port: config.METRICS_PORT, host: config.METRICS_HOST }),
   );
   const tracing = starting.use(await openTracing({ service: 'gateway', config, log }));
-  const upstream = starting.use(await openUpstream({ ...natsOptionsOf(config), log, tracing }));
+  const upstream = starting.use(await openUpstream({ ...natsOptionsOf(config), build, log, tracing }));
 
   let stopping = false;
   const isStopping = (): boolean => stopping;

@@ -9,6 +9,7 @@ import {
   type Reply,
   type RequestOptions,
 } from '@integration-sync/runtime/bus';
+import type { Build } from '@integration-sync/runtime/build';
 
 export interface Upstream extends AsyncDisposable {
   readonly connected: boolean;
@@ -23,20 +24,22 @@ export interface Upstream extends AsyncDisposable {
 const messageHeaderBytesMax = 64 * 1024;
 
 /** The gateway answers nothing over the bus, but `nats micro ls` lists its replicas beside those of the services. */
-const identity = { service: 'gateway', version: '1.0.0', description: 'The public interface' };
+const identity = { service: 'gateway', description: 'The public interface' };
 
 const firstConnectMs = 2_000;
 
-export async function openUpstream(
-  options: Omit<BusOptions, 'name' | 'observe' | 'signal'>,
-): Promise<Upstream> {
+export interface UpstreamOptions extends Omit<BusOptions, 'name' | 'observe' | 'signal'> {
+  build: Build;
+}
+
+export async function openUpstream({ build, ...options }: UpstreamOptions): Promise<Upstream> {
   let bus: Bus | undefined;
   const release = new AbortController();
   const isReleased = (): boolean => release.signal.aborted;
   const opening = openBus({ ...options, name: 'gateway', signal: release.signal }).then(async (opened) => {
     if (isReleased()) return opened[Symbol.asyncDispose]();
     bus = opened;
-    await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
+    await bus.serve({ ...identity, ...build, inFlightMax: 1, handlers: {} });
   });
   opening.catch((error: unknown) => {
     if (!isReleased()) options.log.error({ err: error }, 'the bus cannot be opened');

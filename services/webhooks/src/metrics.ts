@@ -70,6 +70,8 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
     labelNames: ['reason'],
     registers,
   });
+  // Prometheus sees a rise only from what it knew before.
+  for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
     openGauge(registry, { name, help }, read);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);

@@ -8,6 +8,7 @@ import {
   healthSubject,
 } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
+import { buildOf } from '@integration-sync/runtime/build';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
@@ -147,7 +148,7 @@ interface Serving {
 function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving): Promise<AsyncDisposable> {
   return bus.serve({
     service,
-    version: '1.0.0',
+    ...buildOf(config),
     description: 'Webhook endpoints: registering and managing them, their attempt logs, replays',
     inFlightMax: requestsInFlightMax,
     handlers: {

@@ -3,10 +3,12 @@
 import { createServer, type Server } from 'node:http';
 import { codes, type ErrorCode } from '@integration-sync/contracts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { buildOf, type Build } from './build.ts';
 import { ConfigError } from './config/index.ts';
 
 export interface MetricsOptions {
   service: string;
+  build?: Build;
   /** 0 takes any free port. */
   port: number;
   host?: string;
@@ -26,10 +28,12 @@ export interface Metrics extends AsyncDisposable {
   observeRequest(seen: RequestSeen): void;
 }
 
-export async function openMetrics({ service, port, host = '127.0.0.1' }: MetricsOptions): Promise<Metrics> {
+export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
+  const { service, build = buildOf({}), port, host = '127.0.0.1' } = options;
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
+  tellBuild(registry, build);
   const observeRequest = requestObserver(registry);
   const server = serverOf(registry);
   const address = await listen(server, host, port);
@@ -86,6 +90,17 @@ function requestObserver(registry: Registry): (seen: RequestSeen) => void {
     if (faults.has(outcome)) errors.inc({ subject, outcome });
     seconds.observe({ subject }, taken);
   };
+}
+
+/** In the manner of Prometheus: a 1, with what there is to say as labels. */
+function tellBuild(registry: Registry, { version, revision }: Build): void {
+  const gauge = new Gauge({
+    name: 'sync_build_info',
+    help: 'The release and the commit that this process runs.',
+    labelNames: ['version', 'revision'],
+    registers: [registry],
+  });
+  gauge.set({ version, revision }, 1);
 }
 
 /** A gauge that is read when Prometheus asks. */

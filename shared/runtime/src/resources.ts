@@ -2,6 +2,7 @@
 // this order, waits for engines that do not answer yet, and closes them in the opposite order.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
+import { buildOf } from './build.ts';
 import { openBus, type Bus } from './bus/index.ts';
 import { natsOptionsOf, type baseSettings, type storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
@@ -38,7 +39,12 @@ export async function openResources({
 }: ResourcesOptions): Promise<Resources> {
   await using opening = new AsyncDisposableStack();
   const metrics = opening.use(
-    await openMetrics({ service, port: config.METRICS_PORT, host: config.METRICS_HOST }),
+    await openMetrics({
+      service,
+      build: buildOf(config),
+      port: config.METRICS_PORT,
+      host: config.METRICS_HOST,
+    }),
   );
   const tracing = opening.use(await openTracing({ service, config, log }));
   const store = opening.use(

@@ -1,6 +1,7 @@
 // The start of a service that stores records. Catalog and batches each name their kinds and their handlers; everything
 // between the settings and the first request is the same for both.
 import { healthSubject, type ServiceName } from '@integration-sync/contracts';
+import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { maskSettings, type baseSettings, type storeSettings } from '@integration-sync/runtime/config';
 import { healthHandlers } from '@integration-sync/runtime/health';
@@ -84,7 +85,7 @@ export async function startRecordService(
   starting.use(
     await bus.serve({
       service,
-      version: '1.0.0',
+      ...buildOf(config),
       description,
       inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       handlers: {

@@ -89,6 +89,16 @@ describe('the metrics of a process', () => {
     expect(answer.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null);
   });
 
+  it('say which build it is', async () => {
+    const metrics = await openMetrics({
+      service: 'catalog',
+      build: { version: '1.2.3', revision: 'a1b2c3d' },
+      port: 0,
+    });
+    onTestFinished(() => metrics[Symbol.asyncDispose]());
+    expect(await read(metrics, 'sync_build_info', { version: '1.2.3', revision: 'a1b2c3d' })).toBe(1);
+  });
+
   it('are kept apart where several run in one process', async () => {
     const [one, other] = [await open(), await open()];
     one.observeRequest({ subject: 'a', outcome: 'ok', seconds: 1 });

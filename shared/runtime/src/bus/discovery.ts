@@ -15,6 +15,7 @@ export interface EndpointTally {
 interface Identity {
   service: string;
   version: string;
+  revision?: string;
   description: string;
 }
 
@@ -23,11 +24,16 @@ type Verb = (typeof verbs)[number];
 
 export function announceService(
   connection: Connection,
-  { service, version, description }: Identity,
+  { service, version, revision, description }: Identity,
   tallies: readonly EndpointTally[],
 ): Disposable {
   const started = new Date().toISOString();
-  const identity = { name: service, id: randomUUID(), version, metadata: {} };
+  const identity = {
+    name: service,
+    id: randomUUID(),
+    version,
+    metadata: revision === undefined ? {} : { revision },
+  };
 
   const describe = (verb: Verb): unknown => {
     if (verb === 'PING') return { type: 'io.nats.micro.v1.ping_response', ...identity };

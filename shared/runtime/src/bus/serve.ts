@@ -13,6 +13,8 @@ import { patiently } from './patience.ts';
 export interface ServiceOptions {
   service: string;
   version: string;
+  /** Of the build; `nats micro info` shows it. */
+  revision?: string;
   description: string;
   /**
    * How many requests of one subject this replica works on at once: many of one kind keep no other from its turn. The

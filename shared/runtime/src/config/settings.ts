@@ -55,6 +55,11 @@ export const baseSettings = {
     description: 'The least serious kind of line that is logged.',
     default: 'info',
   }),
+  BUILD_REVISION: Type.String({
+    description:
+      'Which commit this process was built from. The image sets it; metrics and `nats micro info` show it.',
+    default: 'unknown',
+  }),
   METRICS_HOST: Type.String({
     description: 'Address on which the Prometheus metrics are served. In a container: 0.0.0.0.',
     default: '127.0.0.1',

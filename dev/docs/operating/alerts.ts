@@ -1,0 +1,113 @@
+// What is worth waking an operator for, and what can wait for the morning: the table of alerts in docs/operating.md and
+// deploy/prometheus/rules.yaml.
+
+export interface Alert {
+  title: string;
+  /** One alert for each service where this depends on it. */
+  expression: string | ((service: string) => string);
+  for: string;
+  /** `critical`: integrators notice, or will. `warning`: they do not yet. */
+  severity: 'critical' | 'warning';
+  /** What an operator does first. */
+  advice: string;
+  /** What the table says beside the expression. */
+  note?: string;
+}
+
+const atGateway = 'service="gateway",subject!="GET /readyz"';
+const p = (quantile: number, metric: string, window = '5m'): string =>
+  `histogram_quantile(${quantile}, sum by (le) (rate(${metric}[${window}])))`;
+
+export const alerts: readonly Alert[] = [
+  {
+    title: 'A service is down',
+    expression: (service) =>
+      `count(process_start_time_seconds{service="${service}"}) < 2 or absent(process_start_time_seconds{service="${service}"})`,
+    for: '2m',
+    severity: 'critical',
+    advice: 'See why its replicas do not start or are not scraped: their stderr has a wrong setting as text.',
+    note: 'and so for each',
+  },
+  {
+    title: 'Not ready',
+    expression: 'sum(increase(sync_requests_total{subject="GET /readyz",outcome!="ok"}[5m])) > 5',
+    for: '1m',
+    severity: 'critical',
+    advice: 'Ask GET /readyz of the gateway: it names what is away.',
+    note: 'something has to ask `/readyz`',
+  },
+  {
+    title: 'Requests fail',
+    expression: `sum(rate(sync_request_errors_total{${atGateway}}[5m])) / sum(rate(sync_requests_total{${atGateway}}[5m])) > 0.02`,
+    for: '5m',
+    severity: 'critical',
+    advice:
+      'The outcome says what: unavailable is an engine or a service away or busy, timeout one that stands still.',
+  },
+  {
+    title: 'A fault of ours',
+    expression: 'increase(sync_requests_total{outcome="internal"}[10m]) > 0',
+    for: '0m',
+    severity: 'warning',
+    advice: 'Search the logs for "request failed unexpectedly": err has the stack.',
+  },
+  {
+    title: 'Pushes are slow',
+    expression: `${p(0.99, 'sync_request_seconds_bucket{subject=~"svc.+push"}')} > 5`,
+    for: '10m',
+    severity: 'warning',
+    advice: 'See whether pushes wait for their turn (more replicas) or MongoDB is slow.',
+  },
+  {
+    title: 'Events do not go out',
+    expression: 'max by (service) (sync_unannounced_seconds) > 60',
+    for: '1m',
+    severity: 'critical',
+    advice: 'NATS takes no events although pushes are answered: see its disk and its own /healthz.',
+  },
+  {
+    title: 'Deliveries lag',
+    expression: `${p(0.95, 'webhook_fanout_lag_seconds_bucket')} > 10 or ${p(0.95, 'webhook_delivery_lag_seconds_bucket')} > 30`,
+    for: '10m',
+    severity: 'warning',
+    advice: 'See num_pending of the consumers: more replicas of webhooks, or a slow MongoDB or NATS.',
+  },
+  {
+    title: 'Our way out is broken',
+    expression:
+      'sum(rate(webhook_attempts_total{outcome!="succeeded"}[10m])) / sum(rate(webhook_attempts_total[10m])) > 0.5 or ' +
+      'sum(increase(webhook_disabled_total{reason="failures"}[1h])) > 10',
+    for: '10m',
+    severity: 'critical',
+    advice: 'See DNS, the firewall and the egress proxy; integrators replay what disabled endpoints missed.',
+  },
+  {
+    title: 'A stream is in danger',
+    expression:
+      'min by (stream) (sync_stream_has_leader) < 1 or min by (stream) (sync_stream_replicas_current - sync_stream_replicas) < 0',
+    for: '1m',
+    severity: 'critical',
+    advice: 'Bring nats-servers back: more than half of those that have a copy must be up.',
+  },
+  {
+    title: 'A setting is forgotten',
+    expression: 'max by (service, instance) (sync_stream_differs) > 0',
+    for: '1m',
+    severity: 'warning',
+    advice: 'Give every replica the same settings: the notes of GET /readyz name them.',
+  },
+  {
+    title: 'A process is blocked',
+    expression: 'max by (service, instance) (nodejs_eventloop_lag_p99_seconds) > 0.5',
+    for: '5m',
+    severity: 'warning',
+    advice: 'Requests to this replica wait: see its processor time and its limits.',
+  },
+  {
+    title: 'A rollout does not end',
+    expression: 'count by (service) (count by (service, version, revision) (sync_build_info)) > 1',
+    for: '30m',
+    severity: 'warning',
+    advice: 'Replicas of two builds run side by side: see why the new ones do not become ready.',
+  },
+];

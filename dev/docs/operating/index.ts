@@ -1,0 +1,2 @@
+// The door for tests, which compare what is written here with a running stack.
+export { metricRows, metricsOfNode, type Metric } from './metrics.ts';

@@ -1,0 +1,170 @@
+// The metrics that the services serve, as docs/operating.md describes them. The table there, the dashboards and the alerting
+// rules are made from here and from the files beside it; a system test compares this list with what a running stack serves.
+
+export interface Metric {
+  name: string;
+  type: 'counter' | 'gauge' | 'histogram';
+  /** Beside `service`, which every metric has. */
+  labels?: readonly string[];
+}
+
+/** One row of the table: metrics that are explained together. */
+export interface MetricRow {
+  metrics: readonly Metric[];
+  says: string;
+}
+
+const counter = (name: string, ...labels: string[]): Metric => ({ name, type: 'counter', labels });
+const gauge = (name: string, ...labels: string[]): Metric => ({ name, type: 'gauge', labels });
+const histogram = (name: string, ...labels: string[]): Metric => ({ name, type: 'histogram', labels });
+
+const ofRequests: readonly MetricRow[] = [
+  {
+    metrics: [counter('sync_requests_total', 'subject', 'outcome')],
+    says:
+      'Requests answered. `subject` is `POST /api/v1/integration/suppliers` at the gateway (`unknown` for what does not ' +
+      'exist) and `svc.catalog.suppliers.push` at a service; `outcome` is `ok` or an [error code](api.md#errors). ' +
+      'A caller that hung up counts as `ok`.',
+  },
+  {
+    metrics: [counter('sync_request_errors_total', 'subject', 'outcome')],
+    says: 'Those of them with 5xx. `unavailable` is an engine or service away, and a service that is busy as well.',
+  },
+  {
+    metrics: [histogram('sync_request_seconds', 'subject')],
+    says: 'Histogram of the time from a request to its answer, 5 ms to 30 s.',
+  },
+  {
+    metrics: [gauge('gateway_body_bytes'), gauge('gateway_road_bytes'), gauge('gateway_bodies_waiting')],
+    says:
+      'Of this gateway: bytes of bodies in memory, those of them that are on the way to services and not answered, and ' +
+      'how many bodies wait for room.',
+  },
+];
+
+const ofPushes: readonly MetricRow[] = [
+  {
+    metrics: [counter('sync_items_total', 'kind', 'outcome')],
+    says: 'Of catalog and batches: pushed items that were `created`, `updated`, `unchanged`, `archived`, `erased` or `failed`.',
+  },
+  {
+    metrics: [gauge('sync_pushes_inside'), gauge('sync_pushes_waiting')],
+    says:
+      'Of this replica: pushes that are carried out (at most `PUSHES_AT_ONCE_MAX`), and that wait for their turn ' +
+      '(`waitedMs` in a log line says how long one did).',
+  },
+  {
+    metrics: [gauge('sync_pushes_unannounced'), gauge('sync_unannounced_seconds')],
+    says:
+      'Of catalog and batches, over all replicas: pushes whose events are not on the stream yet (those under way among ' +
+      'them; 10,000 at most are counted), and how long the oldest has been so. `NaN` while MongoDB is away.',
+  },
+  {
+    metrics: [counter('sync_pushes_recovered_total')],
+    says: 'Pushes whose process died or was too slow, and that this one finished.',
+  },
+];
+
+const ofWebhooks: readonly MetricRow[] = [
+  {
+    metrics: [
+      counter('webhook_events_total'),
+      counter('webhook_deliveries_total'),
+      counter('webhook_set_aside_total'),
+    ],
+    says:
+      'Events fanned out, also those that no endpoint subscribes to; deliveries made of them; those set aside, as in ' +
+      'every burst.',
+  },
+  {
+    metrics: [counter('webhook_attempts_total', 'outcome'), histogram('webhook_attempt_seconds')],
+    says: 'Attempts (`succeeded`, `failed`, `gone`), and a histogram of how long they took.',
+  },
+  {
+    metrics: [histogram('webhook_fanout_lag_seconds'), histogram('webhook_delivery_lag_seconds')],
+    says:
+      "Histograms, by NATS's clock and ours: from an event's being stored to its deliveries' being stored, and from " +
+      "there to a replica's taking them. What is held after that is in neither.",
+  },
+  {
+    metrics: [histogram('webhook_delivered_seconds')],
+    says:
+      'Histogram, from an event to its being delivered, with all failed attempts and waits: what a promise to ' +
+      'integrators is measured by.',
+  },
+  {
+    metrics: [gauge('webhook_held')],
+    says:
+      'Deliveries that are set aside for failing, slow or disabled endpoints, over all replicas, so take `max` ' +
+      '(`NaN` while NATS is away).',
+  },
+  {
+    metrics: [gauge('webhook_in_flight'), gauge('webhook_waiting'), gauge('webhook_lanes')],
+    says:
+      'Of this replica: attempts in flight (at most `WEBHOOK_IN_FLIGHT_MAX`), waiting in memory (at most 3,500), ' +
+      'endpoints being served.',
+  },
+  {
+    metrics: [gauge('webhook_backlogs')],
+    says: 'Of this replica: integrations whose backlogs it reads (at most 100 at a time).',
+  },
+  {
+    metrics: [gauge('webhook_kept')],
+    says: 'Endpoints with something held that this replica looks after. High for long: receivers that fail or are slow.',
+  },
+  {
+    metrics: [counter('webhook_disabled_total', 'reason'), gauge('webhook_endpoints_disabled')],
+    says:
+      'Webhooks disabled, by `failures`, `gone` or `manual`; how many are now, over all replicas, so take `max` ' +
+      '(`NaN` while MongoDB is away).',
+  },
+];
+
+const ofStreams: readonly MetricRow[] = [
+  {
+    metrics: [gauge('sync_stream_replicas', 'stream'), gauge('sync_stream_replicas_current', 'stream')],
+    says:
+      'Copies that a stream is set to have, and those of them that have all of it; looked at every 5 s by each replica ' +
+      'with streams.',
+  },
+  {
+    metrics: [gauge('sync_stream_has_leader', 'stream')],
+    says: '1, or 0 while NATS elects a leader for the stream or too few of its servers are up: it takes nothing then.',
+  },
+  {
+    metrics: [gauge('sync_stream_differs', 'stream')],
+    says:
+      "1 where this replica's settings say other copies, days or bytes than the stream has: a setting was forgotten, or " +
+      'says less. The replica changed nothing.',
+  },
+];
+
+const ofProcesses: readonly MetricRow[] = [
+  {
+    metrics: [gauge('sync_build_info', 'version', 'revision')],
+    says: '1, with the release and the commit that this replica runs. Two of them for long: a rollout that does not end.',
+  },
+];
+
+export const metricRows: readonly MetricRow[] = [
+  ...ofRequests,
+  ...ofPushes,
+  ...ofWebhooks,
+  ...ofStreams,
+  ...ofProcesses,
+];
+
+/** Those of prom-client that dashboards and rules name. They stand in one row of the table, without their names. */
+export const metricsOfNode: readonly Metric[] = [
+  gauge('process_start_time_seconds'),
+  gauge('process_resident_memory_bytes'),
+  counter('process_cpu_seconds_total'),
+  gauge('process_open_fds'),
+  gauge('nodejs_eventloop_lag_p99_seconds'),
+  histogram('nodejs_gc_duration_seconds', 'kind'),
+];
+
+export const rowOfNode = {
+  name: '`process_*`, `nodejs_*`',
+  says: 'The usual ones of prom-client: memory, processor time, file descriptors, event loop, garbage collection.',
+};

@@ -1,0 +1,68 @@
+// The chart as helm renders it, and as the compiler reads it.
+import { execFile } from 'node:child_process';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { firstLineOf, render, renderedFile, renderings } from '@integration-sync/dev/chart';
+import { expect, it } from 'vitest';
+import { doorOf, readRendered, type KubernetesObject } from '../../support/chart.ts';
+import { repository } from '../../support/deploy-files.ts';
+import { temporaryFolder } from '../../support/folder.ts';
+
+it.each(renderings)(
+  'stands in test/chart/rendered as helm renders it, and without helm is of this chart: %s',
+  async (name) => {
+    const kept = await readFile(renderedFile(name), 'utf8');
+    const rendered = (await render(name)) ?? kept.replace(/^.*/, await firstLineOf(name));
+    expect(kept).toBe(rendered);
+  },
+);
+
+// The validators of Kubernetes' schemas let fields pass that they do not know, as the API does. For the compiler an object with
+// a field too many is an error, and the types are of the same schemas.
+async function compile(objects: readonly KubernetesObject[]): Promise<string> {
+  await using folder = await temporaryFolder();
+  await symlink(join(repository, 'node_modules'), join(folder.path, 'node_modules'));
+  const lines = objects.map(
+    (object, place) =>
+      `export const o${place}: import('${doorOf(object)}').I${object.kind} = ${JSON.stringify(object)};`,
+  );
+  await writeFile(join(folder.path, 'objects.ts'), lines.join('\n'));
+  const args = [
+    'objects.ts',
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--module',
+    'nodenext',
+    '--types',
+    '',
+  ];
+  const tsc = join(repository, 'node_modules/.bin/tsc');
+  const compiled = promisify(execFile)(tsc, args, { cwd: folder.path });
+  // The folder is there until then.
+  return await compiled.then(
+    ({ stdout }) => stdout,
+    (error: Error & { stdout?: string; stderr?: string }) => `${error.message}${error.stdout}${error.stderr}`,
+  );
+}
+
+it('has no field that Kubernetes does not know', async () => {
+  const objects = (await Promise.all(renderings.map(readRendered))).flatMap((rendered) => rendered.objects);
+  expect(await compile(objects)).toBe('');
+});
+
+it('would be found to have one', async () => {
+  const { objects } = await readRendered('defaults');
+  const text = JSON.stringify(objects);
+  for (const [right, wrong] of [
+    ['"minReadySeconds"', '"minReadySecond"'],
+    ['"readOnlyRootFilesystem"', '"readonlyRootFilesystem"'],
+    ['"maxUnavailable":1,"selector"', '"maxUnavailable":1,"selectors"'],
+    ['"policyTypes"', '"policyType"'],
+  ] as const) {
+    const other = JSON.parse(text.replaceAll(right, wrong)) as KubernetesObject[];
+    expect(JSON.stringify(other)).not.toBe(text);
+    expect(await compile(other)).toMatch(new RegExp(`"${wrong.match(/\w+/g)?.at(-1)}".* does not exist`));
+  }
+});

@@ -1,0 +1,41 @@
+// What the chart renders, as the objects that Kubernetes would get.
+import { readFile } from 'node:fs/promises';
+import { renderedFile, type Rendering } from '@integration-sync/dev/chart';
+import type { IDeployment } from 'kubernetes-models/apps/v1';
+import type { IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
+import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import type { IService, IServiceAccount } from 'kubernetes-models/v1';
+import { parseAllDocuments } from 'yaml';
+
+export type KubernetesObject =
+  IDeployment | IHorizontalPodAutoscaler | INetworkPolicy | IPodDisruptionBudget | IService | IServiceAccount;
+
+/** The words under which `kubernetes-models` has each kind: its door, and its interface with an I before the kind. */
+export const doorOf = ({ apiVersion }: KubernetesObject): string => `kubernetes-models/${apiVersion}`;
+
+export async function readRendered(
+  name: Rendering,
+): Promise<{ firstLine: string; objects: KubernetesObject[] }> {
+  const text = await readFile(renderedFile(name), 'utf8');
+  const documents = parseAllDocuments(text);
+  const errors = documents.flatMap((document) => document.errors);
+  if (errors.length > 0) throw new AggregateError(errors, `${name}.yaml is not YAML`);
+  return {
+    firstLine: text.split('\n', 1)[0] ?? '',
+    objects: documents
+      .map((document) => document.toJS() as KubernetesObject)
+      .filter((object) => object !== null),
+  };
+}
+
+export const ofKind = <K extends KubernetesObject['kind']>(
+  objects: readonly KubernetesObject[],
+  kind: K,
+): Extract<KubernetesObject, { kind: K }>[] =>
+  objects.filter((object): object is Extract<KubernetesObject, { kind: K }> => object.kind === kind);
+
+export const nameOf = ({ metadata }: KubernetesObject): string => metadata?.name ?? '';
+
+/** `Deployment acme-integration-sync-gateway` */
+export const identityOf = (object: KubernetesObject): string => `${object.kind} ${nameOf(object)}`;

@@ -1,0 +1,35 @@
+// What a PromQL expression names, by Prometheus's own grammar.
+import { parser } from '@prometheus-io/lezer-promql';
+
+export interface Selector {
+  metric: string;
+  labels: string[];
+}
+
+export interface Parsed {
+  /** Where the grammar does not go on. */
+  wrongAt: number[];
+  selectors: Selector[];
+  /** Of `by (…)`. */
+  grouping: string[];
+}
+
+export function parsePromql(expression: string): Parsed {
+  const parsed: Parsed = { wrongAt: [], selectors: [], grouping: [] };
+  let isGrouping = false;
+  parser.parse(expression).iterate({
+    enter({ name, type, from, to }) {
+      const text = expression.slice(from, to);
+      if (type.isError) parsed.wrongAt.push(from);
+      if (name === 'GroupingLabels') isGrouping = true;
+      if (name === 'VectorSelector') parsed.selectors.push({ metric: '', labels: [] });
+      const selector = parsed.selectors.at(-1);
+      if (name === 'Identifier' && selector?.metric === '') selector.metric = text;
+      if (name === 'LabelName') (isGrouping ? parsed.grouping : selector?.labels)?.push(text);
+    },
+    leave({ name }) {
+      if (name === 'GroupingLabels') isGrouping = false;
+    },
+  });
+  return parsed;
+}

@@ -1,0 +1,7 @@
+// Secrets that are none: what a service may be told where a test has no need of real ones.
+export const exampleSecrets: Readonly<Record<string, string | undefined>> = {
+  NATS_URL: 'nats://catalog:not-a-password@nats:4222',
+  MONGODB_URL: 'mongodb://sync:not-a-password@mongodb:27017/?replicaSet=sync',
+  AUTH_JWT_SECRET: 'not-a-secret-but-long-enough-to-be-one',
+  WEBHOOK_SECRET_KEY: `example:${Buffer.alloc(32).toString('base64')}`,
+};

@@ -1,0 +1,34 @@
+// What the image is made of, as far as its file says it. Whether it starts is tried with Docker (docs/running.md).
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { repository } from '../../support/deploy-files.ts';
+
+const read = (path: string): Promise<string> => readFile(join(repository, path), 'utf8');
+const dockerfile = await read('Dockerfile');
+
+it('is of the same version as the packages and the chart', async () => {
+  const { version } = JSON.parse(await read('package.json')) as { version: string };
+  expect(dockerfile).toContain(`\nARG VERSION=${version}\n`);
+  expect(parse(await read('deploy/helm/Chart.yaml'))).toMatchObject({ version, appVersion: version });
+  expect(JSON.parse(await read('shared/runtime/package.json'))).toMatchObject({ version });
+});
+
+it('has the packages of each service and shared room, wherever npm puts them', async () => {
+  const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, unknown> };
+  const shipped = Object.keys(packages).filter((path) =>
+    /^((services|shared)\/\w+\/)?node_modules\//.test(path),
+  );
+  const copied = [...dockerfile.matchAll(/^COPY --from=dependencies \/app\/?(\S*) /gm)].map(
+    ([, path = '']) => path,
+  );
+  expect(copied).not.toEqual([]);
+  const isCopied = (path: string): boolean =>
+    copied.some((folder) => folder === '' || path.startsWith(`${folder}/`));
+  expect(shipped.filter((path) => !isCopied(path))).toEqual([]);
+});
+
+it('does not run as root, and says so by number', () => {
+  expect(dockerfile.match(/^USER .*$/gm)).toEqual(['USER 1000:1000']);
+});
