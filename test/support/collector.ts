@@ -1,5 +1,5 @@
 // A collector of traces on loopback: it takes OTLP over HTTP, as JSON, and remembers every span.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface SeenSpan {
@@ -21,6 +21,8 @@ export interface Collector extends AsyncDisposable {
   readonly spans: SeenSpan[];
   /** Of each request, what its body was said to be. */
   readonly contentTypes: string[];
+  /** Of the last request. */
+  readonly headers: IncomingHttpHeaders;
   /** What it said nothing to it answers as soon as it behaves otherwise. */
   behave(behaviour: Behaviour): void;
 }
@@ -53,6 +55,7 @@ const errorStatus = 2;
 export async function openCollector(): Promise<Collector> {
   const spans: SeenSpan[] = [];
   const contentTypes: string[] = [];
+  let headers: IncomingHttpHeaders = {};
   let behaviour: Behaviour = 'takes';
   const unanswered: [body: string, response: ServerResponse][] = [];
 
@@ -65,6 +68,7 @@ export async function openCollector(): Promise<Collector> {
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     if (request.method !== 'POST' || request.url !== '/v1/traces') return void response.writeHead(404).end();
+    ({ headers } = request);
     contentTypes.push(request.headers['content-type'] ?? '');
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -77,6 +81,9 @@ export async function openCollector(): Promise<Collector> {
     url: `http://127.0.0.1:${port}`,
     spans,
     contentTypes,
+    get headers() {
+      return headers;
+    },
     behave(next) {
       behaviour = next;
       for (const [body, response] of unanswered.splice(0)) answer(body, response);

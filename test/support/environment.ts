@@ -6,16 +6,13 @@ import { cacheFolder } from '../../dev/engines/cache.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const ofSystems =
-  /^(MONGODB_(URL|DATABASE)|NATS_(URL|MONITOR_URL|USER|PASSWORD|TOKEN|NKEY_SEED|CREDENTIALS|TLS_\w+|JETSTREAM_\w+))(_FILE)?$/;
+  /^(MONGODB_(URL|DATABASE)|NATS_(URL|MONITOR_URL|USER|PASSWORD|TOKEN|NKEY_SEED|CREDENTIALS|TLS_\w+|JETSTREAM_\w+)|OTEL_\w+)(_FILE)?$/;
 
 /**
  * An operator may lend the tests a MongoDB, in which they use databases of their own; one NATS is one system.
  */
 export function environmentOfTests(environment: Environment): Record<string, string | undefined> {
-  // Nor is a collector of traces.
-  const kept = Object.entries(environment).filter(
-    ([name]) => !ofSystems.test(name) && !name.startsWith('OTEL_'),
-  );
+  const kept = Object.entries(environment).filter(([name]) => !ofSystems.test(name));
   const lent = environment['TEST_MONGODB_URL'];
   return {
     // Tests start some two hundred processes. A process that finds what another has compiled starts in half

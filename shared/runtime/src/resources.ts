@@ -54,8 +54,8 @@ export async function openResources({
       poolSize: config.MONGODB_POOL_SIZE,
       log,
       signal,
-      onCommand,
       tracing,
+      onCommand,
     }),
   );
   const bus = opening.use(

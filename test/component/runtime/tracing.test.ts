@@ -79,6 +79,14 @@ it('spans go out as protobuf unless a setting says otherwise', async () => {
   expect(collector.contentTypes).toEqual(['application/x-protobuf']);
 });
 
+it('the collector is shown what a setting says, and no log line is', async () => {
+  const tracing = await open({ OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20key,x-other=b' });
+  step(tracing, parent).end();
+  await tracing[Symbol.asyncDispose]();
+  expect(collector.headers).toMatchObject({ 'x-key': 'a key', 'x-other': 'b' });
+  expect(log.text()).not.toContain('key');
+});
+
 it('work is within a span until that ends, and in no other', async () => {
   await using tracing = await open();
   const [one, other] = [step(tracing, parent), step(tracing, parent)];

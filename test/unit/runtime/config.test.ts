@@ -89,7 +89,7 @@ describe('the settings as a whole', () => {
 
   const ofStreams = ['NATS_MONITOR_URL', 'STREAM_REPLICAS', 'EVENTS_KEEP_DAYS', 'EVENTS_MAX_BYTES'];
   const ofNats = [...Object.keys(natsSettings), 'NATS_JETSTREAM_DOMAIN', 'NATS_JETSTREAM_PREFIX'];
-  const ofTraces = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+  const ofTraces = ['ENDPOINT', 'TRACES_ENDPOINT', 'HEADERS'].map((name) => `OTEL_EXPORTER_OTLP_${name}`);
   const optional = new Set([...ofStreams, ...ofNats.filter((name) => name !== 'NATS_URL'), ...ofTraces]);
 
   it('leave out variables that the schema does not know', () => {

@@ -5,8 +5,8 @@ import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManage
 import { PermissionViolationError, type NatsConnection } from '@nats-io/nats-core';
 import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
-import { connectPatiently } from './connect.ts';
 import type { Tracing } from '../tracing/index.ts';
+import { connectPatiently } from './connect.ts';
 import { openInbox, type Inbox } from './inbox.ts';
 
 const defaultPayloadBytes = 1_048_576;
@@ -30,8 +30,8 @@ export interface Connection extends AsyncDisposable {
 export interface ConnectionOptions extends NatsOptions {
   name: string;
   log: Log;
-  signal?: AbortSignal | undefined;
   tracing?: Tracing | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {

@@ -65,10 +65,10 @@ export interface BusOptions extends NatsOptions {
   name: string;
   log: Log;
   observe?: ObserveRequest;
-  /** Ends the wait for a NATS that does not come. */
-  signal?: AbortSignal | undefined;
   /** Requests that carry a `traceparent`, and those that are answered, are steps of a trace. */
   tracing?: Tracing | undefined;
+  /** Ends the wait for a NATS that does not come. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface Broadcast {

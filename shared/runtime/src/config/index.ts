@@ -15,13 +15,8 @@ export { isHttpAddress, parseNatsServers } from './addresses.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskSettings } from './mask.ts';
 export { natsOptionsOf, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
-export {
-  baseSettings,
-  natsSettings,
-  storeSettings,
-  tracingSettings,
-  type TracingConfig,
-} from './settings.ts';
+export { baseSettings, natsSettings, storeSettings } from './settings.ts';
+export { tracingSettings, type TracingConfig } from './tracing.ts';
 
 /** Says what is wrong in words meant for the person who starts the process: one line per problem. */
 export class ConfigError extends Error {

@@ -1,63 +1,10 @@
 // The settings that several services share. A service's own ones stand in its `config.ts`.
-import { Type, type Static, type TObject } from 'typebox';
+import { Type } from 'typebox';
 import { isHttpAddress } from './addresses.ts';
 import { jetstreamSettings, natsSettings } from './nats.ts';
+import { tracingSettings } from './tracing.ts';
 
 export { natsSettings } from './nats.ts';
-
-const collectorAddress = {
-  check: isHttpAddress,
-  expected: 'an address such as http://127.0.0.1:4318, without user and password',
-};
-
-/** What OpenTelemetry reads, under the names that it has given it. */
-export const tracingSettings = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
-    Type.String({
-      description:
-        'Where a collector takes traces, by OTLP over HTTP: `/v1/traces` is added. Without it nothing is traced.',
-      ...collectorAddress,
-    }),
-  ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Type.Optional(
-    Type.String({
-      description:
-        'The same, as the whole address to which traces go. It wins over OTEL_EXPORTER_OTLP_ENDPOINT.',
-      ...collectorAddress,
-    }),
-  ),
-  OTEL_EXPORTER_OTLP_PROTOCOL: Type.Enum(['http/protobuf', 'http/json'], {
-    description: 'How traces are encoded.',
-    default: 'http/protobuf',
-  }),
-  OTEL_SDK_DISABLED: Type.Boolean({
-    description: 'Whether nothing is traced, whatever the other settings say.',
-    default: false,
-  }),
-  OTEL_TRACES_SAMPLER: Type.Enum(
-    [
-      'always_on',
-      'always_off',
-      'traceidratio',
-      'parentbased_always_on',
-      'parentbased_always_off',
-      'parentbased_traceidratio',
-    ],
-    {
-      description:
-        'Which traces are recorded. With `parentbased_…` a caller that sends `traceparent` decides for its own.',
-      default: 'parentbased_always_on',
-    },
-  ),
-  OTEL_TRACES_SAMPLER_ARG: Type.Number({
-    description: 'The share of traces that the samplers with `traceidratio` record.',
-    default: 1,
-    minimum: 0,
-    maximum: 1,
-  }),
-};
-
-export type TracingConfig = Static<TObject<typeof tracingSettings>>;
 
 /** What every service with streams needs. */
 export const baseSettings = {

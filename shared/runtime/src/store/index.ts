@@ -4,8 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { MongoClient, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../config/index.ts';
 import { redactUrl, type Log } from '../log.ts';
-import { checkAddress, optionsIn, overriddenIn } from './address.ts';
 import type { Tracing } from '../tracing/index.ts';
+import { checkAddress, optionsIn, overriddenIn } from './address.ts';
 import { sortStoreError } from './errors.ts';
 import { guarded } from './guard.ts';
 import { watchHeartbeats } from './heartbeats.ts';
@@ -36,10 +36,10 @@ export interface StoreOptions {
   poolSize?: number;
   /** Ends the wait for a database that does not come. */
   signal?: AbortSignal | undefined;
-  /** Is told of every command that is sent for an operation. The driver keeps count of them only where this is given. */
-  onCommand?: ((command: SentCommand) => void) | undefined;
   /** What a traced step asks the database is a step of its own. */
   tracing?: Tracing | undefined;
+  /** Is told of every command that is sent for an operation. The driver keeps count of them only where this is given. */
+  onCommand?: ((command: SentCommand) => void) | undefined;
 }
 
 export interface SentCommand {
@@ -67,8 +67,8 @@ export async function openStore({
   log,
   poolSize = 16,
   signal,
-  onCommand,
   tracing,
+  onCommand,
 }: StoreOptions): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   const options = optionsOf(url, poolSize);

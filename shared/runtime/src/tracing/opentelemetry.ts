@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import { codes, Failure } from '@integration-sync/contracts';
 import * as otel from '@opentelemetry/api';
+import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
@@ -36,10 +37,12 @@ const flushMs = 1_000;
 
 export function startTracing({ service, config, url, log }: SdkOptions): Tracing {
   const Exporter = config.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/json' ? JsonExporter : ProtobufExporter;
+  const headers = parseKeyPairsIntoRecord(config.OTEL_EXPORTER_OTLP_HEADERS);
+  const exporter = reporting(new Exporter({ url, headers }), log);
   const provider = new TracerProvider({
     resource: resourceOf(service),
     sampler: samplerOf(config),
-    spanProcessors: [new BatchSpanProcessor({ exporter: reporting(new Exporter({ url }), log) })],
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
   const tracer = provider.getTracer('integration-sync');
   const storage = new AsyncLocalStorage<Span>();
