@@ -3,6 +3,7 @@ import { duplicateIndexes, sortStoreError, storeFailure } from '@integration-syn
 import {
   MongoBulkWriteError,
   MongoClientClosedError,
+  MongoExpiredSessionError,
   MongoInvalidArgumentError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
@@ -55,6 +56,7 @@ describe('an error of the store is sorted', () => {
     ['a connection that timed out', new MongoNetworkTimeoutError('connection 1 to 127.0.0.1:1 timed out')],
     ['no server to select', new MongoServerSelectionError('connect ECONNREFUSED', {} as TopologyDescription)],
     ['a client that is closed', new MongoClientClosedError()],
+    ['a client that was closed under an operation', new MongoExpiredSessionError()],
     ['a client that is not connected', new MongoNotConnectedError('Client must be connected')],
     [
       'a socket that was closed meanwhile',

@@ -5,6 +5,7 @@ import {
   MongoBulkWriteError,
   MongoClientClosedError,
   MongoError,
+  MongoExpiredSessionError,
   MongoNetworkError,
   MongoNotConnectedError,
   MongoServerError,
@@ -107,6 +108,8 @@ function isAway(error: unknown): boolean {
     error instanceof MongoNotConnectedError ||
     error instanceof MongoTopologyClosedError ||
     error instanceof MongoClientClosedError ||
+    // No operation here has a session of its own: the driver ends its own ones where it closes its connections.
+    error instanceof MongoExpiredSessionError ||
     // Three errors of the connection pool that the driver does not export.
     (error instanceof MongoError && poolErrors.has(error.name)) ||
     isBrokenSocket(error)
