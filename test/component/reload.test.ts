@@ -16,7 +16,7 @@ let refuse: Error | undefined;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), folderPrefix));
   for (const name of services) await mkdir(join(root, 'services', name, 'src/rooms'), { recursive: true });
-  await mkdir(join(root, 'shared/sync/src'), { recursive: true });
+  await mkdir(join(root, 'shared/sync/src/pushing'), { recursive: true });
   [restarted, said, refuse] = [[], [], undefined];
   reloading = reloadOnChange({
     root,

@@ -75,8 +75,7 @@ it('says what it waits for as long as nats-server is away', async () => {
   const { log, text } = openTestLog();
   const starting = start.catalog({ ...world.environment, NATS_URL: wire.url }, log);
   await wire.tripped;
-  const said = await eventually(text, (all) => all.includes('waiting for nats'));
-  expect(said).toMatch(/"what":"subscriptions of catalog".*"msg":"waiting for nats"/);
+  await expect.poll(text).toMatch(/"what":"subscriptions of catalog".*"msg":"waiting for nats"/);
   await world.nats.resume();
   await using _running = await starting;
 });

@@ -86,7 +86,8 @@ export async function serve(
       }),
     );
   }
-  const hearing = hearGivenUp(connection, options.service, () => inHand.values());
+  const answersAny = subscriptions.length > 0;
+  const hearing = answersAny ? hearGivenUp(connection, options.service, () => inHand.values()) : undefined;
   const signs = setInterval(() => {
     for (const one of inHand.values()) {
       if (one.isOld) showInHand(one.message);
@@ -103,7 +104,7 @@ export async function serve(
       discovery[Symbol.dispose]();
       using ending = new DisposableStack();
       ending.defer(() => clearInterval(signs));
-      ending.defer(() => hearing.unsubscribe());
+      ending.defer(() => hearing?.unsubscribe());
       if (connection.connected) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
       while (inHand.size > 0) await Promise.all(inHand.keys());
       // A reply counts as sent only when the server has it.
