@@ -137,6 +137,7 @@ it('every secret, and every address that may hold a password, may stand in a fil
     'NATS_TLS_KEY',
     'NATS_TOKEN',
     'NATS_URL',
+    'OTEL_EXPORTER_OTLP_HEADERS',
     'WEBHOOK_EGRESS_PROXY',
     'WEBHOOK_SECRET_KEY',
   ]);
