@@ -2,13 +2,12 @@
 // and validation: with a total that it counts, which is the usual way, and without a total.
 import { randomBytes } from 'node:crypto';
 import { openClient, type Client } from './client.ts';
-import { costTables, type Cost } from './costs.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { compare, inLanes, type Compared, type Contender } from './measure.ts';
+import { compare, inLanes, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
+import { reportOfRivals } from './rivals-report.ts';
 import { startRival } from './rivals-start.ts';
 import type { Setting } from './setting.ts';
-import { tableOf } from './table.ts';
 
 const records = 1_000;
 const limit = 50;
@@ -68,36 +67,19 @@ export async function benchRivalListings({ stack, options, say }: Setting): Prom
     warmUp: Math.ceil(warm / pages),
     processes: () => ({ ...processesOf(stack), ...processes }),
   });
-  for (const line of reportOf(compared, turns)) say(line);
-  for (const [name, count] of refused) say(`${name} answered ${count} times with 503, and was asked again`);
-}
-
-function reportOf(compared: ReadonlyMap<string, Compared>, turns: number): string[] {
-  const rate = (name: string): number => (pages / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
-  const rows = [...compared.keys()].map((name) => {
-    const ratio = rate(ours) / rate(name);
-    const least = wanted[name];
-    const verdict = least === undefined ? '' : `≥ ${least}: ${ratio >= least ? 'ok' : 'MISS'}`;
-    return [name, rate(name).toFixed(0), ratio.toFixed(2), verdict];
+  const report = reportOfRivals(compared, {
+    ours,
+    what: `first page of ${records}, ${connections} connections`,
+    one: 'page',
+    several: 'pages',
+    count: pages,
+    turns,
+    digits: 0,
+    wanted,
+    own: (name) => (name === ours ? ofService : [name, ...ofBareScript]),
   });
-  const head = [
-    `first page of ${records}, ${connections} connections`,
-    'a second',
-    'the service ×',
-    'wanted',
-  ];
-  const costs = Array.from(compared, ([name, { spent }]): Cost => ({
-    name,
-    spent,
-    count: pages * turns,
-    own: name === ours ? ofService : [name, ...ofBareScript],
-  }));
-  return [
-    '',
-    ...tableOf(head, rows),
-    `medians of ${turns} turns of ${pages} pages`,
-    ...costTables(costs, { one: 'page' }),
-  ];
+  for (const line of report) say(line);
+  for (const [name, count] of refused) say(`${name} answered ${count} times with 503, and was asked again`);
 }
 
 /** Who is busy for too long answers 503: that takes time, and is no page. Says how often. */

@@ -3,14 +3,13 @@
 import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import type { Client } from './client.ts';
-import { costTables, type Cost } from './costs.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
-import { compare, inLanes, type Compared, type Contender } from './measure.ts';
+import { compare, inLanes, type Contender } from './measure.ts';
 import { ofBareScript, ofService, processesOf } from './processes.ts';
 import { freshName, settleMs } from './push.ts';
+import { reportOfRivals } from './rivals-report.ts';
 import { proveRival, pushRivals, startRival } from './rivals-start.ts';
 import type { Setting } from './setting.ts';
-import { tableOf } from './table.ts';
 
 const turnsDefault = 9;
 const warmDefault = 60;
@@ -62,7 +61,18 @@ export async function benchRivals({ stack, client, bare, options, say }: Setting
       settleMs,
       processes: () => ({ ...processesOf(stack), ...processes }),
     });
-    for (const line of reportOf(compared, { kind, lanes, turns, own })) say(line);
+    const report = reportOfRivals(compared, {
+      ours,
+      what: `pushes of ${itemsPerPush} ${kind} suppliers, ${lanes} in flight`,
+      one: 'push',
+      several: 'pushes',
+      count: lanes * pushesPerLane,
+      turns,
+      digits: 1,
+      wanted: kind === 'new' ? wanted : {},
+      own: (name) => own.get(name) ?? [],
+    });
+    for (const line of report) say(line);
   }
 }
 
@@ -84,41 +94,4 @@ async function contendersOf(
     }
   }
   return contenders;
-}
-
-interface Round {
-  kind: 'new' | 'unchanged';
-  lanes: number;
-  turns: number;
-  /** The processes of each. */
-  own: ReadonlyMap<string, readonly string[]>;
-}
-
-function reportOf(compared: ReadonlyMap<string, Compared>, { kind, lanes, turns, own }: Round): string[] {
-  const pushes = lanes * pushesPerLane;
-  const rate = (name: string): number => (pushes / (compared.get(name)?.medianMs ?? Number.NaN)) * 1_000;
-  const rows = [...compared.keys()].map((name) => {
-    const ratio = rate(ours) / rate(name);
-    const least = kind === 'new' ? wanted[name] : undefined;
-    const verdict = least === undefined ? '' : `≥ ${least}: ${ratio >= least ? 'ok' : 'MISS'}`;
-    return [name, rate(name).toFixed(1), ratio.toFixed(2), verdict];
-  });
-  const head = [
-    `pushes of ${itemsPerPush} ${kind} suppliers, ${lanes} in flight`,
-    'a second',
-    'the service ×',
-    'wanted',
-  ];
-  const costs = Array.from(compared, ([name, { spent }]): Cost => ({
-    name,
-    spent,
-    count: pushes * turns,
-    own: own.get(name) ?? [],
-  }));
-  return [
-    '',
-    ...tableOf(head, rows),
-    `medians of ${turns} turns of ${pushes} pushes`,
-    ...costTables(costs, { one: 'push' }),
-  ];
 }

@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Each lasts for more than twenty seconds. The others follow, layer by layer. */
 export const longest: readonly string[] = [
   'system/storm',
+  'component/ops/purge',
   'component/webhooks/outages',
   'component/sync/crashes',
   'component/webhooks/takeover',
@@ -15,6 +16,10 @@ export const longest: readonly string[] = [
   'system/outages',
   'component/gateway/key-set',
   'component/webhooks/fairness',
+  'component/ops/commands',
+  'component/sync/listings',
+  'component/ops/streams',
+  'component/bus/shrinking',
   'component/runtime/store-away',
   'system/path',
   'component/sync/archive-crashes',

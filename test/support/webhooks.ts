@@ -12,7 +12,9 @@ import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { inject } from 'vitest';
 import { startNats, startNatsAs } from './nats.ts';
 
-export const secretKey = `first:${Buffer.alloc(32, 7).toString('base64')}`;
+export const secretKeyOf = (id: string, fill: number): string =>
+  `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
+export const secretKey = secretKeyOf('first', 7);
 
 export interface House extends AsyncDisposable {
   readonly bus: Bus;

@@ -2,7 +2,7 @@
 // driver's own methods, and the same batch of events. Not counted is what catalog sends for several pushes at once (noting
 // them as announced) and the bundle for webhooks.
 import { randomBytes } from 'node:crypto';
-import { bundledHeaders } from '@integration-sync/contracts';
+import { bundledHeaders, Supplier } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Part } from './compute.ts';
@@ -95,17 +95,7 @@ export async function openDriverPart(store: Store): Promise<Part> {
   };
 }
 
-const fieldNames = [
-  'name',
-  'code',
-  'country',
-  'address',
-  'contactPerson',
-  'email',
-  'phone',
-  'certifications',
-  'isEuOrigin',
-];
+const fieldNames = Object.keys(Supplier.properties).filter((name) => name !== 'externalId');
 
 const documentsOf = ({ records, syncId }: Input, at: Date): RecordDocument[] =>
   records.map(({ internalId, item: { externalId, ...fields }, place }) => ({

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../../services/webhooks/src/endpoints/endpoint
 import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
 import { runOps, startOps } from '../../support/ops.ts';
 import { openReceiver, type Hit, type Receiver } from '../../support/receiver.ts';
-import { openHouse, secretKey, type House } from '../../support/webhooks.ts';
+import { openHouse, secretKey, secretKeyOf, type House } from '../../support/webhooks.ts';
 
 let house: House;
 let receiver: Receiver;
@@ -19,8 +19,7 @@ afterEach(async () => {
   await house[Symbol.asyncDispose]();
 });
 
-const keyOf = (id: string, fill: number): string => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
-const newKey = keyOf('second', 8);
+const newKey = secretKeyOf('second', 8);
 const bothKeys = `${newKey},${secretKey}`;
 
 const startWith = (keys: string) => house.start({}, { WEBHOOK_SECRET_KEY: keys });
@@ -168,7 +167,7 @@ test('kill -9 in the middle: what is sealed again is whole, and the next run doe
 
 test.each([
   ['lacks the new key', secretKey],
-  ['has other bytes under its name', `${keyOf('second', 9)},${secretKey}`],
+  ['has other bytes under its name', `${secretKeyOf('second', 9)},${secretKey}`],
 ])('nothing is sealed again while a replica %s', async (_how, keysOfReplica) => {
   await using _ = await startWith(keysOfReplica);
   await house.newClient().register(receiver.url);
@@ -198,7 +197,7 @@ test('a secret that no key opens is named and left, and one that has expired is 
     for (let n = 0; n < 3; n += 1) ids.push((await client.register(receiver.url)).id);
   }
   const [lost = '', expired = '', serving = ''] = ids;
-  const foreign = openVault(keyOf('lost', 5));
+  const foreign = openVault(secretKeyOf('lost', 5));
   const previous = (id: string, inMs: number) => [
     { sealed: foreign.seal('whsec_x', id), expiresAt: new Date(Date.now() + inMs) },
   ];

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openEndpoints } from '../../../services/webhooks/src/endpoints/store.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
-import { openHouse, secretKey, type House } from '../../support/webhooks.ts';
+import { openHouse, secretKey, secretKeyOf, type House } from '../../support/webhooks.ts';
 
 let house: House;
 let receiver: Receiver;
@@ -16,13 +16,12 @@ afterEach(async () => {
   await house[Symbol.asyncDispose]();
 });
 
-const keyOf = (id: string, fill: number): string => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
 const startWith = (...keys: string[]) => house.start({}, { WEBHOOK_SECRET_KEY: keys.join(',') });
 
 test('a key of the right name and with other bytes stops the start', async () => {
   await using _ = await house.start();
   await house.newClient().register(receiver.url);
-  await expect(startWith(keyOf('first', 8))).rejects.toThrow(
+  await expect(startWith(secretKeyOf('first', 8))).rejects.toThrow(
     'WEBHOOK_SECRET_KEY: expected the key "first" that the stored secrets are sealed with, got another',
   );
 });
@@ -30,7 +29,7 @@ test('a key of the right name and with other bytes stops the start', async () =>
 test('a key that is missing stops the start, and is named', async () => {
   await using _ = await house.start();
   await house.newClient().register(receiver.url);
-  await expect(startWith(keyOf('second', 8), keyOf('third', 9))).rejects.toThrow(
+  await expect(startWith(secretKeyOf('second', 8), secretKeyOf('third', 9))).rejects.toThrow(
     'WEBHOOK_SECRET_KEY: expected the key "first" as well, with which stored secrets are sealed, got second, third',
   );
 });
@@ -41,7 +40,7 @@ test('a new key before the old one starts, and what the old one sealed is delive
     await using _ = await house.start();
     await client.register(receiver.url);
   }
-  await using _ = await startWith(keyOf('second', 8), secretKey);
+  await using _ = await startWith(secretKeyOf('second', 8), secretKey);
   await client.announce();
   expect(await receiver.received(1)).toHaveLength(1);
 });
@@ -54,10 +53,10 @@ test('the old key may not go while a secret that it sealed is in its grace perio
     ({ id } = await client.register(receiver.url));
   }
   {
-    await using _ = await startWith(keyOf('second', 8), secretKey);
+    await using _ = await startWith(secretKeyOf('second', 8), secretKey);
     await client.ask('rotate', { id, body: { gracePeriodSeconds: 3_600 } });
   }
-  await expect(startWith(keyOf('second', 8))).rejects.toThrow(
+  await expect(startWith(secretKeyOf('second', 8))).rejects.toThrow(
     'WEBHOOK_SECRET_KEY: expected the key "first" as well, with which stored secrets are sealed, got second',
   );
 });
@@ -70,11 +69,11 @@ test('the old key may go once every secret was rotated and the grace period is o
     ({ id } = await client.register(receiver.url));
   }
   {
-    await using _ = await startWith(keyOf('second', 8), secretKey);
+    await using _ = await startWith(secretKeyOf('second', 8), secretKey);
     await client.ask('rotate', { id, body: { gracePeriodSeconds: 1 } });
   }
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  await using _ = await startWith(keyOf('second', 8));
+  await using _ = await startWith(secretKeyOf('second', 8));
   await client.announce();
   expect(await receiver.received(1)).toHaveLength(1);
 });

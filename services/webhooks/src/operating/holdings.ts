@@ -8,7 +8,7 @@ import type { Collection, Store } from '@integration-sync/runtime/store';
 import { endpointsCollection } from '../endpoints/store.ts';
 import { revisionsCollection } from '../endpoints/revisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { attemptsSubject, deliveriesSubject, heldSubjects } from '../streams/messages.ts';
+import { attemptsSubject, deliveriesSubject, heldSubjects, readEvent } from '../streams/messages.ts';
 import { attemptsStream, backlogConsumer, deliveriesStream, heldStream } from '../streams/streams.ts';
 
 interface Note {
@@ -125,7 +125,7 @@ async function leftIn(
       from: { sequence: 1 },
       max: 1,
     })) {
-      if (integrationOf(body) === integration) left.push(id);
+      if (readEvent(body)?.integrationId === integration) left.push(id);
     }
   }
   return left;
@@ -141,15 +141,4 @@ async function thoseThere(endpoints: Collection<Endpoint>, ids: readonly string[
       there.add(_id);
   }
   return there;
-}
-
-function integrationOf(body: Uint8Array): unknown {
-  try {
-    const event: unknown = JSON.parse(Buffer.from(body).toString());
-    return typeof event === 'object' && event !== null && 'integrationId' in event
-      ? event.integrationId
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -222,14 +222,25 @@ export function readEventHead(body: Uint8Array): EventHead | undefined {
   return event === undefined || timestamp === undefined ? readEvent(body) : { event, timestamp };
 }
 
-export function readEvent(body: Uint8Array): (EventHead & { data: unknown }) | undefined {
+/** The whole of an event, with the integration that it is of. */
+export interface EventInFull extends EventHead {
+  integrationId: unknown;
+  data: unknown;
+}
+
+export function readEvent(body: Uint8Array): EventInFull | undefined {
   try {
     const parsed: unknown = JSON.parse(textOf(body, 0, body.length));
     if (typeof parsed !== 'object' || parsed === null) return undefined;
     if (!('event' in parsed && 'timestamp' in parsed)) return undefined;
     const { event, timestamp } = parsed;
     if (typeof event !== 'string' || typeof timestamp !== 'string') return undefined;
-    return { event, timestamp, data: 'data' in parsed ? parsed.data : undefined };
+    return {
+      event,
+      timestamp,
+      integrationId: 'integrationId' in parsed ? parsed.integrationId : undefined,
+      data: 'data' in parsed ? parsed.data : undefined,
+    };
   } catch {
     return undefined;
   }

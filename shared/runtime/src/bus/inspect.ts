@@ -3,12 +3,19 @@
 import { Failure } from '@integration-sync/contracts';
 import { JetStreamApiError, type ConsumerInfo, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
-import { compareQuantities, type Difference, type Quantity } from './quantities.ts';
+import {
+  amount,
+  compareQuantities,
+  quantityChanges,
+  quantityIn,
+  type Difference,
+  type QuantityChange,
+} from './quantities.ts';
 import {
   consumerConfig,
   differences,
+  findStream,
   streamConfig,
-  unlessMissing,
   type ConsumerSpec,
   type StreamSpec,
 } from './streams.ts';
@@ -33,12 +40,6 @@ export interface InspectedStream {
   /** Quantities that differ, and that it would leave. */
   left: readonly Difference[];
   consumers: InspectedConsumer[];
-}
-
-export interface QuantityChange {
-  quantity: Quantity;
-  wanted: number;
-  found: number;
 }
 
 export interface InspectedFacts {
@@ -78,9 +79,6 @@ export interface ConsumerFigures {
   lastHandedOutAt: Date | undefined;
   leader: string | undefined;
 }
-
-const codes = { streamNotFound: 10_059 };
-const nanosPerMs = 1_000_000;
 
 /** Those that are expected, in their order, and then all others. */
 export async function inspectStreams(
@@ -128,8 +126,7 @@ const nothingOf = (name: string) => ({ name, facts: undefined, differing: [], ch
 
 async function lookFor(connection: Connection, name: string): Promise<StreamInfo | 'missing' | 'leaderless'> {
   try {
-    const info = connection.whileConnected(() => connection.manager.streams.info(name));
-    return (await unlessMissing(info, codes.streamNotFound)) ?? 'missing';
+    return (await connection.whileConnected(() => findStream(connection, name))) ?? 'missing';
   } catch (error) {
     // Its leader answers for a stream.
     if (!isSilence(connection, error)) throw error;
@@ -170,24 +167,9 @@ function compare(spec: StreamSpec | undefined, config: StreamConfig) {
   return {
     differing: differences(streamConfig(spec), config),
     left,
-    changes: quantitiesIn({ ...config, ...changes }).flatMap(({ quantity, value: wanted }, index) => {
-      const found = quantitiesIn(config)[index]?.value ?? wanted;
-      return wanted === found ? [] : [{ quantity, wanted, found }];
-    }),
+    changes: quantityChanges(config, changes),
   };
 }
-
-type Kept = Pick<StreamConfig, 'num_replicas' | 'max_age' | 'max_bytes' | 'max_msgs_per_subject'>;
-
-const quantitiesIn = (config: Kept): { quantity: Quantity; value: number }[] => [
-  { quantity: 'replicas', value: config.num_replicas },
-  { quantity: 'maxAgeMs', value: limit(config.max_age / nanosPerMs) },
-  { quantity: 'bytesMax', value: limit(config.max_bytes) },
-  { quantity: 'messagesPerSubjectMax', value: limit(config.max_msgs_per_subject) },
-];
-
-/** nats-server writes "no limit" as 0 or as -1. */
-const limit = (value: number): number => (value <= 0 ? Infinity : value);
 
 function factsOf({ config, state, cluster }: StreamInfo): InspectedFacts {
   return {
@@ -205,8 +187,8 @@ function factsOf({ config, state, cluster }: StreamInfo): InspectedFacts {
     })),
     messages: state.messages,
     bytes: state.bytes,
-    bytesMax: limit(config.max_bytes),
-    maxAgeMs: limit(config.max_age / nanosPerMs),
+    bytesMax: quantityIn(config, 'bytesMax'),
+    maxAgeMs: quantityIn(config, 'maxAgeMs'),
     oldestAt: state.messages === 0 ? undefined : new Date(state.first_ts),
   };
 }
@@ -224,7 +206,7 @@ function inspectConsumer(info: ConsumerInfo, spec: ConsumerSpec | undefined): In
       filters: config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []),
       pending: info.num_pending,
       unacknowledged: info.num_ack_pending,
-      unacknowledgedMax: limit(config.max_ack_pending ?? 0),
+      unacknowledgedMax: amount(config.max_ack_pending ?? 0),
       readersWaiting: info.num_waiting,
       lastHandedOutAt: lastActive === undefined ? undefined : new Date(String(lastActive)),
       leader: cluster?.leader || undefined,

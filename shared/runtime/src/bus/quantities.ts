@@ -29,6 +29,13 @@ export interface Difference {
   found: number;
 }
 
+/** What a stream has of a quantity, and what it is to get; Infinity: no limit. */
+export interface QuantityChange {
+  quantity: Quantity;
+  wanted: number;
+  found: number;
+}
+
 export interface Comparison {
   /** What the stream is to get, in nats-server's words. */
   changes: Partial<StreamConfig>;
@@ -67,17 +74,38 @@ export function compareQuantities(spec: Quantities, config: Found): Comparison {
     const setting = spec.settings?.[quantity];
     const mayChange = setting?.isSet !== false && (wanted > found || spec.mayShrink === true);
     if (mayChange) comparison.changes[field] = made[field];
-    else comparison.left.push({ quantity, setting, wanted: inWords(wanted), found: inWords(found) });
-
-    function inWords(value: number): number {
-      return quantity === 'maxAgeMs' ? value / nanosPerMs : value;
+    else {
+      comparison.left.push({
+        quantity,
+        setting,
+        wanted: quantityIn(made, quantity),
+        found: quantityIn(config, quantity),
+      });
     }
   }
   return comparison;
 }
 
+/** The changes of a comparison, quantity by quantity. */
+export function quantityChanges(config: Found, changes: Partial<StreamConfig>): QuantityChange[] {
+  const changed = { ...config, ...changes };
+  return quantities
+    .filter((quantity) => changes[fields[quantity]] !== undefined)
+    .map((quantity) => ({
+      quantity,
+      wanted: quantityIn(changed, quantity),
+      found: quantityIn(config, quantity),
+    }));
+}
+
+/** In the quantity's own unit; Infinity: no limit. */
+export function quantityIn(config: Found, quantity: Quantity): number {
+  const value = amount(config[fields[quantity]]);
+  return quantity === 'maxAgeMs' ? value / nanosPerMs : value;
+}
+
 /** nats-server writes "no limit" as 0 or as -1. */
-const amount = (value: number): number => (value <= 0 ? Infinity : value);
+export const amount = (value: number): number => (value <= 0 ? Infinity : value);
 
 const dayMs = 24 * 60 * 60 * 1000;
 

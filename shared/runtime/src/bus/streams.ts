@@ -12,6 +12,7 @@ import {
   StorageType,
   type ConsumerConfig,
   type StreamConfig,
+  type StreamInfo,
 } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { patiently } from './patience.ts';
@@ -64,7 +65,7 @@ export async function ensureStream(
   const what = `stream ${spec.name}`;
   const wanted = streamConfig(spec);
   const info = await patiently(connection, what, async () => {
-    const found = await unlessMissing(connection.manager.streams.info(spec.name), codes.streamNotFound);
+    const found = await findStream(connection, spec.name);
     if (found !== undefined) return found;
     const made = await unlessMissing(
       connection.manager.streams.add({ ...wanted, ...quantitiesOf(spec) }),
@@ -84,6 +85,10 @@ export async function ensureStream(
   connection.log.warn({ stream: spec.name, differing: names }, 'stream differed and was changed');
   watch.saw(spec, await patiently(connection, what, () => connection.manager.streams.info(spec.name)));
 }
+
+/** Undefined where it is not there. */
+export const findStream = (connection: Connection, name: string): Promise<StreamInfo | undefined> =>
+  unlessMissing(connection.manager.streams.info(name), codes.streamNotFound);
 
 /** Without them the stream is as good as before, so that a cluster that is short of servers stops no start. */
 async function changeQuantities(
@@ -210,7 +215,7 @@ export function differences(wanted: object, found: object): string[] {
     .map(([name]) => name);
 }
 
-export async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | undefined> {
+async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

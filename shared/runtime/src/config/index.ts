@@ -14,8 +14,8 @@ import { readFiles } from './files.ts';
 export { isHttpAddress, parseNatsServers } from './addresses.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskSettings } from './mask.ts';
-export { natsOptionsOf, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
-export { baseSettings, natsSettings, storeSettings } from './settings.ts';
+export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
+export { baseSettings, storeSettings } from './settings.ts';
 export { tracingSettings, type TracingConfig } from './tracing.ts';
 
 /** Says what is wrong in words meant for the person who starts the process: one line per problem. */

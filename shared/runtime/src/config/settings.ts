@@ -4,8 +4,6 @@ import { isHttpAddress } from './addresses.ts';
 import { jetstreamSettings, natsSettings } from './nats.ts';
 import { tracingSettings } from './tracing.ts';
 
-export { natsSettings } from './nats.ts';
-
 /** What every service with streams needs. */
 export const baseSettings = {
   ...natsSettings,
