@@ -102,11 +102,24 @@ export async function inspectStreams(
 
 async function listStreams(connection: Connection): Promise<Map<string, StreamInfo>> {
   const found = new Map<string, StreamInfo>();
+  await askJetStream(connection, async () => {
+    for await (const info of connection.manager.streams.list()) found.set(info.config.name, info);
+  });
+  return found;
+}
+
+async function listConsumers(connection: Connection, stream: string): Promise<ConsumerInfo[]> {
+  const found: ConsumerInfo[] = [];
+  await askJetStream(connection, async () => {
+    for await (const one of connection.manager.consumers.list(stream)) found.push(one);
+  });
+  return found;
+}
+
+/** Says so where JetStream is silent, be it from the first question on, or in the middle of them. */
+async function askJetStream(connection: Connection, ask: () => Promise<void>): Promise<void> {
   try {
-    await connection.whileConnected(async () => {
-      for await (const info of connection.manager.streams.list()) found.set(info.config.name, info);
-    });
-    return found;
+    await connection.whileConnected(ask);
   } catch (error) {
     if (!isSilence(connection, error)) throw error;
     throw new Failure(
@@ -141,10 +154,7 @@ async function inspectOne(
   consumers: readonly ConsumerSpec[],
 ): Promise<InspectedStream> {
   const { name } = info.config;
-  const there: ConsumerInfo[] = [];
-  await connection.whileConnected(async () => {
-    for await (const one of connection.manager.consumers.list(name)) there.push(one);
-  });
+  const there = await listConsumers(connection, name);
   const hasLeader = info.cluster === undefined || (info.cluster.leader ?? '') !== '';
   const specs = new Map(consumers.map((one) => [one.name, one]));
   const missing = consumers.filter((one) => there.every((found) => found.name !== one.name));
