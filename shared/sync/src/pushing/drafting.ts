@@ -14,11 +14,13 @@ export interface DraftFacts {
 /** The ids of the drafts that exist already. */
 export async function readDrafted(
   { kind, drafts }: KindEngine,
+  integration: string,
   records: readonly PushedRecord[],
 ): Promise<ReadonlySet<string>> {
   const rule = kind.drafting;
   if (rule === undefined || drafts === undefined) return new Set();
-  return drafts.existing(records.map(({ internalId }) => rule.idOf(internalId)));
+  const ids = records.map(({ internalId }) => rule.idOf(internalId));
+  return drafts.existing(integration, ids);
 }
 
 export function missingDrafts(

@@ -20,11 +20,15 @@ export async function plan(
   request: BusRequest,
 ): Promise<BusReply> {
   const { kind, readers } = of;
+  const { integration } = request;
   const body = readPlan(kind, request.body, idCheck(of.validate));
   const { records, rejected, found } = await prepare(of, request, body, body.assume);
   const [stored, draftedBefore] = await Promise.all([
-    of.records.read(records.map(({ internalId }) => internalId)),
-    body.drafting ? readDrafted(of, records) : new Set<string>(),
+    of.records.read(
+      integration,
+      records.map(({ internalId }) => internalId),
+    ),
+    body.drafting ? readDrafted(of, integration, records) : new Set<string>(),
   ]);
   await giveWay(records.length);
   const { fresh, changed, unchanged } = sortRecords(readers.push, records, stored);

@@ -37,7 +37,10 @@ export async function prepareNamed(
     }
   }
   const named = gatherRecords(accepted, (externalId) => internalIdOf(kind.idPrefix, integration, externalId));
-  const stored = await records.read(named.map(({ internalId }) => internalId));
+  const stored = await records.read(
+    integration,
+    named.map(({ internalId }) => internalId),
+  );
   const there: PushedRecord[] = [];
   for (const record of named) {
     if (isThere(stored.get(record.internalId), action)) there.push({ ...record, place: there.length });

@@ -23,7 +23,7 @@ export async function writeRecords(
   const [stamps, stored, draftedBefore] = await Promise.all([
     begin(engine, run),
     known ?? readStored(engine, run),
-    run.drafting ? readDrafted(run.of, run.records) : new Set<string>(),
+    run.drafting ? readDrafted(run.of, run.integration, run.records) : new Set<string>(),
   ]);
   await engine.reach('after-entry');
   const settled = await settleRecords(engine, run, stamps, stored);
@@ -49,10 +49,10 @@ async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string,
   const listing = watermarkKeys(run).records;
   const some = ids.filter((_id, index) => index % Math.ceil(ids.length / sampleMax) === 0);
   const wholly = engine.pushedAgain.get(listing) === true || some.length === ids.length;
-  const sample = await run.of.records.read(wholly ? ids : some);
+  const sample = await run.of.records.read(run.integration, wholly ? ids : some);
   if (sample.size === 0) engine.pushedAgain.delete(listing);
   else engine.pushedAgain.set(listing, true);
-  return wholly || sample.size === 0 ? sample : run.of.records.read(ids);
+  return wholly || sample.size === 0 ? sample : run.of.records.read(run.integration, ids);
 }
 
 const sampleMax = 8;
@@ -101,7 +101,8 @@ async function settleRecords(
     for (const one of [...changed, ...unchanged]) settle(one, false);
     open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
     if (open.length === 0) break;
-    storedById = await records.read(open.map(({ internalId }) => internalId));
+    const ids = open.map(({ internalId }) => internalId);
+    storedById = await records.read(integration, ids);
     await run.permission.renew();
   }
   return settled;

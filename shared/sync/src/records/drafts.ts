@@ -2,7 +2,8 @@
 import { duplicateIndexes, type Store } from '@integration-sync/runtime/store';
 import { orderOf } from '../ids.ts';
 import type { Draft } from '../kind.ts';
-import { wholeAnswer, type Writing } from './record-document.ts';
+import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import type { Writing } from './record-document.ts';
 
 export interface DraftDocument {
   /** The id of the draft. */
@@ -22,25 +23,25 @@ export interface NewDraft {
 }
 
 export interface Drafts {
-  existing(ids: readonly string[]): Promise<Set<string>>;
+  existing(integration: string, ids: readonly string[]): Promise<Set<string>>;
   /** Returns those that it made; another push may have made the others meanwhile. */
   insert(
     drafts: readonly NewDraft[],
     writing: Pick<Writing, 'integration' | 'syncId' | 'at'>,
   ): Promise<NewDraft[]>;
   /** Those among the ids that the push made, by id. */
-  madeBy(syncId: string, ids: readonly string[]): Promise<Map<string, Draft>>;
+  madeBy(integration: string, syncId: string, ids: readonly string[]): Promise<Map<string, Draft>>;
   /** Moves the time of what the push has made. */
-  stamp(syncId: string, ids: readonly string[], at: Date): Promise<void>;
+  stamp(integration: string, syncId: string, ids: readonly string[], at: Date): Promise<void>;
 }
 
 export function openDrafts(store: Store, collection: string): Drafts {
   const drafts = store.collection<DraftDocument>(collection);
   return {
-    async existing(ids) {
+    async existing(integration, ids) {
       if (ids.length === 0) return new Set();
       const found = await drafts
-        .find({ _id: { $in: [...ids] } }, { projection: { _id: 1 }, ...wholeAnswer(ids.length) })
+        .find(these(integration, ids), { projection: { _id: 1 }, ...allOfThem(ids.length) })
         .toArray();
       return new Set(found.map(({ _id }) => _id));
     },
@@ -63,18 +64,19 @@ export function openDrafts(store: Store, collection: string): Drafts {
         return several.filter((draft) => !lost.has(draft));
       }
     },
-    async madeBy(syncId, ids) {
+    async madeBy(integration, syncId, ids) {
       if (ids.length === 0) return new Map();
       const found = await drafts
         .find(
-          { _id: { $in: [...ids] }, push: syncId },
-          { projection: { entry: 1 }, ...wholeAnswer(ids.length) },
+          { ...these(integration, ids), push: syncId },
+          { projection: { entry: 1 }, ...allOfThem(ids.length) },
         )
         .toArray();
       return new Map(found.map(({ _id, entry }) => [_id, entry]));
     },
-    async stamp(syncId, ids, at) {
-      await drafts.updateMany({ _id: { $in: [...ids] }, push: syncId }, { $max: { lastSyncedAt: at } });
+    async stamp(integration, syncId, ids, at) {
+      const made = { ...these(integration, ids), push: syncId };
+      await drafts.updateMany(made, { $max: { lastSyncedAt: at } }, byTheirIds);
     },
   };
 }

@@ -26,6 +26,3 @@ export interface Writing {
   /** Throws where nothing more may be written; asked when a write is ready to be sent, as making it ready takes time. */
   confirm: () => Promise<void>;
 }
-
-/** One round trip, where the driver would otherwise ask for the first hundred and then for the rest. */
-export const wholeAnswer = (count: number) => ({ batchSize: count + 1, singleBatch: true });

@@ -1,18 +1,19 @@
 // Noting records that are as they should be: they get a new time of synchronisation, and nothing else of them changes.
 import { writeInChunks, type Collection } from '@integration-sync/runtime/store';
 import type { Known } from './classify.ts';
-import { wholeAnswer, type RecordDocument, type Writing } from './record-document.ts';
+import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import type { RecordDocument, Writing } from './record-document.ts';
 import { byId, inParts } from './record-parts.ts';
 
 /** Returns those that another push has changed since they were read. */
 export type TouchRecords = (known: readonly Known[], writing: Writing) => Promise<Known[]>;
 
 export function openTouching(records: Collection<RecordDocument>): TouchRecords {
-  const pushesOf = async (ids: readonly string[]): Promise<Map<string, string>> => {
+  const pushesOf = async (integration: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const found = await records
       .find<Pick<RecordDocument, '_id' | 'push'>>(
-        { _id: { $in: [...ids] } },
-        { projection: { push: 1 }, ...wholeAnswer(ids.length) },
+        these(integration, ids),
+        { projection: { push: 1 }, ...allOfThem(ids.length) },
       )
       .toArray();
     return new Map(found.map(({ _id, push }) => [_id, push]));
@@ -21,21 +22,22 @@ export function openTouching(records: Collection<RecordDocument>): TouchRecords 
   const touchTogether = (
     push: string,
     some: readonly Known[],
-    { at, parts }: Writing,
+    { integration, at, parts }: Writing,
   ): Promise<readonly number[]> =>
     inParts(byId(some), parts, async (part) => {
       const ids = part.map(({ record }) => record.internalId);
       const { matchedCount } = await records.updateMany(
-        { _id: { $in: ids }, ...notedBefore(push, at) },
+        { ...these(integration, ids), ...notedBefore(push, at) },
         { $set: { lastSyncedAt: at } },
+        byTheirIds,
       );
       return matchedCount;
     });
 
-  const touchEach = async (part: readonly Known[], { at, confirm }: Writing): Promise<number> => {
+  const touchEach = async (part: readonly Known[], { integration, at, confirm }: Writing): Promise<number> => {
     const { matchedCount } = await writeInChunks(records, part, confirm, (bulk, { record, stored }) => {
-      const filter = { _id: record.internalId, ...notedBefore(stored.push, at) };
-      bulk.find(filter).updateOne({ $set: { lastSyncedAt: at } });
+      const filter = { _id: record.internalId, integration, ...notedBefore(stored.push, at) };
+      bulk.find(filter).hint(byTheirIds.hint).updateOne({ $set: { lastSyncedAt: at } });
     });
     return matchedCount;
   };
@@ -47,7 +49,8 @@ export function openTouching(records: Collection<RecordDocument>): TouchRecords 
       : inParts(byId(known), writing.parts, (part) => touchEach(part, writing)));
     if (matched.flat().reduce((sum, count) => sum + count, 0) === known.length) return [];
     // Those that bear a later stamp are as good as noted.
-    const now = await pushesOf(known.map(({ record }) => record.internalId));
+    const ids = known.map(({ record }) => record.internalId);
+    const now = await pushesOf(writing.integration, ids);
     return known.filter(({ record, stored }) => now.get(record.internalId) !== stored.push);
   };
 }

@@ -2,7 +2,8 @@
 import { duplicateIndexes, writeInChunks, type Collection } from '@integration-sync/runtime/store';
 import type { Fresh, Known } from './classify.ts';
 import { orderOf } from '../ids.ts';
-import { wholeAnswer, type RecordDocument, type Writing } from './record-document.ts';
+import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import type { RecordDocument, Writing } from './record-document.ts';
 import { byId, inParts } from './record-parts.ts';
 import { isErased, statusField } from '../items/status.ts';
 
@@ -14,9 +15,12 @@ export interface RecordWrites {
 }
 
 export function openRecordWrites(records: Collection<RecordDocument>): RecordWrites {
-  const ownAmong = async (ids: readonly string[], push: string): Promise<Set<string>> => {
+  const ownAmong = async (
+    ids: readonly string[],
+    { integration, syncId: push }: Writing,
+  ): Promise<Set<string>> => {
     const found = await records
-      .find({ _id: { $in: [...ids] }, push }, { projection: { _id: 1 }, ...wholeAnswer(ids.length) })
+      .find({ ...these(integration, ids), push }, { projection: { _id: 1 }, ...allOfThem(ids.length) })
       .toArray();
     return new Set(found.map(({ _id }) => _id));
   };
@@ -35,7 +39,7 @@ export function openRecordWrites(records: Collection<RecordDocument>): RecordWri
   const changePart = async (part: readonly Known[], writing: Writing): Promise<number> => {
     const { matchedCount } = await writeInChunks(records, part, writing.confirm, (bulk, one) => {
       const { filter, update } = changeOf(one, writing);
-      bulk.find(filter).updateOne(update);
+      bulk.find(filter).hint(byTheirIds.hint).updateOne(update);
     });
     return matchedCount;
   };
@@ -51,7 +55,7 @@ export function openRecordWrites(records: Collection<RecordDocument>): RecordWri
       if (matched.reduce((sum, count) => sum + count, 0) === known.length) return [];
       const won = await ownAmong(
         known.map(({ record }) => record.internalId),
-        writing.syncId,
+        writing,
       );
       return known.filter(({ record }) => !won.has(record.internalId));
     },
@@ -76,7 +80,7 @@ function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writ
  */
 function changeOf(
   { record, folded, stored }: Known,
-  { syncId, at }: Writing,
+  { integration, syncId, at }: Writing,
 ): { filter: object; update: object } {
   const { fields, changes } = folded;
   const set: Record<string, unknown> = { push: syncId, changed: [...changes.keys()] };
@@ -91,7 +95,7 @@ function changeOf(
     }
   }
   return {
-    filter: { _id: record.internalId, push: stored.push, lastSyncedAt: stored.lastSyncedAt },
+    filter: { _id: record.internalId, integration, push: stored.push, lastSyncedAt: stored.lastSyncedAt },
     update: {
       $set: set,
       $max: { lastSyncedAt: at },

@@ -2,18 +2,19 @@
 // plain operators.
 import { readInChunks, type Store } from '@integration-sync/runtime/store';
 import type { Stored } from './classify.ts';
-import { wholeAnswer, type RecordDocument } from './record-document.ts';
+import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import type { RecordDocument } from './record-document.ts';
 import { openTouching, type TouchRecords } from './record-touches.ts';
 import { openRecordWrites, type RecordWrites } from './record-writes.ts';
 import type { Trace } from './traces.ts';
 
 export interface Records extends RecordWrites {
-  read(internalIds: readonly string[]): Promise<Map<string, Stored>>;
+  read(integration: string, internalIds: readonly string[]): Promise<Map<string, Stored>>;
   /** Notes that they are as they should be. */
   touch: TouchRecords;
-  trace(internalIds: readonly string[]): Promise<Map<string, Trace>>;
+  trace(integration: string, internalIds: readonly string[]): Promise<Map<string, Trace>>;
   /** Moves the time of what the push has written. */
-  stamp(internalIds: readonly string[], syncId: string, at: Date): Promise<void>;
+  stamp(integration: string, internalIds: readonly string[], syncId: string, at: Date): Promise<void>;
 }
 
 export function openRecords(store: Store, collection: string): Records {
@@ -21,38 +22,39 @@ export function openRecords(store: Store, collection: string): Records {
   return {
     ...openRecordWrites(records),
     touch: openTouching(records),
-    async read(internalIds) {
+    async read(integration, internalIds) {
       if (internalIds.length === 0) return new Map();
       const found = await readInChunks(
         records.find<Pick<RecordDocument, '_id' | 'fields' | 'push' | 'changed' | 'lastSyncedAt'>>(
-          { _id: { $in: [...internalIds] } },
+          these(integration, internalIds),
           {
             projection: { fields: 1, push: 1, changed: 1, lastSyncedAt: 1 },
-            ...wholeAnswer(internalIds.length),
+            ...allOfThem(internalIds.length),
           },
         ),
       );
       return new Map(found.map((stored) => [stored._id, stored]));
     },
 
-    async trace(internalIds) {
+    async trace(integration, internalIds) {
       if (internalIds.length === 0) return new Map();
       const found = await records
         .find<Trace & { _id: string }>(
-          { _id: { $in: [...internalIds] } },
+          these(integration, internalIds),
           {
             projection: { externalId: 1, order: 1, push: 1, changed: 1 },
-            ...wholeAnswer(internalIds.length),
+            ...allOfThem(internalIds.length),
           },
         )
         .toArray();
       return new Map(found.map((trace) => [trace._id, trace]));
     },
 
-    async stamp(internalIds, syncId, at) {
+    async stamp(integration, internalIds, syncId, at) {
       await records.updateMany(
-        { _id: { $in: [...internalIds] }, push: syncId },
+        { ...these(integration, internalIds), push: syncId },
         { $max: { lastSyncedAt: at } },
+        byTheirIds,
       );
     },
   };

@@ -3,7 +3,8 @@ import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
 import type { Fields, Kind } from '../kind.ts';
-import { wholeAnswer, type RecordDocument } from './record-document.ts';
+import { allOfThem, these } from './by-ids.ts';
+import type { RecordDocument } from './record-document.ts';
 
 export interface Lookup {
   /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
@@ -28,14 +29,11 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
   const find = async (integration: string, externalIds: readonly string[], fields: boolean) => {
     const ids = externalIds.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId));
     const found = await records
-      .find(
-        { _id: { $in: ids } },
-        {
-          projection: { externalId: 1, ...(fields ? { fields: 1 } : {}) },
-          readConcern: 'majority',
-          ...wholeAnswer(ids.length),
-        },
-      )
+      .find(these(integration, ids), {
+        projection: { externalId: 1, ...(fields ? { fields: 1 } : {}) },
+        readConcern: 'majority',
+        ...allOfThem(ids.length),
+      })
       .toArray();
     // An erased one does not say what it was called.
     return found.filter(({ externalId }) => externalId !== '');

@@ -73,7 +73,10 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
 
 async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Outcome[]> {
   const ids = idsOf(of, entry);
-  const [documents, drafts] = await Promise.all([of.records.trace(ids), draftsOf(of, entry, ids)]);
+  const [documents, drafts] = await Promise.all([
+    of.records.trace(entry.integration, ids),
+    draftsOf(of, entry, ids),
+  ]);
   // Read after the documents: a push that has overwritten one of them by then has left evidence by then.
   const evidence = await engine.journal.evidenceOf(entry._id);
   return examine(entry._id, ids, { documents, evidence, drafted: new Set(drafts.keys()) });
@@ -85,10 +88,12 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
  */
 async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const keys = watermarkKeys({ ...entry, of });
+  const { _id: syncId, integration } = entry;
   const ids = idsOf(of, entry);
-  await of.records.stamp(ids, entry._id, await engine.watermarks.open(keys.records, entry._id));
+  await of.records.stamp(integration, ids, syncId, await engine.watermarks.open(keys.records, syncId));
   if (keys.drafts === undefined) return;
-  await of.drafts?.stamp(entry._id, draftIds(of, ids), await engine.watermarks.open(keys.drafts, entry._id));
+  const openedAt = await engine.watermarks.open(keys.drafts, syncId);
+  await of.drafts?.stamp(integration, syncId, draftIds(of, ids), openedAt);
 }
 
 async function takeWatermarks(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
@@ -122,7 +127,10 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     const { created = false, changed = [], drafted = false } = outcomes[place] ?? {};
     return created || drafted || changed.length > 0;
   });
-  const [documents, drafts] = await Promise.all([of.records.trace(touched), draftsOf(of, entry, touched)]);
+  const [documents, drafts] = await Promise.all([
+    of.records.trace(entry.integration, touched),
+    draftsOf(of, entry, touched),
+  ]);
   const records = ids.flatMap((internalId, place): AnnouncedRecord[] => {
     const externalId = documents.get(internalId)?.externalId;
     const outcome = outcomes[place];
@@ -166,10 +174,10 @@ const draftIds = (of: KindEngine, ids: readonly string[]): string[] =>
   ids.flatMap((id) => of.kind.drafting?.idOf(id) ?? []);
 
 /** By the internal ids of their records, the drafts that the push made. */
-async function draftsOf(of: KindEngine, { _id, drafting }: Entry, ids: readonly string[]) {
+async function draftsOf(of: KindEngine, { _id, integration, drafting }: Entry, ids: readonly string[]) {
   const rule = of.kind.drafting;
   if (!drafting || rule === undefined || of.drafts === undefined) return new Map<string, never>();
-  const made = await of.drafts.madeBy(_id, draftIds(of, ids));
+  const made = await of.drafts.madeBy(integration, _id, draftIds(of, ids));
   return new Map(
     ids.flatMap((id) => {
       const draft = made.get(rule.idOf(id));
