@@ -11,10 +11,10 @@ export type TouchRecords = (known: readonly Known[], writing: Writing) => Promis
 export function openTouching(records: Collection<RecordDocument>): TouchRecords {
   const pushesOf = async (integration: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const found = await records
-      .find<Pick<RecordDocument, '_id' | 'push'>>(
-        these(integration, ids),
-        { projection: { push: 1 }, ...allOfThem(ids.length) },
-      )
+      .find<Pick<RecordDocument, '_id' | 'push'>>(these(integration, ids), {
+        projection: { push: 1 },
+        ...allOfThem(ids.length),
+      })
       .toArray();
     return new Map(found.map(({ _id, push }) => [_id, push]));
   };
@@ -34,10 +34,16 @@ export function openTouching(records: Collection<RecordDocument>): TouchRecords 
       return matchedCount;
     });
 
-  const touchEach = async (part: readonly Known[], { integration, at, confirm }: Writing): Promise<number> => {
+  const touchEach = async (
+    part: readonly Known[],
+    { integration, at, confirm }: Writing,
+  ): Promise<number> => {
     const { matchedCount } = await writeInChunks(records, part, confirm, (bulk, { record, stored }) => {
       const filter = { _id: record.internalId, integration, ...notedBefore(stored.push, at) };
-      bulk.find(filter).hint(byTheirIds.hint).updateOne({ $set: { lastSyncedAt: at } });
+      bulk
+        .find(filter)
+        .hint(byTheirIds.hint)
+        .updateOne({ $set: { lastSyncedAt: at } });
     });
     return matchedCount;
   };

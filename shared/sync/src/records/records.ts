@@ -39,13 +39,10 @@ export function openRecords(store: Store, collection: string): Records {
     async trace(integration, internalIds) {
       if (internalIds.length === 0) return new Map();
       const found = await records
-        .find<Trace & { _id: string }>(
-          these(integration, internalIds),
-          {
-            projection: { externalId: 1, order: 1, push: 1, changed: 1 },
-            ...allOfThem(internalIds.length),
-          },
-        )
+        .find<Trace & { _id: string }>(these(integration, internalIds), {
+          projection: { externalId: 1, order: 1, push: 1, changed: 1 },
+          ...allOfThem(internalIds.length),
+        })
         .toArray();
       return new Map(found.map((trace) => [trace._id, trace]));
     },
