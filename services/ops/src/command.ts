@@ -43,4 +43,5 @@ export class Refusal extends Error {
 export const commonOptions = {
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
+  apply: { type: 'boolean', default: false },
 } as const;

@@ -51,11 +51,7 @@ interface Found {
 async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
   const { values } = parseArgs({
     args: [...args],
-    options: {
-      ...commonOptions,
-      apply: { type: 'boolean', default: false },
-      check: { type: 'boolean', default: false },
-    },
+    options: { ...commonOptions, check: { type: 'boolean', default: false } },
   });
   if (values.apply && values.check)
     throw new Misuse('--apply looks as --check does when it is done: give one of them.');

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { GatewayConfig } from '@integration-sync/gateway/config';
-import { ConfigError, listSettings, readConfig, type Environment } from '@integration-sync/runtime/config';
+import { listSettings, readConfig, type Environment } from '@integration-sync/runtime/config';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { Type, type TObject } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { problemsWith } from '../../support/settings.ts';
 
 let folder: TemporaryFolder;
 beforeAll(async () => {
@@ -28,15 +29,7 @@ const schema = Type.Object({
   PORT: Type.Optional(Type.Integer()),
 });
 
-function messageOf(environment: Environment, of: TObject = schema): string {
-  try {
-    readConfig(of, environment);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message;
-    throw error;
-  }
-  throw new Error('the settings were taken');
-}
+const messageOf = (environment: Environment, of: TObject = schema): string => problemsWith(of, environment);
 
 describe('a setting that may stand in a file', () => {
   it.each([

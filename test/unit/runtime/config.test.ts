@@ -1,24 +1,13 @@
 import {
   baseSettings,
-  ConfigError,
   listSettings,
   natsSettings,
   readConfig,
   storeSettings,
-  type Environment,
 } from '@integration-sync/runtime/config';
-import { Type, type TObject } from 'typebox';
+import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
-
-function messageOf(schema: TObject, environment: Environment): string {
-  try {
-    readConfig(schema, environment);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message;
-    throw error;
-  }
-  throw new Error('the settings were taken');
-}
+import { problemsWith } from '../../support/settings.ts';
 
 describe('a setting is read by its declared type', () => {
   const schema = Type.Object({
@@ -47,18 +36,20 @@ describe('a setting is read by its declared type', () => {
   it.each(['80a', '8080 ', ' 8080', '+1', '08', '0x1F', '1e3', '1.0', '1_000', '9007199254740993', '٣'])(
     'an integer refuses %j',
     (text) => {
-      expect(messageOf(schema, { PORT: text })).toBe(
+      expect(problemsWith(schema, { PORT: text })).toBe(
         `PORT: expected an integer, got ${JSON.stringify(text)}`,
       );
     },
   );
 
   it.each(['.5', '1.', '1,5', 'NaN', 'Infinity', '1e3', '0x1F', '1.5 '])('a number refuses %j', (text) => {
-    expect(messageOf(schema, { RATIO: text })).toBe(`RATIO: expected a number, got ${JSON.stringify(text)}`);
+    expect(problemsWith(schema, { RATIO: text })).toBe(
+      `RATIO: expected a number, got ${JSON.stringify(text)}`,
+    );
   });
 
   it.each(['TRUE', 'True', 'yes', '1', '0', 'on', ' true'])('a boolean refuses %j', (text) => {
-    expect(messageOf(schema, { STRICT: text })).toBe(
+    expect(problemsWith(schema, { STRICT: text })).toBe(
       `STRICT: expected true or false, got ${JSON.stringify(text)}`,
     );
   });
@@ -78,7 +69,7 @@ describe('an absent setting', () => {
   );
 
   it.each([{}, { NEEDED: '' }])('is a problem where it is required: %j', (environment) => {
-    expect(messageOf(Type.Object({ NEEDED: Type.String() }), environment)).toBe(
+    expect(problemsWith(Type.Object({ NEEDED: Type.String() }), environment)).toBe(
       'NEEDED: expected text, but it is not set',
     );
   });
@@ -116,7 +107,7 @@ describe('the settings as a whole', () => {
       MONGODB_URL: '127.0.0.1:27017',
       MONGODB_DATABASE: 'a.b',
     };
-    expect(messageOf(schema, wrong).split('\n')).toStrictEqual([
+    expect(problemsWith(schema, wrong).split('\n')).toStrictEqual([
       'NATS_URL: expected an address such as nats://127.0.0.1:4222, or several separated by commas, got "http://127.0.0.1:4222"',
       'STREAM_REPLICAS: expected an integer from 1 to 5, got "0"',
       'LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got "loud"',
@@ -143,21 +134,21 @@ describe('the settings as a whole', () => {
   });
 
   it('show a long value only in part', () => {
-    expect(messageOf(schema, { NEEDED: 'x', LOG_LEVEL: 'x'.repeat(101) })).toMatch(/got "x{100}…"$/);
+    expect(problemsWith(schema, { NEEDED: 'x', LOG_LEVEL: 'x'.repeat(101) })).toMatch(/got "x{100}…"$/);
   });
 });
 
 describe('a secret is never printed', () => {
   it('but its length is', () => {
     const schema = Type.Object({ KEY: Type.String({ minLength: 32, secret: true }) });
-    expect(messageOf(schema, { KEY: 'hunter2' })).toBe(
+    expect(problemsWith(schema, { KEY: 'hunter2' })).toBe(
       'KEY: expected at least 32 characters, got 7 characters that are not shown',
     );
   });
 
   it('nor is an address that may hold a password', () => {
     const schema = Type.Object(storeSettings);
-    expect(messageOf(schema, { MONGODB_URL: 'mongo://root:hunter2@db' })).toBe(
+    expect(problemsWith(schema, { MONGODB_URL: 'mongo://root:hunter2@db' })).toBe(
       'MONGODB_URL: expected an address such as mongodb://127.0.0.1:27017, got 23 characters that are not shown',
     );
   });
@@ -183,11 +174,13 @@ describe('a rule between settings', () => {
     [{}, 'none of them'],
     [{ SECRET: 'x', KEYS_URL: 'https://keys.example/' }, 'SECRET and KEYS_URL'],
   ])('gives its own message for %j', (environment, given) => {
-    expect(messageOf(schema, environment)).toBe(`expected exactly one of SECRET and KEYS_URL, got ${given}`);
+    expect(problemsWith(schema, environment)).toBe(
+      `expected exactly one of SECRET and KEYS_URL, got ${given}`,
+    );
   });
 
   it('leaves a wrong value of one of them its own line', () => {
-    expect(messageOf(schema, { KEYS_URL: 'keys' })).toBe('KEYS_URL: expected an absolute URL, got "keys"');
+    expect(problemsWith(schema, { KEYS_URL: 'keys' })).toBe('KEYS_URL: expected an absolute URL, got "keys"');
   });
 });
 

@@ -40,7 +40,7 @@ async function run(args: readonly string[], environment: Environment, output: Ou
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { ...commonOptions, apply: { type: 'boolean', default: false } },
+    options: commonOptions,
   });
   const [integration, ...more] = positionals;
   if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');

@@ -18,17 +18,15 @@ export interface Holdings extends Pick<WebhooksHoldings, 'isBegun' | 'begin' | '
 }
 
 export function openHoldings(store: Store, bus: Bus, integration: string): Holdings {
-  const { holdings, ...removal } = openWebhooksHoldings(store, bus, integration);
-  const inMongodb = holdings.filter(({ place }) => place.startsWith('MongoDB'));
-  const inNats = holdings.filter(({ place }) => !place.startsWith('MongoDB'));
+  const { documents, messages, ...removal } = openWebhooksHoldings(store, bus, integration);
   return {
     ...removal,
     all: [
-      ...inMongodb,
+      ...documents,
       ...catalogHoldings(store, integration),
       ...batchesHoldings(store, integration),
       messageHolding(bus, bundlesStream, [bundlesSubject(integration)]),
-      ...inNats,
+      ...messages,
       messageHolding(bus, eventsStream, [eventSubject(integration, '>')]),
     ],
   };

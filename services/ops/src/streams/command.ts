@@ -44,7 +44,6 @@ async function run(args: readonly string[], environment: Environment, output: Ou
     args: [...args],
     options: {
       ...commonOptions,
-      apply: { type: 'boolean', default: false },
       'remove-left-over': { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
     },

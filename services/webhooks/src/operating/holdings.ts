@@ -21,7 +21,9 @@ const notesCollection = 'webhook_removals';
 
 export interface WebhooksHoldings {
   /** In the order of their removal: once the endpoints are gone, no replica makes anything for them any more. */
-  holdings: Holding[];
+  documents: Holding[];
+  /** Those after them, in their order. */
+  messages: Holding[];
   /** Whether a removal was begun and has not come to its end. */
   isBegun(): Promise<boolean>;
   /** Before each removal of the holdings. */
@@ -65,7 +67,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
 
   const ofCallers = documentHolding(store, endpointsCollection, { integration });
   return {
-    holdings: [
+    documents: [
       {
         ...ofCallers,
         async remove() {
@@ -76,6 +78,8 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
         },
       },
       documentHolding(store, revisionsCollection, { _id: integration }),
+    ],
+    messages: [
       messageHolding(bus, deliveriesStream, [
         deliveriesSubject(integration, 'shared'),
         deliveriesSubject(integration, 'backlog'),

@@ -85,7 +85,8 @@ export async function inspectStreams(
   connection: Connection,
   expected: readonly ExpectedStream[],
 ): Promise<InspectedStream[]> {
-  const found = await listStreams(connection);
+  const all = await askJetStream(connection, () => Array.fromAsync(connection.manager.streams.list()));
+  const found = new Map(all.map((info) => [info.config.name, info]));
   const inspected: InspectedStream[] = [];
   for (const { spec, consumers } of expected) {
     // The list leaves out a stream that has no leader.
@@ -100,26 +101,10 @@ export async function inspectStreams(
   return inspected;
 }
 
-async function listStreams(connection: Connection): Promise<Map<string, StreamInfo>> {
-  const found = new Map<string, StreamInfo>();
-  await askJetStream(connection, async () => {
-    for await (const info of connection.manager.streams.list()) found.set(info.config.name, info);
-  });
-  return found;
-}
-
-async function listConsumers(connection: Connection, stream: string): Promise<ConsumerInfo[]> {
-  const found: ConsumerInfo[] = [];
-  await askJetStream(connection, async () => {
-    for await (const one of connection.manager.consumers.list(stream)) found.push(one);
-  });
-  return found;
-}
-
 /** Says so where JetStream is silent, be it from the first question on, or in the middle of them. */
-async function askJetStream(connection: Connection, ask: () => Promise<void>): Promise<void> {
+async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
   try {
-    await connection.whileConnected(ask);
+    return await connection.whileConnected(ask);
   } catch (error) {
     if (!isSilence(connection, error)) throw error;
     throw new Failure(
@@ -154,7 +139,9 @@ async function inspectOne(
   consumers: readonly ConsumerSpec[],
 ): Promise<InspectedStream> {
   const { name } = info.config;
-  const there = await listConsumers(connection, name);
+  const there = await askJetStream(connection, () =>
+    Array.fromAsync(connection.manager.consumers.list(name)),
+  );
   const hasLeader = info.cluster === undefined || (info.cluster.leader ?? '') !== '';
   const specs = new Map(consumers.map((one) => [one.name, one]));
   const missing = consumers.filter((one) => there.every((found) => found.name !== one.name));
