@@ -14,6 +14,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
         headers: { [requestHeaders.integration]: integration, [requestHeaders.requestId]: requestId },
         body: JSON.stringify(isFiltered ? { ...question, filter } : question),
         timeoutMs,
+        repeatable: true,
       });
       return readAnswer(RunsFound, reply.body);
     },
@@ -26,6 +27,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
         [requestHeaders.id]: syncId,
       },
       timeoutMs,
+      repeatable: true,
     });
     return readAnswer(RunFound, reply.body).run ?? undefined;
   },

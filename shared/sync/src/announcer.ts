@@ -1,7 +1,9 @@
 // Publishes the events of pushes that were answered, in the background: begun in the order of their completion, some
-// at a time. Where that fails, or the process dies, the journal entry stays due, and a sweeper publishes them again under the
-// same ids.
+// at a time. A cluster that is electing a leader takes no event for some seconds, so what fails is tried again for some
+// seconds. Where that fails as well, or the process dies, the journal entry stays due, and a sweeper publishes them again
+// under the same ids.
 import { setTimeout as wait } from 'node:timers/promises';
+import { Failure } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Announcement } from './announcement.ts';
@@ -25,15 +27,28 @@ export interface AnnouncerOptions {
 
 /** Publishing at once hides the way to the disk and back; more would only hold more memory. */
 const lanesMax = 4;
-const waitingMax = 64;
+const waitingMax = 2_000;
+/** Of the pushes that wait, together: what each holds in memory is its records. */
+const waitingRecordsMax = 32_000;
+/** How long after its push was answered a first or further try begins. */
+const triesForMs = 10_000;
+const againMs = 250;
 /** Marking can wait a little for the next ones: until then an entry is only announced again by mistake. */
 const markDelayMs = 200;
 
+interface Waiting {
+  announcement: Announcement;
+  /** By `performance.now()`. */
+  untilMs: number;
+}
+
 export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOptions): Announcer {
-  const waiting: Announcement[] = [];
+  const waiting: Waiting[] = [];
+  let waitingRecords = 0;
   const underWay = new Set<Promise<void>>();
   let busyLanes = 0;
   const closing = Promise.withResolvers<void>();
+  let isClosing = false;
   let published: string[] = [];
   let marking: Promise<void> | undefined;
 
@@ -55,37 +70,57 @@ export function openAnnouncer({ bus, journal, log, now, reach }: AnnouncerOption
     marking = undefined;
   };
 
-  const publish = async (announcement: Announcement): Promise<void> => {
+  /** False if it is left to the sweeper. */
+  const publishPatiently = async ({ announcement, untilMs }: Waiting): Promise<boolean> => {
     const { syncId } = announcement;
-    try {
-      await publishEvents({ bus, reach }, announcement);
-    } catch (error) {
-      log.warn({ err: error, syncId }, 'announcing is left to the sweeper');
-      return;
+    for (;;) {
+      try {
+        await publishEvents({ bus, reach }, announcement);
+        return true;
+      } catch (error) {
+        if (isClosing || !mayTryAgain(error, untilMs)) {
+          log.warn({ err: error, syncId }, 'announcing is left to the sweeper');
+          return false;
+        }
+        log.debug({ err: error, syncId }, 'not announced yet, trying again');
+      }
+      await Promise.race([wait(againMs, undefined, { ref: false }), closing.promise]);
     }
-    published.push(syncId);
+  };
+
+  const publish = async (one: Waiting): Promise<void> => {
+    if (!(await publishPatiently(one))) return;
+    published.push(one.announcement.syncId);
     if (marking === undefined) follow((marking = mark()));
   };
 
   const publishAll = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await publish(next);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      waitingRecords -= next.announcement.records.length;
+      await publish(next);
+    }
     busyLanes -= 1;
   };
 
   return {
     announce(announcement) {
-      if (waiting.length >= waitingMax) {
+      if (waiting.length >= waitingMax || waitingRecords >= waitingRecordsMax) {
         log.warn({ syncId: announcement.syncId }, 'too much to announce, left to the sweeper');
         return;
       }
-      waiting.push(announcement);
+      waiting.push({ announcement, untilMs: performance.now() + triesForMs });
+      waitingRecords += announcement.records.length;
       if (busyLanes === lanesMax) return;
       busyLanes += 1;
       follow(publishAll());
     },
     async [Symbol.asyncDispose]() {
+      isClosing = true;
       closing.resolve();
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 }
+
+const mayTryAgain = (error: unknown, untilMs: number): boolean =>
+  error instanceof Failure && error.code === 'unavailable' && performance.now() + againMs < untilMs;

@@ -1,5 +1,6 @@
-// What the journal keeps of one push, and what it is completed with.
+// What the journal keeps of one push, what it is completed with, and by which indexes it is found.
 import type { EntityType, RunError } from '@integration-sync/contracts';
+import type { NamedIndex } from '@integration-sync/runtime/store';
 import type { StatusChange } from './action.ts';
 import type { Counts } from './answer.ts';
 
@@ -58,3 +59,10 @@ export interface Backlog {
   count: number;
   oldestAt: Date | undefined;
 }
+
+export const journalIndexes: readonly NamedIndex[] = [
+  { name: 'history', key: { integration: 1, _id: -1 } },
+  { name: 'left-behind', key: { due: 1 }, sparse: true },
+  { name: 'failed-ids', key: { 'errors.externalId': 1 }, sparse: true },
+  { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 },
+];

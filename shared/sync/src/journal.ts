@@ -17,9 +17,9 @@
 //
 // Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which a
 // query finds it, so that the entry can no longer come.
-import { isFirst, type Filter, type NamedIndex, type Store } from '@integration-sync/runtime/store';
+import { isFirst, type Filter, type Store } from '@integration-sync/runtime/store';
 import type { Backlog, Completion, Entry, Evidence, LeftBehind } from './journal-entry.ts';
-import { dueAfter, expiryAfter, lookAfter } from './journal-times.ts';
+import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
 
 interface Tombstone {
   _id: string;
@@ -48,6 +48,8 @@ export interface Journal {
   leftBehind(at: Date, countMax: number): Promise<LeftBehind[]>;
   /** Takes one over, unless another replica did. */
   claim(left: LeftBehind, owner: string, at: Date): Promise<Entry | undefined>;
+  /** It could not be settled, and is due again soon, unless another replica has taken it over. */
+  postpone(entry: Pick<Entry, '_id' | 'owner' | 'startedAt'>, at: Date): Promise<void>;
   /** Puts an entry back to be settled once more, with all that its writer knows. */
   reopen(entry: Entry, at: Date): Promise<void>;
   /** The watermarks of a reopened entry are open again. False if it has another owner by now. */
@@ -64,13 +66,6 @@ export interface Journal {
   /** Removes what runs of the kind say of failed items with these ids, which may quote what such an item held. */
   forgetErrors(of: Pick<Entry, 'integration' | 'entityType'>, externalIds: readonly string[]): Promise<void>;
 }
-
-export const journalIndexes: readonly NamedIndex[] = [
-  { name: 'history', key: { integration: 1, _id: -1 } },
-  { name: 'left-behind', key: { due: 1 }, sparse: true },
-  { name: 'failed-ids', key: { 'errors.externalId': 1 }, sparse: true },
-  { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 },
-];
 
 /** Counting must not become a burden itself, after an outage. */
 const backlogMax = 10_000;
@@ -190,6 +185,11 @@ export function openJournal(store: Store, collection: string): Journal {
       );
       if (claimed === null) return undefined;
       return { ...claimed, integration: claimed.hiddenFrom ?? claimed.integration };
+    },
+    async postpone({ _id, owner, startedAt }, at) {
+      // One that is done with has no time at which it is due.
+      const mine = { _id, owner, due: { $exists: true } };
+      await entries.updateOne(mine, { $set: { due: dueAgainAfter(startedAt, at) } });
     },
     reopen,
     async noteOpened(syncId, owner) {

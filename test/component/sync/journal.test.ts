@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermarks.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
-import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal.ts';
+import { journalIndexes } from '../../../shared/sync/src/journal-entry.ts';
+import { openJournal, type Journal } from '../../../shared/sync/src/journal.ts';
 import type { Entry } from '../../../shared/sync/src/journal-entry.ts';
 import { closeForgotten } from '../../../shared/sync/src/forgotten.ts';
 import { openWorld, type World } from '../../support/sync.ts';

@@ -127,7 +127,7 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
     epoch: number,
   ): AsyncGenerator<Delivery | undefined> {
     for (const way of ['shared', 'backlog'] as const) {
-      const reading = { subject: deliveriesSubject(integration, way), from: { sequence: 1 } };
+      const reading = { subject: deliveriesSubject(integration, way), from: { sequence: 1 }, exact: true };
       for await (const message of bus.readStream(deliveriesStream, reading)) {
         for (const delivery of unpackParcel(message)) {
           yield delivery.endpointId === endpointId && delivery.epoch === epoch ? delivery : undefined;
@@ -145,6 +145,7 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
     const reading = {
       subject: `events.${integration}.>`,
       from: { time: new Date(since.getTime() - clockSkewMs) },
+      exact: true,
     };
     for await (const stored of bus.readStream(eventsStream, reading)) {
       if (stored.sequence > lastSequence) return;

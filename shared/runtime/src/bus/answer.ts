@@ -77,11 +77,11 @@ export async function answer(
     } finally {
       gate.leave(request.integration);
     }
-    respond(connection, message, replyParts(connection, reply));
+    await respond(connection, message, replyParts(connection, reply));
   } catch (error) {
     const failure = asFailure(error, request);
     code = failure.code;
-    respond(connection, message, failureParts(connection, failure));
+    await respond(connection, message, failureParts(connection, failure));
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const level = code === 'internal' ? 'error' : quiet ? 'debug' : 'info';
@@ -111,7 +111,11 @@ function readRequest(connection: Connection, message: Msg): BusRequest {
     waitedForUntilMs: headers.has(requestHeaders.sentAtMs)
       ? (connection.inbox.sentAtMs(message) ?? -Infinity) + waitedForMs
       : Infinity,
-    isWaitedFor: async () => connection.connected && (await connection.inbox.isWaitedFor(message)),
+    isWaitedFor: () =>
+      connection.untilConnected().then(
+        () => connection.inbox.isWaitedFor(message),
+        () => false,
+      ),
     integration,
     requestId,
     log: connection.log.child({ requestId, integration }),
@@ -155,11 +159,13 @@ function asFailure(error: unknown, request: BusRequest): Failure {
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');
 }
 
-function respond(
+async function respond(
   connection: Connection,
   message: Msg,
   parts: { headers: Record<string, string>; body: Uint8Array | string },
-): void {
+): Promise<void> {
+  // What is sent while the line is down is lost.
+  if (!connection.connected) await connection.untilConnected().catch(() => undefined);
   const sent = message.respond(parts.body, { headers: writeHeaders(parts.headers) });
   if (!sent) connection.log.warn({ subject: message.subject }, 'reply could not be sent');
 }

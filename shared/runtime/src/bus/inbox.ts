@@ -7,6 +7,7 @@
 // A replica that has a question in hand may also ask whether its answer is still waited for, before it does what
 // could no longer be undone: the caller may have been told long ago that its request failed. From the answer it learns
 // the clock of the process that asks, and so how old that one's questions are when they come (clocks.ts).
+import { setTimeout as wait } from 'node:timers/promises';
 import { requestHeaders } from '@integration-sync/contracts';
 import {
   createInbox,
@@ -35,6 +36,8 @@ export interface Inbox extends Disposable {
   isWaitedFor(message: Msg): Promise<boolean>;
   /** When the question was sent, by `performance.now()`, or earlier; undefined where that is not known. */
   sentAtMs(message: Msg): number | undefined;
+  /** Resolves once no answer is waited for; false where that takes longer. */
+  untilQuiet(withinMs: number): Promise<boolean>;
   /** Tells those who wait, or wait for this subject alone, that no answer will come. */
   fail(reason: Error, subject?: string): void;
 }
@@ -65,6 +68,7 @@ const confirmedWithinMs = 2_500;
 export const signEveryMs = 1_000;
 /** So much is forgiven to a process that is busy, or that stands still for a moment. */
 const silencesMax = 5;
+const quietEveryMs = 5;
 
 /** Of a sign of life that asks, too. */
 function confirm(question: Msg, isWaiting: boolean): void {
@@ -159,6 +163,11 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
         // Its process is gone, does not answer, or is out of reach: none of them hands an answer on.
         return false;
       }
+    },
+    async untilQuiet(withinMs) {
+      const endMs = performance.now() + withinMs;
+      while (waiting.size > 0 && performance.now() < endMs) await wait(quietEveryMs);
+      return waiting.size === 0;
     },
     [Symbol.dispose]() {
       clearInterval(watch);

@@ -46,7 +46,7 @@ export async function serve(
 ): Promise<AsyncDisposable> {
   const inHand = new Map<Promise<void>, { message: Msg; isOld: boolean }>();
   const tallies: EndpointTally[] = [];
-  const subscriptions: Subscription[] = [];
+  const subscribing: (() => Subscription)[] = [];
 
   for (const [subject, handler] of Object.entries(options.handlers)) {
     const tally: EndpointTally = {
@@ -73,16 +73,30 @@ export async function serve(
       });
       inHand.set(work, { message, isOld: false });
     };
-    subscriptions.push(
-      connection.nats.subscribe(subject, {
-        queue: options.service,
-        callback: (error, message) => {
-          if (error === null) take(message);
-          else connection.log.error({ err: error, subject }, 'subscription failed');
-        },
-      }),
-    );
+    const callback = (error: Error | null, message: Msg): void => {
+      if (error === null) take(message);
+      else connection.log.error({ err: error, subject }, 'subscription failed');
+    };
+    subscribing.push(() => connection.nats.subscribe(subject, { queue: options.service, callback }));
   }
+  let subscriptions = subscribing.map((subscribe) => subscribe());
+  const takeNoMore = async (): Promise<void> => {
+    const leaving = subscriptions;
+    subscriptions = [];
+    await Promise.all(leaving.map((subscription) => subscription.drain()));
+  };
+  const allAnswered = async (): Promise<void> => {
+    while (inHand.size > 0) await Promise.all(inHand.keys());
+  };
+  const leaving = connection.onLeaving({
+    async leave() {
+      await takeNoMore();
+      await allAnswered();
+    },
+    arrive() {
+      if (subscriptions.length === 0) subscriptions = subscribing.map((subscribe) => subscribe());
+    },
+  });
   const signs = setInterval(() => {
     for (const one of inHand.values()) {
       if (one.isOld) showInHand(one.message);
@@ -96,10 +110,11 @@ export async function serve(
 
   return {
     async [Symbol.asyncDispose]() {
+      leaving[Symbol.dispose]();
       discovery[Symbol.dispose]();
       using _signs = { [Symbol.dispose]: () => clearInterval(signs) };
-      if (connection.connected) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
-      while (inHand.size > 0) await Promise.all(inHand.keys());
+      if (connection.connected) await takeNoMore();
+      await allAnswered();
       // A reply counts as sent only when the server has it.
       if (connection.connected) await connection.nats.flush();
     },
