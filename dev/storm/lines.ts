@@ -1,5 +1,7 @@
 // What stands in each file of the ledger. Times ending in `Ms` are of the shared clock (`clock.ts`); dates are ISO.
 import type { DdsEntry, EventBody, PushError, PushRecord, SyncRun } from '@integration-sync/contracts';
+import type { ClusterFaultKind, ClusterTarget } from './cluster/fault.ts';
+import type { Asset } from './cluster/leaders.ts';
 import type { FaultKind, Target } from './fault.ts';
 
 export const plurals = ['suppliers', 'products', 'batches'] as const;
@@ -96,12 +98,24 @@ export interface GivenUpLine {
 }
 
 export interface FaultLine {
-  target: Target;
-  kind: FaultKind;
+  target: Target | ClusterTarget;
+  kind: FaultKind | ClusterFaultKind;
+  /** The first of several; 0 where each had its turn. */
   pid: number;
   atMs: number;
-  /** When it was let go on, or struck. */
+  /** When it was let go on, or struck; when all had their turn. */
   untilMs: number;
+  /** When the cluster was whole again. */
+  wholeMs?: number;
+}
+
+/** Which node of the cluster led something, was struck, and has a successor. */
+export interface LeaderLine {
+  asset: Asset;
+  from: string;
+  to: string;
+  lostMs: number;
+  foundMs: number;
 }
 
 export interface MemoryLine {
@@ -152,6 +166,8 @@ export interface EventLine {
   subject: string;
   body: EventBody;
   bodyHash: string;
+  /** By the clock of nats-server, ISO. */
+  storedAt: string;
 }
 
 export interface NoteLine {
@@ -170,6 +186,7 @@ export interface LedgerLines {
   deliveries: DeliveryLine;
   'given-up': GivenUpLine;
   faults: FaultLine;
+  leaders: LeaderLine;
   memory: MemoryLine;
   listed: ListedLine;
   runs: RunLine;

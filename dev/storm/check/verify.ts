@@ -4,6 +4,7 @@ import type { PendingLine, Sighting, StoredLine } from '../lines.ts';
 import { checkAnswers, checkStatuses } from './answers.ts';
 import { checkDeliveries } from './deliveries.ts';
 import { checkDrafts } from './drafts.ts';
+import { checkFailovers } from './failovers.ts';
 import { checkCompleted, checkEvents, readStream, type StreamFacts } from './events.ts';
 import { worldOf } from './fields.ts';
 import { figuresOf, type Figures } from './figures.ts';
@@ -37,6 +38,7 @@ async function readAll(folder: string) {
     deliveries: await readLedger(folder, 'deliveries'),
     givenUp: await readLedger(folder, 'given-up'),
     faults: await readLedger(folder, 'faults'),
+    leaders: await readLedger(folder, 'leaders'),
     memory: await readLedger(folder, 'memory'),
     listed: await readLedger(folder, 'listed'),
     runs: await readLedger(folder, 'runs'),
@@ -66,12 +68,13 @@ export function judge(ledger: Ledger): Verdict {
   checkDrafts(history, { listed: drafts, events }, { isPending: pending.hasRecord, report });
   checkRuns(history, ledger.runs, { isPending: pending.hasRun, report });
   checkDeliveries(ledger, report);
+  const failovers = checkFailovers(pushes, ledger, report);
 
   const stream = readStream(ledger.events, history, report);
   checkEvents(history, stream, { isPending: pending.hasRecord, report });
   checkCompleted(history, stream, report);
   checkRecords(ledger, { history, stream, listed, isPending: pending.hasRecord, report });
-  return { figures: figuresOf(history, ledger), tallies };
+  return { figures: figuresOf(history, { ...ledger, failovers }), tallies };
 }
 
 interface Known {

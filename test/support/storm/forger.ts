@@ -41,6 +41,7 @@ export class Forger {
     deliveries: [],
     givenUp: [],
     faults: [],
+    leaders: [],
     memory: [{ service: 'catalog', pid: 1, atMs: 0, mb: 100 }],
     listed: [],
     runs: [],
@@ -109,7 +110,8 @@ export class Forger {
     const body = { event, timestamp, integrationId: integration, data } as EventLine['body'];
     const bodyHash = bodyHashOf(JSON.stringify(body));
     const sequence = this.ledger.events.length + 1;
-    this.ledger.events.push({ sequence, id, subject: `events.${integration}.${event}`, body, bodyHash });
+    const subject = `events.${integration}.${event}`;
+    this.ledger.events.push({ sequence, id, subject, body, bodyHash, storedAt: timestamp });
     if (this.ledger.endpoints[0]?.events.includes(event) !== true) return;
     this.ledger.deliveries.push(
       { endpoint: 'wh_1', event: id, kind: event, atMs: 0, status: 204, genuine: true, bodyHash },
