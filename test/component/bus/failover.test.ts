@@ -221,9 +221,12 @@ const leaderOfReader = () =>
   });
 
 it('reads a consumer on within a second of its new leader', { timeout: 120_000 }, async () => {
-  await using bus = await openTestBus(cluster.url, 'reading');
-  await bus.ensureStream(stream);
-  await bus.ensureConsumer(stream.name, consumer);
+  await using making = await openTestBus(cluster.url, 'making');
+  await making.ensureStream(stream);
+  await making.ensureConsumer(stream.name, consumer);
+  const leader = await eventually(leaderOfReader, (name) => name !== undefined, 10_000);
+  // By its own line it notices nothing.
+  await using bus = await openOn(leader === 'n1' ? 'n2' : 'n1', 'reading');
   const seen = new Map<string, number>();
   await using _reading = bus.consume(stream.name, consumer.name, {
     ahead: 16,
@@ -246,7 +249,6 @@ it('reads a consumer on within a second of its new leader', { timeout: 120_000 }
   };
   await publishOn('before');
   await eventually(() => seen.has('before'), Boolean);
-  const leader = await eventually(leaderOfReader, (name) => name !== undefined, 10_000);
   await using _dead = await kill(leader ?? '');
   await eventually(leaderOfReader, (name) => name !== undefined, 30_000);
   const foundAt = performance.now();
@@ -275,7 +277,7 @@ it('leaves nothing out of an exact reading that the leader had', { timeout: 60_0
   await using bus = await openTestBus(cluster.url, 'reading');
   await openCopied(bus, 'EXACT');
   const missed: number[] = [];
-  for (let nth = 2; nth <= 300; nth += 1) {
+  for (let nth = 2; nth <= 150; nth += 1) {
     await bus.publish({ subject: `EXACT.a.${nth % 3}`, id: `id-${nth}`, body: 'x' });
     const subject = nth % 2 === 0 ? 'EXACT.a.>' : `EXACT.a.${nth % 3}`;
     const from = nth % 5 === 0 ? { time: new Date(0) } : { sequence: Math.max(1, nth - 10) };
