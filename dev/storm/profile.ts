@@ -28,8 +28,20 @@ export interface Profile {
   script?: readonly PlannedFault[];
   /** On a cluster of three nats-servers, with a proxy before the gateways: what goes wrong, over and over. */
   cluster?: readonly ClusterFault[];
+  /** After a fault of a cluster. */
+  within: FailoverBounds;
   /** Checks only when nothing can come any more of pushes that were cut off. */
   waitsForLateWrites: boolean;
+}
+
+/** How soon a cluster goes on. */
+export interface FailoverBounds {
+  /** Pushes fail for so long after one node has died, at most. */
+  pushesMs: number;
+  /** Events come to the stream, once it has a leader. */
+  eventsMs: number;
+  /** Deliveries come, once their streams and consumers have leaders. */
+  deliveriesMs: number;
 }
 
 const usual: Profile = {
@@ -51,6 +63,7 @@ const usual: Profile = {
   itemsMax: 250_000,
   faultEveryMs: [1_500, 4_500],
   stopMs: [1_000, 20_000],
+  within: { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 },
   waitsForLateWrites: false,
 };
 
@@ -106,6 +119,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...cluster,
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 2,
+    // It shares the machine with other tests.
+    within: { pushesMs: 20_000, eventsMs: 15_000, deliveriesMs: 30_000 },
     cluster: [
       { target: 'events-leader', kind: 'kill', forMs: 3_000 },
       { target: 'services', kind: 'roll', forMs: 0 },

@@ -8,6 +8,8 @@ const longest = [
   'system/storm',
   'component/webhooks/weather',
   'component/sync/crashes',
+  'component/bus/failover',
+  'system/cluster',
   'component/webhooks/takeover',
   'component/sync/weather',
   'component/webhooks/proxy',

@@ -1,14 +1,17 @@
 // How soon a cluster goes on after a fault: pushes succeed again, events come to the stream, deliveries to receivers.
 import { isOfOneNode } from '../cluster/fault.ts';
 import type { DeliveryLine, EndpointLine, EventLine, FaultLine, LeaderLine } from '../lines.ts';
+import type { FailoverBounds } from '../profile.ts';
 import { isMeantFor } from './deliveries.ts';
 import type { Push } from './push.ts';
 import { seconds } from './story.ts';
 import type { Report } from './violations.ts';
 
-export const bounds = { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 };
+/** A node that stands still is taken for dead by its clients and by the other nodes after this. */
+const noticedMs = 3_000;
 
 interface Seen {
+  within: FailoverBounds;
   faults: readonly FaultLine[];
   leaders: readonly LeaderLine[];
   events: readonly EventLine[];
@@ -33,11 +36,11 @@ type Figure = readonly [what: string, figures: string];
 
 /** With a line for each fault. Nothing is said of a storm without a cluster. */
 export function checkFailovers(pushes: readonly Push[], seen: Seen, report: Report): Figure[] {
-  const { leaders } = seen;
+  const { leaders, within } = seen;
   const faults = seen.faults.filter(({ kind, wholeMs }) => kind === 'roll' || wholeMs !== undefined);
   if (faults.length === 0) return [];
   checkRolls(pushes, faults, report);
-  checkAway(pushes, faults, report);
+  checkAway(pushes, faults, { mostMs: within.pushesMs, report });
   const several = faults
     .filter(({ kind, target }) => kind !== 'roll' && !isOfOneNode(target))
     .map(({ atMs, wholeMs = Infinity }) => ({ fromMs: atMs, toMs: wholeMs }));
@@ -46,10 +49,10 @@ export function checkFailovers(pushes: readonly Push[], seen: Seen, report: Repo
   const toLedger = openDates(pushes);
   const stored = storedOf(seen.events, toLedger);
   const ofEvents = withoutLeader(leaders.filter(({ asset }) => asset === 'EVENTS'));
-  checkLate(stored, ofEvents, { class: 'event-late', mostMs: bounds.eventsMs, report });
+  checkLate(stored, ofEvents, { class: 'event-late', mostMs: within.eventsMs, report });
   const delivered = deliveredOf(seen, toLedger);
   const ofAll = withoutLeader(leaders);
-  checkLate(delivered, ofAll, { class: 'delivery-late', mostMs: bounds.deliveriesMs, report });
+  checkLate(delivered, ofAll, { class: 'delivery-late', mostMs: within.deliveriesMs, report });
   return faults.map((fault, nth) => {
     const nextMs = faults[nth + 1]?.atMs ?? Infinity;
     const during = <T>(all: readonly T[], at: (one: T) => number): T[] =>
@@ -87,12 +90,17 @@ function checkRolls(pushes: readonly Push[], faults: readonly FaultLine[], repor
   }
 }
 
-function checkAway(pushes: readonly Push[], faults: readonly FaultLine[], report: Report): void {
+function checkAway(
+  pushes: readonly Push[],
+  faults: readonly FaultLine[],
+  { mostMs, report }: Omit<LateOptions, 'class'>,
+): void {
   for (const [nth, { target, kind, atMs }] of faults.entries()) {
     if (kind === 'roll' || !isOfOneNode(target)) continue;
     const nextMs = faults[nth + 1]?.atMs ?? Infinity;
+    const endMs = atMs + mostMs + (kind === 'stop' ? noticedMs : 0);
     for (const { id, outcome, begunMs, endedMs, problem } of pushes.filter(isFailed)) {
-      if (begunMs >= nextMs || endedMs <= atMs + bounds.pushesMs) continue;
+      if (begunMs >= nextMs || endedMs <= endMs) continue;
       if (endedMs < atMs) continue;
       const what = `push ${id} ended with ${outcome} ${seconds(endedMs - atMs)} after ${kind} ${target}: ${problem ?? ''}`;
       report({ class: 'away', what });

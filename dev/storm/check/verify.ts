@@ -1,5 +1,6 @@
 // Checks the ledger of a storm, and nothing but the ledger: it can be done again, long after the stack is gone.
 import { readLedger } from '../ledger.ts';
+import { readPlan } from '../plan.ts';
 import type { PendingLine, Sighting, StoredLine } from '../lines.ts';
 import { checkAnswers, checkStatuses } from './answers.ts';
 import { checkDeliveries } from './deliveries.ts';
@@ -30,6 +31,7 @@ export async function verify(folder: string): Promise<Verdict> {
 
 async function readAll(folder: string) {
   return {
+    within: readPlan(folder).rules.within,
     begun: await readLedger(folder, 'begun'),
     ended: await readLedger(folder, 'ended'),
     pages: await readLedger(folder, 'pages'),

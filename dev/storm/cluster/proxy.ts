@@ -7,7 +7,8 @@ export interface Proxy extends AsyncDisposable {
   readonly url: string;
 }
 
-const connectWithinMs = 1_000;
+/** A gateway that is gone refuses at once; this proxy itself may be slow on a busy machine. */
+const connectWithinMs = 5_000;
 
 export async function startProxy(gateways: readonly string[]): Promise<Proxy> {
   const ports = gateways.map((gateway) => Number(new URL(gateway).port));
@@ -15,9 +16,10 @@ export async function startProxy(gateways: readonly string[]): Promise<Proxy> {
   let turn = 0;
 
   const pass = async (caller: Socket): Promise<void> => {
-    turn += 1;
+    // Others come while this one waits.
+    const first = (turn += 1);
     for (let tries = 0; tries < ports.length; tries += 1) {
-      const gateway = await connectTo(ports[(turn + tries) % ports.length] ?? 0);
+      const gateway = await connectTo(ports[(first + tries) % ports.length] ?? 0);
       if (gateway === undefined) continue;
       for (const [from, to] of [
         [caller, gateway],

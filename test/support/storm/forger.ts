@@ -2,6 +2,7 @@
 // gone as promised. Tests forge it from there.
 import type { Ledger } from '../../../dev/storm/check/verify.ts';
 import { bodyHashOf } from '../../../dev/storm/genuine.ts';
+import { profiles } from '../../../dev/storm/profile.ts';
 import type { EventLine, Item, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
 
 export const integration = 'storm-a';
@@ -26,6 +27,7 @@ export const syncOf = (push: string): string => `sync_${push}`;
 
 export class Forger {
   readonly ledger: Ledger = {
+    within: profiles.cluster.within,
     begun: [],
     ended: [],
     pages: [],

@@ -50,6 +50,11 @@ export const forgedFailovers: readonly Forgery[] = [
     ({ ledger }) => ledger.faults.push(death(failed.endedMs - 8_001)),
   ],
   [
+    'a push still fails more than 11 s after a node began to stand still',
+    'away',
+    ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 11_001), kind: 'stop' }),
+  ],
+  [
     'an event comes to the stream more than 5 s after its push',
     'event-late',
     (forger) => {
@@ -89,6 +94,10 @@ export const permittedFailovers: readonly Permitted[] = [
   [
     'a push fails less than 8 s after a node died',
     ({ ledger }) => ledger.faults.push(death(failed.endedMs - 7_999)),
+  ],
+  [
+    'a push fails less than 11 s after a node began to stand still',
+    ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 10_999), kind: 'stop' }),
   ],
   ['a push fails before a node dies', ({ ledger }) => ledger.faults.push(death(failed.endedMs + 5))],
   [
