@@ -7,6 +7,7 @@ import type { NatsNode } from '@integration-sync/dev/nats-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openTestBus, text } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startNats } from '../../support/nats.ts';
 import { startNatsCluster, type NatsCluster } from '../../support/nats-cluster.ts';
 
 const startsWithinMs = 60_000;
@@ -170,6 +171,23 @@ describe('a request', () => {
       expect(answers.get('done')).toBeGreaterThan(100);
     },
   );
+});
+
+it('stays with a server that is about to end where there is no other', async () => {
+  await using alone = await startNats();
+  await using bus = await openTestBus(alone.url, 'alone');
+  let missed = 0;
+  using _listening = bus.listen(
+    'some.news',
+    () => undefined,
+    () => void (missed += 1),
+  );
+  const [pid] = alone.pids();
+  if (pid === undefined) throw new Error('the server is dead');
+  process.kill(pid, 'SIGUSR2');
+  // Longer than a replica takes to leave, and shorter than the server waits for that.
+  await wait(7_000);
+  expect([bus.connected, missed]).toEqual([true, 0]);
 });
 
 const stream: StreamSpec = {

@@ -55,7 +55,9 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   const interrupts = new Set<() => void>();
   const reconnected = new Set<() => void>();
   const line = openLine();
-  const leaving = openLeaving({ nats, inbox, line, log: options.log });
+  const isOneOfSeveral = (parseNatsServers(options.url)?.servers.length ?? 0) > 1;
+  const hasOthers = (): boolean => isOneOfSeveral || (nats.info?.connect_urls?.length ?? 0) > 0;
+  const leaving = openLeaving({ nats, inbox, line, hasOthers, log: options.log });
 
   const watch = async (): Promise<void> => {
     for await (const status of nats.status()) {

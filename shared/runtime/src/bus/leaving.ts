@@ -4,7 +4,7 @@
 //   requests that it answers   it takes no more of them, and answers those in hand; other replicas take the rest (serve.ts)
 //   requests that it sends     new ones wait for a moment; those under way are answered
 //
-// Where such a moment does not come soon, it goes all the same.
+// Where such a moment does not come soon, it goes all the same. From a server that has no others it does not go.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Log } from '../log.ts';
@@ -29,26 +29,29 @@ export interface LeavingOptions {
   nats: Pick<NatsConnection, 'flush' | 'reconnect'>;
   inbox: Pick<Inbox, 'untilQuiet'>;
   line: Pick<Line, 'hold' | 'release'>;
+  /** Whether there is another server to go to. */
+  hasOthers: () => boolean;
   log: Log;
 }
 
 /** Replicas of one service that share a server do not leave it together. nats-server waits for 10 s unless told otherwise. */
 const spreadMs = 2_000;
 const leaveWithinMs = 4_000;
-/** Callers do not notice so short a wait. */
-const quietWithinMs = 250;
-const quietTries = 4;
+/** For how long new requests wait: callers do not notice the short ones, and a refusal would be worse than the last one. */
+const quietTriesMs = [250, 250, 250, 2_000];
+const betweenTriesMs = 250;
 
-export function openLeaving({ nats, inbox, line, log }: LeavingOptions): Leaving {
+export function openLeaving({ nats, inbox, line, hasOthers, log }: LeavingOptions): Leaving {
   const leavers = new Set<Leaver>();
   let going: AbortController | undefined;
 
   const findQuietMoment = async (signal: AbortSignal): Promise<void> => {
-    for (let tries = 0; tries < quietTries && !signal.aborted; tries += 1) {
-      line.hold(quietWithinMs * 2);
-      if (await inbox.untilQuiet(quietWithinMs)) return;
+    for (const withinMs of quietTriesMs) {
+      if (signal.aborted) return;
+      line.hold(withinMs + betweenTriesMs);
+      if (await inbox.untilQuiet(withinMs)) return;
       line.release();
-      await wait(quietWithinMs);
+      await wait(betweenTriesMs);
     }
   };
 
@@ -58,13 +61,13 @@ export function openLeaving({ nats, inbox, line, log }: LeavingOptions): Leaving
     await Promise.race([Promise.all(Array.from(leavers, (one) => one.leave())), wait(leaveWithinMs)]);
     await findQuietMoment(signal);
     if (signal.aborted) return;
-    await Promise.race([nats.flush(), wait(quietWithinMs)]);
+    await Promise.race([nats.flush(), wait(betweenTriesMs)]);
     await nats.reconnect();
   };
 
   return {
     begin() {
-      if (going !== undefined) return;
+      if (going !== undefined || !hasOthers()) return;
       going = new AbortController();
       log.info('the nats server is about to end, going to another one');
       go(going.signal).catch((error: unknown) => {
