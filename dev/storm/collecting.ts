@@ -84,10 +84,17 @@ function hashesOf(packed: Uint8Array): string[] {
 
 export async function readEvents(bus: Bus): Promise<EventLine[]> {
   const lines: EventLine[] = [];
-  const all = bus.readStream(eventsStream, { subject: 'events.>', from: { sequence: 1 } });
-  for await (const { sequence, id, subject, body } of all) {
+  const all = bus.readStream(eventsStream, { subject: 'events.>', from: { sequence: 1 }, exact: true });
+  for await (const { sequence, id, subject, body, storedAt } of all) {
     const text = Buffer.from(body).toString();
-    lines.push({ sequence, id, subject, body: JSON.parse(text), bodyHash: bodyHashOf(text) });
+    lines.push({
+      sequence,
+      id,
+      subject,
+      body: JSON.parse(text),
+      bodyHash: bodyHashOf(text),
+      storedAt: storedAt.toISOString(),
+    });
   }
   return lines;
 }

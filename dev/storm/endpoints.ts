@@ -2,6 +2,7 @@
 import { eventKinds } from '@integration-sync/contracts';
 import type { Random } from '../fuzz/random.ts';
 import { within } from './faults.ts';
+import type { Profile } from './profile.ts';
 
 export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead';
 
@@ -11,7 +12,13 @@ export interface EndpointPlan {
   events: readonly string[];
 }
 
-export function planEndpoints(integrations: readonly string[]): EndpointPlan[] {
+export function planEndpoints({
+  integrations,
+  receivers,
+}: Pick<Profile, 'integrations' | 'receivers'>): EndpointPlan[] {
+  if (receivers === 'steady') {
+    return integrations.map((integration) => ({ integration, behaviour: 'steady', events: eventKinds }));
+  }
   return integrations.flatMap((integration, nth): EndpointPlan[] =>
     nth % 2 === 0
       ? [

@@ -28,7 +28,7 @@ export async function runPrivateLane(options: LaneOptions): Promise<void> {
   await runLane(options, async () => {
     const plural = drawPlural(random, stocks);
     const name = pusher.nextName();
-    const batch = drawPrivate(random, plural, name, stocks);
+    const batch = drawPrivate(options, plural, name, stocks);
     const attempt = async (as: string): Promise<EndedLine> => {
       const ended = await pusher.push(as, batch);
       noteEnd(stocks[plural], batch, ended);
@@ -70,20 +70,9 @@ function drawPlural(random: Random, stocks: Stocks): Plural {
   return drawn === 'batches' && stocks.products.acceptedCount() === 0 ? 'suppliers' : drawn;
 }
 
-const sizes = [
-  [1, 1],
-  [1, 1],
-  [2, 20],
-  [2, 20],
-  [21, 100],
-  [101, 500],
-  [101, 500],
-  [101, 500],
-] as const;
-
-function drawPrivate(random: Random, plural: Plural, name: string, stocks: Stocks): Batch {
+function drawPrivate({ random, rules }: LaneOptions, plural: Plural, name: string, stocks: Stocks): Batch {
   const stock = stocks[plural];
-  const count = within(random, random.pick(sizes));
+  const count = within(random, random.pick(rules.sizes));
   const items: unknown[] = [];
   const wrong: [number, string][] = [];
   while (items.length < count) {

@@ -1,6 +1,8 @@
 // The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`clock.ts`); dates are
 // ISO.
 import type { DdsEntry, EventBody, PushError, PushRecord, SyncRun } from '@integration-sync/contracts';
+import type { ClusterFaultKind, ClusterTarget } from './cluster/fault.ts';
+import type { Asset } from './cluster/leaders.ts';
 import type { FaultKind, Target } from './fault.ts';
 
 export const plurals = ['suppliers', 'products', 'batches'] as const;
@@ -97,12 +99,24 @@ export interface GivenUpLine {
 }
 
 export interface FaultLine {
-  target: Target;
-  kind: FaultKind;
+  target: Target | ClusterTarget;
+  kind: FaultKind | ClusterFaultKind;
+  /** The first of several; 0 where each had its turn. */
   pid: number;
   atMs: number;
-  /** When its process went on, or was struck. */
+  /** When its process went on, or was struck; when all had their turn. */
   untilMs: number;
+  /** When the cluster was whole again. */
+  wholeMs?: number;
+}
+
+/** Which node of the cluster led something, was struck, and has a successor. */
+export interface LeaderLine {
+  asset: Asset;
+  from: string;
+  to: string;
+  lostMs: number;
+  foundMs: number;
 }
 
 export interface MemoryLine {
@@ -153,6 +167,8 @@ export interface EventLine {
   subject: string;
   body: EventBody;
   bodyHash: string;
+  /** By the clock of nats-server, ISO. */
+  storedAt: string;
 }
 
 export interface NoteLine {
@@ -171,6 +187,7 @@ export interface LedgerLines {
   deliveries: DeliveryLine;
   'given-up': GivenUpLine;
   faults: FaultLine;
+  leaders: LeaderLine;
   memory: MemoryLine;
   listed: ListedLine;
   runs: RunLine;

@@ -3,12 +3,17 @@ import { parseArgs } from 'node:util';
 import { readCount } from '../process/words.ts';
 import { profileNames, type ProfileName } from './profile.ts';
 
-export const usage = `Usage: npm run storm -- [--seed 7] [--seconds 300] [--profile usual|late|brief] [--folder PATH]
+export const usage = `Usage: npm run storm -- [--seed 7] [--seconds 300] [--profile NAME] [--folder PATH]
        npm run storm -- --verify FOLDER
 
 Runs a stack of its own in FOLDER (.local/storm-SEED unless given), lets seeded faults loose on it while callers push,
-list and receive, and checks afterwards what was promised. --profile late waits until no late write can come any
-more before it checks; brief is what npm test runs. --verify checks the ledger of a former run once more.
+list and receive, and checks afterwards what was promised. --verify checks the ledger of a former run once more.
+
+  --profile usual          processes are killed, stopped and ended (this one unless given)
+  --profile late           the same, and waits until no late write can come any more before it checks
+  --profile cluster        three nats-servers and a proxy before two gateways: nodes that lead, two of three and all three are
+                           killed or stopped, and all nodes and all services are ended in turn and started again
+  --profile brief, cluster-brief   what npm test runs
 `;
 
 export interface StormChoice {

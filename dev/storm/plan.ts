@@ -22,8 +22,6 @@ const isPlan = (value: unknown): value is StormPlan =>
   typeof value === 'object' && value !== null && 'seed' in value && 'gateways' in value;
 
 export const stackFolderOf = (folder: string): string => join(folder, 'stack');
-/** The second gateway is not the stack's own, so that `stack.json` does not have it. */
-export const secondGatewayOf = (folder: string): string => join(folder, 'gateway-2.json');
 
 export function writePlan(folder: string, plan: StormPlan): void {
   writeJson(pathOf(folder), plan, 0o600);

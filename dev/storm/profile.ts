@@ -1,7 +1,8 @@
 // How hard a storm blows: how many callers there are, what they may push, and how often a fault strikes.
+import type { ClusterFault } from './cluster/fault.ts';
 import type { PlannedFault } from './fault.ts';
 
-export const profileNames = ['usual', 'late', 'brief'] as const;
+export const profileNames = ['usual', 'late', 'brief', 'cluster', 'cluster-brief'] as const;
 export type ProfileName = (typeof profileNames)[number];
 
 export type Span = readonly [least: number, most: number];
@@ -12,6 +13,10 @@ export interface Profile {
   privateLanes: number;
   /** Callers of an integration that push the same few ids at the same time. */
   hotLanes: number;
+  /** How many items a private caller pushes; one of these spans is drawn. */
+  sizes: readonly [Span, ...Span[]];
+  /** Whether some receivers fail or are slow. */
+  receivers: 'mixed' | 'steady';
   /** Between a caller's answer and its next push. */
   pauseMs: Span;
   /** Accepted items after which every caller stops. */
@@ -21,18 +26,44 @@ export interface Profile {
   stopMs: Span;
   /** In place of drawn faults. */
   script?: readonly PlannedFault[];
+  /** On a cluster of three nats-servers, with a proxy before the gateways: what goes wrong, over and over. */
+  cluster?: readonly ClusterFault[];
+  /** After a fault of a cluster. */
+  within: FailoverBounds;
   /** Checks only when nothing can come any more of pushes that were cut off. */
   waitsForLateWrites: boolean;
+}
+
+/** How soon a cluster goes on. */
+export interface FailoverBounds {
+  /** Pushes fail for so long after one node has died, at most. */
+  pushesMs: number;
+  /** Events come to the stream, once it has a leader. */
+  eventsMs: number;
+  /** Deliveries come, once their streams and consumers have leaders. */
+  deliveriesMs: number;
 }
 
 const usual: Profile = {
   integrations: ['storm-a', 'storm-b', 'storm-c'],
   privateLanes: 3,
   hotLanes: 2,
+  sizes: [
+    [1, 1],
+    [1, 1],
+    [2, 20],
+    [2, 20],
+    [21, 100],
+    [101, 500],
+    [101, 500],
+    [101, 500],
+  ],
+  receivers: 'mixed',
   pauseMs: [20, 250],
   itemsMax: 250_000,
   faultEveryMs: [1_500, 4_500],
   stopMs: [1_000, 20_000],
+  within: { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 },
   waitsForLateWrites: false,
 };
 
@@ -47,6 +78,32 @@ const briefScript: readonly PlannedFault[] = [
   { afterMs: 1_500, target: 'nats', nth: 0, kind: 'kill', forMs: 0 },
 ];
 
+/** Nodes stay away for longer than a cluster needs to elect another leader. */
+const clusterScript: readonly ClusterFault[] = [
+  { target: 'events-leader', kind: 'kill', forMs: 8_000 },
+  { target: 'services', kind: 'roll', forMs: 0 },
+  { target: 'deliver-leader', kind: 'stop', forMs: 12_000 },
+  { target: 'meta-leader', kind: 'kill', forMs: 8_000 },
+  { target: 'two-nodes', kind: 'kill', forMs: 5_000 },
+  { target: 'events-leader', kind: 'stop', forMs: 12_000 },
+  { target: 'nodes', kind: 'roll', forMs: 0 },
+  { target: 'deliver-leader', kind: 'kill', forMs: 8_000 },
+  { target: 'meta-leader', kind: 'stop', forMs: 12_000 },
+  { target: 'all-nodes', kind: 'kill', forMs: 5_000 },
+];
+
+/** Some 50 small pushes a second, so that what a push meets is the cluster and not a queue. */
+const cluster: Profile = {
+  ...usual,
+  sizes: [
+    [1, 1],
+    [2, 5],
+  ],
+  receivers: 'steady',
+  pauseMs: [180, 340],
+  cluster: clusterScript,
+};
+
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
   usual,
   late: { ...usual, waitsForLateWrites: true },
@@ -56,5 +113,17 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     privateLanes: 1,
     itemsMax: 6_000,
     script: briefScript,
+  },
+  cluster,
+  'cluster-brief': {
+    ...cluster,
+    integrations: ['storm-a', 'storm-b'],
+    privateLanes: 2,
+    // It shares the machine with other tests.
+    within: { pushesMs: 20_000, eventsMs: 15_000, deliveriesMs: 30_000 },
+    cluster: [
+      { target: 'events-leader', kind: 'kill', forMs: 3_000 },
+      { target: 'services', kind: 'roll', forMs: 0 },
+    ],
   },
 };

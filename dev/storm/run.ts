@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startMember, type Member } from './company.ts';
 import { hasPlan, writePlan, type StormPlan } from './plan.ts';
-import type { ProfileName } from './profile.ts';
+import { profiles, type ProfileName } from './profile.ts';
 
 export interface RunOptions {
   seed: number;
@@ -31,7 +31,8 @@ export async function runStorm(options: RunOptions): Promise<void> {
   };
 
   const stack = start('stack');
-  writePlan(folder, planOf(options, stack.pid, await tell(stack, 'start', 30 * minuteMs)));
+  const beginning = profiles[options.profile].cluster === undefined ? 'start' : 'start-on-cluster';
+  writePlan(folder, planOf(options, stack.pid, await tell(stack, beginning, 30 * minuteMs)));
   const [receivers, pollers, clients] = [start('receivers'), start('pollers'), start('clients')];
   for (const member of [receivers, pollers, clients]) await tell(member, 'start', minuteMs);
   const chaos = start('chaos');
@@ -99,4 +100,12 @@ async function clear(folder: string): Promise<void> {
 }
 
 /** Of a storm that ended before its stack was up. */
-const ownNames = new Set(['ledger', 'logs', 'stack', 'gateway-2.json', 'gateway-2.json.pids']);
+const ownNames = new Set([
+  'ledger',
+  'logs',
+  'stack',
+  'nats',
+  'nats-nodes.json',
+  'gateway-2.json',
+  'gateway-2.json.pids',
+]);

@@ -2,13 +2,13 @@
 // started and that is in its list at that moment.
 import { execFileSync } from 'node:child_process';
 import { withDescendants } from '../process/family.ts';
-import { readJson } from '../process/files.ts';
 import { sendSignal } from '../process/identity.ts';
 import { readFacts } from '../stack/facts.ts';
 import { clockMs } from './clock.ts';
 import type { PlannedFault, Target } from './fault.ts';
 import type { FaultLine } from './lines.ts';
-import { secondGatewayOf, stackFolderOf } from './plan.ts';
+import { stackFolderOf } from './plan.ts';
+import { readSecondGateway } from './second-gateway.ts';
 
 export interface Striker extends Disposable {
   /** Undefined where nothing of the kind lives just now, or it stands still already. */
@@ -27,7 +27,7 @@ export function openStriker(folder: string, stackPid: number): Striker {
 
   return {
     strike({ target, nth, kind, forMs }) {
-      const pids = pidsOf(folder, target).filter((pid) => !standing.has(pid) && isOurs(pid, stackPid));
+      const pids = pidsOf(folder, target).filter((pid) => !standing.has(pid) && isChildOf(pid, stackPid));
       const pid = pids[nth % Math.max(pids.length, 1)];
       if (pid === undefined) return undefined;
       const atMs = clockMs();
@@ -47,7 +47,10 @@ export function openStriker(folder: string, stackPid: number): Striker {
 }
 
 function pidsOf(folder: string, target: Target): number[] {
-  if (target === 'gateway-2') return secondGateway(folder);
+  if (target === 'gateway-2') {
+    const pid = readSecondGateway(folder)?.pid;
+    return pid === undefined ? [] : [pid];
+  }
   const pids = readFacts(stackFolderOf(folder))?.pids ?? {};
   if (target !== 'database' && target !== 'postgresql') return pids[target] ?? [];
   const engines = pids['mongodb'] ?? [];
@@ -58,18 +61,13 @@ function pidsOf(folder: string, target: Target): number[] {
     : engines.filter((pid) => !postgres.includes(pid));
 }
 
-function secondGateway(folder: string): number[] {
-  const value = readJson(secondGatewayOf(folder));
-  const hasPid = typeof value === 'object' && value !== null && 'pid' in value;
-  return hasPid && typeof value.pid === 'number' ? [value.pid] : [];
-}
-
 /** PostgreSQL waits for its sessions to end when it is sent SIGTERM, which they never do. */
 const endSignalOf = (pid: number): NodeJS.Signals => (isPostgres(pid) ? 'SIGINT' : 'SIGTERM');
 
 const isPostgres = (pid: number): boolean => askPs('comm=', pid).includes('postgres');
 
-const isOurs = (pid: number, stackPid: number): boolean => Number(askPs('ppid=', pid)) === stackPid;
+/** Of the process that has started the stack. */
+export const isChildOf = (pid: number, stackPid: number): boolean => Number(askPs('ppid=', pid)) === stackPid;
 
 function askPs(what: string, pid: number): string {
   try {

@@ -10,6 +10,8 @@ export const longest: readonly string[] = [
   'component/ops/purge',
   'component/webhooks/outages',
   'component/sync/crashes',
+  'component/bus/failover',
+  'system/cluster',
   'component/webhooks/takeover',
   'component/sync/outages',
   'component/webhooks/proxy',

@@ -41,6 +41,32 @@ const orders = [
     why: 'an entry that was left behind is found soon after it is due',
   },
   {
+    short: `${bus}/publish.ts ackTimeoutMs`,
+    long: `${sync}/announcing/announcer.ts triesForMs`,
+    times: 3,
+    why: 'a leader that stands still does not use up the tries of a replica that announces',
+  },
+  {
+    short: `${sync}/announcing/announcer.ts triesForMs`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
+    why: 'a replica begins no try to announce any more when another one takes the entry over',
+  },
+  {
+    short: `${sync}/announcing/announcer.ts againMs`,
+    long: `${sync}/recovery/sweeper.ts againMs`,
+    why: 'what a cluster refuses while it elects a leader is announced by the replica that has it, not by a sweeper',
+  },
+  {
+    short: `${sync}/recovery/sweeper.ts againMs`,
+    long: `${sync}/recovery/sweeper.ts everyMs`,
+    why: 'a sweeper that failed looks again before its turn',
+  },
+  {
+    short: `${sync}/journal/journal-times.ts againLeastMs`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
+    why: 'what could not be settled is due again before its owner is overdue',
+  },
+  {
     short: `${sync}/pushing/write.ts writingMsMax`,
     long: `${sync}/recovery/forgotten-pushes.ts forgottenMs`,
     why: 'the sweeper closes only what no push can still begin with',
@@ -122,10 +148,33 @@ const orders = [
     why: 'a replica is taken for dead after some lost beats, not after one',
   },
   {
-    short: `${bus}/consume.ts heartbeatMs`,
-    long: `${bus}/consume.ts expiresMs`,
+    short: `${bus}/known-consumer.ts heartbeatMs`,
+    long: `${bus}/known-consumer.ts expiresMs`,
     times: 2,
     why: 'a reader notices that nats-server is silent before its request for messages ends',
+  },
+  {
+    short: `${bus}/known-consumer.ts heartbeatMs`,
+    long: `${webhooks}/streams/streams.ts ackWaitMs`,
+    times: 2,
+    why: 'a reader asks the new leader before it hands out again what the last one had',
+  },
+  {
+    short: `${bus}/line.ts backWithinMs`,
+    long: `${bus}/still-waiting.ts confirmedWithinMs`,
+    times: 2,
+    why: 'a caller whose line is down for a moment does not count as one that has given up',
+  },
+  {
+    short: `${bus}/absences.ts backWithinMs`,
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
+    times: 2,
+    why: 'a request that no replica has got is refused long before its time is over',
+  },
+  {
+    short: `${bus}/leaving.ts spreadMs`,
+    long: `${bus}/leaving.ts leaveWithinMs`,
+    why: 'the replicas of one service leave a server one after another',
   },
   {
     short: `${webhooks}/sending/dispatchers.ts proxyConnectTimeoutMs`,

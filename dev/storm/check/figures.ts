@@ -16,6 +16,8 @@ interface Counted {
   memory: readonly MemoryLine[];
   runs: readonly RunLine[];
   events: readonly EventLine[];
+  /** What became of each fault of a cluster. */
+  failovers: Figures['lines'];
 }
 
 export function figuresOf(history: History, ledger: Counted): Figures {
@@ -36,6 +38,7 @@ export function figuresOf(history: History, ledger: Counted): Figures {
         'faults',
         `${ledger.faults.length}: ${counts(ledger.faults.map(({ target, kind }) => `${kind} ${target}`))}`,
       ],
+      ...ledger.failovers,
       ['events', `${ledger.events.length}`],
       ['deliveries', `${ledger.deliveries.length}, of which ${answeredWell} were answered 2xx`],
       ['pages read', `${ledger.pages.length}, and ${polls} polls to their end`],

@@ -1,9 +1,11 @@
 // Checks the ledger of a storm, and nothing but the ledger: it can be done again, long after the stack is gone.
 import { readLedger } from '../ledger.ts';
+import { readPlan } from '../plan.ts';
 import type { PendingLine, Sighting, StoredLine } from '../lines.ts';
 import { checkAnswers, checkStatuses } from './answers.ts';
 import { checkDeliveries } from './deliveries.ts';
 import { checkDrafts } from './drafts.ts';
+import { checkFailovers } from './failovers.ts';
 import { checkCompleted, checkEvents, readStream, type StreamFacts } from './events.ts';
 import { worldOf } from './fields.ts';
 import { figuresOf, type Figures } from './figures.ts';
@@ -29,6 +31,7 @@ export async function verify(folder: string): Promise<Verdict> {
 
 async function readAll(folder: string) {
   return {
+    within: readPlan(folder).rules.within,
     begun: await readLedger(folder, 'begun'),
     ended: await readLedger(folder, 'ended'),
     pages: await readLedger(folder, 'pages'),
@@ -37,6 +40,7 @@ async function readAll(folder: string) {
     deliveries: await readLedger(folder, 'deliveries'),
     givenUp: await readLedger(folder, 'given-up'),
     faults: await readLedger(folder, 'faults'),
+    leaders: await readLedger(folder, 'leaders'),
     memory: await readLedger(folder, 'memory'),
     listed: await readLedger(folder, 'listed'),
     runs: await readLedger(folder, 'runs'),
@@ -66,12 +70,13 @@ export function judge(ledger: Ledger): Verdict {
   checkDrafts(history, { listed: drafts, events }, { isPending: pending.hasRecord, report });
   checkRuns(history, ledger.runs, { isPending: pending.hasRun, report });
   checkDeliveries(ledger, report);
+  const failovers = checkFailovers(pushes, ledger, report);
 
   const stream = readStream(ledger.events, history, report);
   checkEvents(history, stream, { isPending: pending.hasRecord, report });
   checkCompleted(history, stream, report);
   checkRecords(ledger, { history, stream, listed, isPending: pending.hasRecord, report });
-  return { figures: figuresOf(history, ledger), tallies };
+  return { figures: figuresOf(history, { ...ledger, failovers }), tallies };
 }
 
 interface Known {

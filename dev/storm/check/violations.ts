@@ -25,6 +25,12 @@ export const violationClasses = {
   completed: 'sync.completed of a run is missing, or counts something else than the run',
   'delivery-missing': 'an event was never delivered to a receiver that was well',
   'delivery-false': 'a delivery is not genuine, or is not the event that it names',
+  roll: 'a push failed while an operator ended nodes or services in good order, one after the other',
+  away: 'pushes failed for longer than they may after one node of the cluster had died',
+  'event-late':
+    'an event came to the stream later than it may after its push, or after the stream had a leader again',
+  'delivery-late':
+    'a delivery came later than it may after its event, or after its streams had leaders again',
   memory: 'a service holds more memory than it may',
   storm: 'the storm could not be carried out as planned',
 } as const;

@@ -1,6 +1,11 @@
-// What goes wrong: one fault after the other, as the seed has drawn them, until its starter stops it.
+// What goes wrong: one fault after the other, as the seed has drawn them or a script has them, until its starter stops it.
 import { setTimeout as wait } from 'node:timers/promises';
+import { openBus } from '@integration-sync/runtime/bus';
+import { openLog } from '@integration-sync/runtime/log';
 import { openRandom } from '../../fuzz/random.ts';
+import { clockMs } from '../clock.ts';
+import type { ClusterFault } from '../cluster/fault.ts';
+import { carryOut } from '../cluster/weather.ts';
 import { planFaults } from '../faults.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
@@ -10,9 +15,27 @@ import { openStriker, type Striker } from '../strike.ts';
 const folder = folderOfRole();
 const stop = new AbortController();
 const faults = openLedgerFile(folder, 'faults');
+const notes = openLedgerFile(folder, 'notes');
 let striker: Striker | undefined;
+/** Between one fault of a cluster and the next: whatever is late is late because of the one before. */
+const calmMs = 3_000;
 let struck = 0;
 let blowing = Promise.resolve();
+
+/** One after the other, each on a cluster that is whole. */
+async function blowOnCluster(script: readonly ClusterFault[], stackPid: number, nats: string): Promise<void> {
+  await using ending = new AsyncDisposableStack();
+  const leaders = ending.use(openLedgerFile(folder, 'leaders'));
+  const log = openLog({ service: 'storm', level: 'silent' });
+  const bus = ending.use(await openBus({ url: nats, name: 'storm', log }));
+  for (let nth = 0; !stop.signal.aborted; nth += 1) {
+    await wait(calmMs, undefined, { signal: stop.signal }).catch(() => undefined);
+    const fault = script[nth % script.length];
+    if (fault === undefined || stop.signal.aborted) return;
+    faults.write(await carryOut(fault, { folder, stackPid, bus, leaders, signal: stop.signal }));
+    struck += 1;
+  }
+}
 
 async function blow(on: Striker): Promise<void> {
   const { seed, rules } = readPlan(folder);
@@ -28,15 +51,19 @@ async function blow(on: Striker): Promise<void> {
 
 async function end(): Promise<void> {
   stop.abort();
-  await blowing;
+  await blowing.catch(() => undefined);
   striker?.[Symbol.dispose]();
 }
 
 takeRole(
   {
     async start() {
-      striker = openStriker(folder, readPlan(folder).stackPid);
-      blowing = blow(striker);
+      const { stackPid, nats, rules } = readPlan(folder);
+      striker = openStriker(folder, stackPid);
+      blowing = rules.cluster === undefined ? blow(striker) : blowOnCluster(rules.cluster, stackPid, nats);
+      blowing.catch((error: unknown) => {
+        notes.write({ atMs: clockMs(), note: String(error), isViolation: true });
+      });
     },
     count: async () => struck,
     stop: end,

@@ -73,7 +73,7 @@ takeRole({
     await once(server, 'listening');
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('the receivers have no port');
-    for (const [nth, endpoint] of planEndpoints(plan.rules.integrations).entries()) {
+    for (const [nth, endpoint] of planEndpoints(plan.rules).entries()) {
       await register(plan, address.port, endpoint, nth);
     }
   },

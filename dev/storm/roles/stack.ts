@@ -1,4 +1,7 @@
-// The stack under the storm: two replicas of each service, the second gateway beside it, and a look at their memory.
+// The stack under the storm: two replicas of each service, the second gateway beside it, and a look at their memory; for a
+// storm on a cluster three nats-servers, and a proxy before the gateways.
+import { join } from 'node:path';
+import { startNatsCluster, type NatsCluster } from '../../engines/nats-cluster.ts';
 import { openLedger as openPids, endLeftovers } from '../../process/ledger.ts';
 import { withDescendants } from '../../process/family.ts';
 import { writeJson } from '../../process/files.ts';
@@ -10,43 +13,63 @@ import { waitUntilReady } from '../../stack/readiness.ts';
 import { startReplica, type Replica } from '../../stack/replica.ts';
 import { mainOf } from '../../stack/services.ts';
 import { clockMs } from '../clock.ts';
+import { writeNodes } from '../cluster/nodes.ts';
+import { startProxy } from '../cluster/proxy.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { residentByPid } from '../resident.ts';
 import { folderOfRole, say, takeRole } from '../role.ts';
-import { secondGatewayOf, stackFolderOf } from '../plan.ts';
+import { stackFolderOf } from '../plan.ts';
+import { secondGatewayOf } from '../second-gateway.ts';
 
 const folder = folderOfRole();
 const running = new AsyncDisposableStack();
 const memory = running.use(openLedgerFile(folder, 'memory'));
 let stack: Stack | undefined;
 let second: Replica | undefined;
+let cluster: NatsCluster | undefined;
 
 /** The complaints of services meanwhile are as expected; their logs have them. */
 const sayUnlessTrouble = (line: string): void => {
   if (/^[^\n]*\bdied \(/.test(line) || !/: (?:warn|error|fatal): /.test(line)) say(line);
 };
 
+async function start(settings: Record<string, string> = {}) {
+  const environment = { ...environmentOfStorm(), ...settings };
+  const options = {
+    folder: stackFolderOf(folder),
+    fresh: true,
+    temporary: true,
+    environment,
+    say: sayUnlessTrouble,
+  };
+  stack = running.use(await startStack({ ...options, replicas: { catalog: 2, batches: 2, webhooks: 2 } }));
+  // Before the engines stop: a frozen process can neither end nor answer.
+  running.defer(async () => letEverythingGoOn());
+  const gateway = await startSecondGateway(stack, environment);
+  const timer = setInterval(lookAtMemory, memoryEveryMs);
+  running.defer(() => clearInterval(timer));
+  const { nats, mongodb, database, authSecret } = stack;
+  return { gateways: [stack.gateway, gateway], nats, mongodb, database, authSecret };
+}
+
+async function startNodes(): Promise<NatsCluster> {
+  const onChange = (): void => {
+    if (cluster !== undefined) writeNodes(folder, cluster);
+  };
+  const dataFolder = join(folder, 'nats');
+  cluster = await startNatsCluster({ dataFolder, fresh: true, temporary: true, onChange });
+  onChange();
+  return cluster;
+}
+
 takeRole(
   {
-    async start() {
-      const environment = environmentOfStorm();
-      const options = {
-        folder: stackFolderOf(folder),
-        fresh: true,
-        temporary: true,
-        environment,
-        say: sayUnlessTrouble,
-      };
-      stack = running.use(
-        await startStack({ ...options, replicas: { catalog: 2, batches: 2, webhooks: 2 } }),
-      );
-      // Before the engines stop: a frozen process can neither end nor answer.
-      running.defer(async () => letEverythingGoOn());
-      const gateway = await startSecondGateway(stack, environment);
-      const timer = setInterval(lookAtMemory, memoryEveryMs);
-      running.defer(() => clearInterval(timer));
-      const { nats, mongodb, database, authSecret } = stack;
-      return { gateways: [stack.gateway, gateway], nats, mongodb, database, authSecret };
+    start: () => start(),
+    async 'start-on-cluster'() {
+      const nats = running.use(await startNodes()).url;
+      const facts = await start({ NATS_URL: nats, STREAM_REPLICAS: '3' });
+      const { url } = running.use(await startProxy(facts.gateways));
+      return { ...facts, gateways: [url, url] };
     },
     async ready() {
       await stack?.ready(90_000);
@@ -103,6 +126,7 @@ function letEverythingGoOn(): void {
   const pids = [
     ...Object.values(stack?.pids() ?? {}).flat(),
     ...(second?.child.pid() === undefined ? [] : [second.child.pid() ?? 0]),
+    ...(cluster?.servers.flatMap((server) => server.pids()) ?? []),
   ];
   for (const pid of withDescendants(pids)) sendSignal(pid, 'SIGCONT');
 }

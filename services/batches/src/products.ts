@@ -28,7 +28,12 @@ export const resolveProducts =
 
 async function ask(bus: Bus, body: string, headers: Record<string, string | undefined>): Promise<Uint8Array> {
   try {
-    const reply = await bus.request(subjects.productsResolve, { headers, body, timeoutMs });
+    const reply = await bus.request(subjects.productsResolve, {
+      headers,
+      body,
+      timeoutMs,
+      repeatable: true,
+    });
     return reply.body;
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'timeout') throw error;

@@ -14,6 +14,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
         headers: headersOf(asking),
         body: JSON.stringify(isFiltered ? { ...question, filter } : question),
         timeoutMs,
+        repeatable: true,
       });
       return readAnswer(RunsFound, reply.body);
     },
@@ -22,6 +23,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
     const reply = await bus.request(subjects.batchesRunsGet, {
       headers: { ...headersOf(asking), [requestHeaders.id]: syncId },
       timeoutMs,
+      repeatable: true,
     });
     return readAnswer(RunFound, reply.body).run ?? undefined;
   },

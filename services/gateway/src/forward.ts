@@ -66,6 +66,7 @@ async function ask(
         ...(body === undefined ? {} : { body }),
         timeoutMs: route.timeoutMs,
         signal: hangUp.signal,
+        repeatable: route.method === 'GET',
       }),
     );
     reservation?.release();

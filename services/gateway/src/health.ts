@@ -73,7 +73,7 @@ function readNotes(answer: Uint8Array): string[] {
 
 async function findFault(service: ServiceName, upstream: Upstream): Promise<FailureEntry | undefined> {
   try {
-    await upstream.request(healthSubject(service), { timeoutMs: answerWithinMs });
+    await upstream.request(healthSubject(service), { timeoutMs: answerWithinMs, repeatable: true });
     return undefined;
   } catch (error) {
     // A service that answers names the engine that it misses; the answer shows nothing else of an error.

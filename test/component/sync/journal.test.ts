@@ -155,3 +155,40 @@ describe('the errors of failed items in the journal', () => {
     expect([await errorsOf(syncId), await errorsOf(other)]).toEqual([['a'], ['a']]);
   });
 });
+
+const found = async (_id: string): Promise<Entry> => {
+  const one = await world.store.collection<Entry>('journal').findOne({ _id });
+  return one ?? entry('none');
+};
+
+/** When it is due, from the moment at which settling failed. */
+const dueInMs = async (_id: string, ageMs: number): Promise<number> => {
+  const now = at(0);
+  await journal.insert({ ...entry(_id), startedAt: at(-ageMs), due: at(-1) });
+  const claimed = await journal.claim({ syncId: _id, due: (await found(_id)).due ?? now }, 'sweeper', now);
+  await journal.postpone(claimed ?? entry(_id), now);
+  return ((await found(_id)).due?.getTime() ?? Infinity) - now.getTime();
+};
+
+describe('an entry that could not be settled', () => {
+  it('is due again after a second, and later the older it is', async () => {
+    expect(await dueInMs(newSyncId(at(0)), 15_000)).toBe(1_000);
+    expect(await dueInMs(newSyncId(at(0)), 60_000)).toBeGreaterThan(3_000);
+    expect(await dueInMs(newSyncId(at(0)), 60_000)).toBeLessThan(4_000);
+    expect(await dueInMs(newSyncId(at(0)), 3_600_000)).toBe(15_000);
+  });
+
+  it('stays as it is where another replica has taken it over, or it is done with', async () => {
+    const [taken, done] = [newSyncId(at(0)), newSyncId(at(0))];
+    for (const _id of [taken, done]) await journal.insert({ ...entry(_id), state: 'written' });
+    await journal.markAnnounced([done], at(0));
+    const before = await found(taken);
+    for (const [_id, owner] of [
+      [taken, 'another'],
+      [done, 'writer'],
+    ] as const)
+      await journal.postpone({ ...entry(_id), owner }, at(0));
+    expect(await found(taken)).toEqual(before);
+    expect(await found(done)).not.toHaveProperty('due');
+  });
+});

@@ -2,6 +2,7 @@
 // everything had gone as promised. Tests forge it from there.
 import type { Ledger } from '../../../dev/storm/check/verify.ts';
 import { bodyHashOf } from '../../../dev/storm/genuine.ts';
+import { profiles } from '../../../dev/storm/profile.ts';
 import type { EventLine, Item, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
 
 export const integration = 'storm-a';
@@ -26,6 +27,7 @@ export const syncOf = (push: string): string => `sync_${push}`;
 
 export class Forger {
   readonly ledger: Ledger = {
+    within: profiles.cluster.within,
     begun: [],
     ended: [],
     pages: [],
@@ -41,6 +43,7 @@ export class Forger {
     deliveries: [],
     givenUp: [],
     faults: [],
+    leaders: [],
     memory: [{ service: 'catalog', pid: 1, atMs: 0, mb: 100 }],
     listed: [],
     runs: [],
@@ -109,7 +112,8 @@ export class Forger {
     const body = { event, timestamp, integrationId: integration, data } as EventLine['body'];
     const bodyHash = bodyHashOf(JSON.stringify(body));
     const sequence = this.ledger.events.length + 1;
-    this.ledger.events.push({ sequence, id, subject: `events.${integration}.${event}`, body, bodyHash });
+    const subject = `events.${integration}.${event}`;
+    this.ledger.events.push({ sequence, id, subject, body, bodyHash, storedAt: timestamp });
     if (this.ledger.endpoints[0]?.events.includes(event) !== true) return;
     this.ledger.deliveries.push(
       { endpoint: 'wh_1', event: id, kind: event, atMs: 0, status: 204, genuine: true, bodyHash },

@@ -42,6 +42,26 @@ it('has a brief profile that stops a catalog replica and kills one of each servi
   );
 });
 
+it('strikes a cluster in every way, and ends its nodes and services in turn', () => {
+  const script = profiles.cluster.cluster ?? [];
+  const struck = script.filter(({ kind }) => kind !== 'roll').map(({ kind, target }) => `${kind} ${target}`);
+  expect(struck.toSorted()).toEqual([
+    'kill all-nodes',
+    'kill deliver-leader',
+    'kill events-leader',
+    'kill meta-leader',
+    'kill two-nodes',
+    'stop deliver-leader',
+    'stop events-leader',
+    'stop meta-leader',
+  ]);
+  expect(script.filter(({ kind }) => kind === 'roll').map(({ target }) => target)).toEqual([
+    'services',
+    'nodes',
+  ]);
+  expect(script.every(({ forMs }) => forMs <= 12_000)).toBe(true);
+});
+
 it('takes the options that it knows, and refuses others', () => {
   expect(parseStormOptions(['--seed', '9', '--seconds', '60', '--profile', 'late'])).toMatchObject({
     seed: 9,
@@ -85,7 +105,7 @@ it('spoils an item in a way that its answer names', () => {
 });
 
 it('has a steady, a flaky, a slow and a dead receiver, and a flaky one is well most of the time', () => {
-  const behaviours = planEndpoints(['a', 'b']).map(({ behaviour }) => behaviour);
+  const behaviours = planEndpoints(profiles.brief).map(({ behaviour }) => behaviour);
   expect(new Set(behaviours)).toEqual(new Set(['steady', 'flaky', 'slow', 'dead']));
   const random = openRandom(1);
   const statuses = Array.from(

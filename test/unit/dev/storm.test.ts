@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { judge } from '../../../dev/storm/check/verify.ts';
 import { violationClasses } from '../../../dev/storm/check/violations.ts';
 import { forgedAnswers } from '../../support/storm/of-answers.ts';
+import { forgedFailovers, permittedFailovers } from '../../support/storm/of-failovers.ts';
 import { forgedRecords } from '../../support/storm/of-records.ts';
 import { permitted } from '../../support/storm/permitted.ts';
 import { forge } from '../../support/storm/story.ts';
 
-const forgeries = [...forgedRecords, ...forgedAnswers];
+const forgeries = [...forgedRecords, ...forgedAnswers, ...forgedFailovers];
 
 it('finds nothing where everything went as promised', () => {
   const { tallies, figures } = judge(forge().ledger);
@@ -30,7 +31,7 @@ it('has a forgery for each class of violations', () => {
 });
 
 describe('finds nothing when', () => {
-  it.each(permitted)('%s', (_what, change) => {
+  it.each([...permitted, ...permittedFailovers])('%s', (_what, change) => {
     const forger = forge();
     change(forger);
     expect([...judge(forger.ledger).tallies]).toEqual([]);

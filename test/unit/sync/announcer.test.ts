@@ -1,9 +1,10 @@
+import { Failure } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import type { Announcement } from '../../../shared/sync/src/announcing/announcement.ts';
 import { openAnnouncer } from '../../../shared/sync/src/announcing/announcer.ts';
 
-const of = (syncId: string): Announcement => ({
+const of = (syncId: string, records: Announcement['records'] = []): Announcement => ({
   syncId,
   action: 'push',
   integration: 'acme',
@@ -12,8 +13,10 @@ const of = (syncId: string): Announcement => ({
   startedAt: new Date(0),
   completedAt: new Date(0),
   draftEvent: undefined,
-  records: [],
+  records,
 });
+
+const away = (): Promise<never> => Promise.reject(new Failure('unavailable', 'no leader'));
 
 function setUp(publish: (id: string) => Promise<void>, mark: () => Promise<void> = async () => {}) {
   const published: string[] = [];
@@ -72,13 +75,65 @@ it('goes on after what could not be published or marked, which stays due', async
   expect(marked.flat()).not.toContain('s1');
 });
 
-it('takes on a bounded number while the bus stands still', async () => {
+it('takes on a bounded number of records while the bus stands still', async () => {
+  const record = {
+    place: 0,
+    internalId: 'i',
+    externalId: 'e',
+    outcome: { created: false, changed: [], drafted: false },
+  };
+  const records = Array.from({ length: 500 }, () => record);
   const bus = Promise.withResolvers<void>();
   const { announcer, published } = setUp(() => bus.promise);
-  for (let index = 0; index < 500; index += 1) announcer.announce(of(`s${index}`));
+  for (let index = 0; index < 500; index += 1) announcer.announce(of(`s${index}`, records));
   bus.resolve();
   await announcer[Symbol.asyncDispose]();
   expect(published.length).toBeLessThan(100);
+});
+
+it('takes what comes in half a minute of 50 small pushes a second, and not without end', async () => {
+  const bus = Promise.withResolvers<void>();
+  const { announcer, published } = setUp(() => bus.promise);
+  for (let index = 0; index < 5_000; index += 1) announcer.announce(of(`s${index}`));
+  bus.resolve();
+  await announcer[Symbol.asyncDispose]();
+  expect(published.length).toBeGreaterThan(1_500);
+  expect(published.length).toBeLessThan(2_500);
+});
+
+it('tries again for some seconds what a cluster without a leader refuses', async () => {
+  const beganMs = performance.now();
+  const { announcer, published, marked } = setUp(() =>
+    performance.now() - beganMs < 6_000 ? away() : Promise.resolve(),
+  );
+  for (const id of ['s0', 's1', 's2', 's3', 's4', 's5']) announcer.announce(of(id));
+  await new Promise((resolve) => setTimeout(resolve, 7_000));
+  expect(marked.flat()).toHaveLength(6);
+  expect(published.toSorted()).toEqual(['s0', 's1', 's2', 's3', 's4', 's5']);
+  await announcer[Symbol.asyncDispose]();
+});
+
+it('leaves to the sweeper what is refused for longer, before another replica may take it over', async () => {
+  const triedAtMs: number[] = [];
+  const { announcer, published } = setUp(() => {
+    triedAtMs.push(performance.now());
+    return away();
+  });
+  const beganMs = performance.now();
+  announcer.announce(of('s0'));
+  await new Promise((resolve) => setTimeout(resolve, 30_000));
+  expect(Math.max(...triedAtMs) - beganMs).toBeGreaterThan(9_000);
+  expect(Math.max(...triedAtMs) - beganMs).toBeLessThan(10_000);
+  await announcer[Symbol.asyncDispose]();
+  expect(published).toEqual([]);
+});
+
+it('ends at once when it is closed while a cluster has no leader', async () => {
+  const { announcer } = setUp(away);
+  announcer.announce(of('s0'));
+  const beganMs = performance.now();
+  await announcer[Symbol.asyncDispose]();
+  expect(performance.now() - beganMs).toBeLessThan(500);
 });
 
 it('takes up a push that comes at the very moment at which it finishes', async () => {

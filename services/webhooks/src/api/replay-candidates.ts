@@ -64,7 +64,7 @@ export function openCandidates({ held, bus }: CandidatesOptions): Candidates {
     epoch: number,
   ): AsyncGenerator<Delivery | undefined> {
     for (const way of ['shared', 'backlog'] as const) {
-      const reading = { subject: deliveriesSubject(integration, way), from: { sequence: 1 } };
+      const reading = { subject: deliveriesSubject(integration, way), from: { sequence: 1 }, exact: true };
       for await (const message of bus.readStream(deliveriesStream, reading)) {
         for (const delivery of unpackParcel(message)) {
           yield delivery.endpointId === endpointId && delivery.epoch === epoch ? delivery : undefined;
@@ -82,6 +82,7 @@ export function openCandidates({ held, bus }: CandidatesOptions): Candidates {
     const reading = {
       subject: `events.${integration}.>`,
       from: { time: new Date(since.getTime() - clockSkewMs) },
+      exact: true,
     };
     for await (const stored of bus.readStream(eventsStream, reading)) {
       if (stored.sequence > lastSequence) return;

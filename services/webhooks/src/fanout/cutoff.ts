@@ -50,7 +50,7 @@ export function openCutoff({ bus, endpoints, log }: CutoffOptions): TakeCutoff {
     };
     const ask = async (subject: string): Promise<string[]> => {
       try {
-        const { body } = await bus.request(subject, { headers, timeoutMs });
+        const { body } = await bus.request(subject, { headers, timeoutMs, repeatable: true });
         const answer: unknown = JSON.parse(Buffer.from(body).toString());
         if (!Check(UnannouncedRuns, answer))
           throw new Error('the answer of another service is not of its form');

@@ -42,7 +42,8 @@ export function openHeld(bus: HeldBus): Held {
     const reading = {
       subject: heldSubject(endpointId, epoch),
       from: { sequence: from },
-      ...(max === undefined ? {} : { max }),
+      // What an epoch has left behind is counted for a caller.
+      ...(max === undefined ? { exact: true } : { max }),
     };
     for await (const message of bus.readStream(heldStream, reading)) {
       const entry = entryOf(message);

@@ -92,12 +92,12 @@ export async function answer(
     } finally {
       gate.leave(request.integration);
     }
-    respond(connection, message, replyParts(connection, reply));
+    await respond(connection, message, replyParts(connection, reply));
   } catch (error) {
     const failure = asFailure(error, request);
     fault = failure;
     code = failure.code;
-    respond(connection, message, failureParts(connection, failure));
+    await respond(connection, message, failureParts(connection, failure));
   }
   const seconds = (performance.now() - startedAt) / 1000;
   closeRequestTrace(trace, { logFields: reply.logFields, waitedMs, error: fault });
@@ -138,7 +138,11 @@ function readRequest(
     get waitedForUntilMs() {
       return inHand.isGivenUp ? -Infinity : promisedUntilMs;
     },
-    isWaitedFor: async () => connection.connected && (await connection.inbox.callers.isWaiting(message)),
+    isWaitedFor: () =>
+      connection.untilConnected().then(
+        () => connection.inbox.callers.isWaiting(message),
+        () => false,
+      ),
     integration,
     requestId,
     traceparent,
@@ -185,11 +189,13 @@ function asFailure(error: unknown, request: BusRequest): Failure {
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');
 }
 
-function respond(
+async function respond(
   connection: Connection,
   message: Msg,
   parts: { headers: Record<string, string>; body: Uint8Array | string },
-): void {
+): Promise<void> {
+  // What is sent while the line is down is lost.
+  if (!connection.connected) await connection.untilConnected().catch(() => undefined);
   const sent = message.respond(parts.body, { headers: writeHeaders(parts.headers) });
   if (!sent) connection.log.warn({ subject: message.subject }, 'reply could not be sent');
 }

@@ -1,4 +1,8 @@
-// Looking things up in a stream without a consumer: by subject, from a time or a sequence on.
+// Looking things up in a stream without a consumer: by subject, from a time or a sequence on. Any server that has a copy of
+// the stream answers, and a copy may be a moment behind: it lacks what the stream's leader has acknowledged in the last
+// milliseconds. Where all of that is needed, the leader says how far a reading must come.
+import { setTimeout as wait } from 'node:timers/promises';
+import { Failure } from '@integration-sync/contracts';
 import {
   JetStreamApiError,
   JetStreamError,
@@ -25,6 +29,8 @@ export interface ReadOptions {
   from: { sequence: number } | { time: Date };
   /** How many at most; all of them unless given. */
   max?: number;
+  /** Nothing is left out that the stream's leader had when the reading came to an end of what there is. */
+  exact?: boolean;
 }
 
 export interface StreamFacts {
@@ -45,6 +51,10 @@ const chunkMessages = 500;
 const chunkBytesMax = 2 * 1024 * 1024;
 const longChunksMax = 8;
 
+/** A copy that is further behind than that is not merely a moment behind. */
+const copyBehindMaxMs = 2_000;
+const copyAgainMs = 10;
+
 /** Reads every stored message of the subject from there on, oldest first, up to what was stored when it began. */
 export function openReading(connection: Connection): ReadStream {
   const gate = openGate(longChunksMax);
@@ -54,6 +64,7 @@ export function openReading(connection: Connection): ReadStream {
       'time' in options.from
         ? { start_time: storable(options.from.time) }
         : { seq: Math.max(options.from.sequence, 1) };
+    const leader = options.exact === true ? openLeader(connection, stream, options) : undefined;
     for (let left = options.max ?? Infinity; left > 0;) {
       const batch = Math.min(chunkMessages, left);
       const asked = { ...from, batch, max_bytes: chunkBytesMax, next_by_subj: options.subject };
@@ -61,10 +72,43 @@ export function openReading(connection: Connection): ReadStream {
       const chunk = await (options.max === undefined ? gate.pass(read) : read());
       yield* chunk.messages;
       const last = chunk.messages.at(-1);
-      if (last === undefined || !chunk.more) return;
-      left -= chunk.messages.length;
-      from = { seq: last.sequence + 1 };
+      if (last !== undefined) {
+        left -= chunk.messages.length;
+        from = { seq: last.sequence + 1 };
+        if (chunk.more) continue;
+      }
+      if (leader === undefined || !(await leader.hasMore((from.seq ?? 1) - 1))) return;
     }
+  };
+}
+
+/** What the stream's leader has of the subject, beside what was read of a copy. */
+function openLeader(connection: Connection, stream: string, { subject, from }: ReadOptions) {
+  const since = 'time' in from ? from.time : new Date(0);
+  let sequenceWanted: number | undefined;
+  let behindSinceMs = 0;
+  return {
+    /** Whether there is more to read than up to this place; resolves when another copy may have it. */
+    async hasMore(readThrough: number): Promise<boolean> {
+      const asking = connection.whileConnected(() =>
+        connection.manager.streams.getMessage(stream, { last_by_subj: subject }),
+      );
+      const last = await asking.catch((error: unknown) => {
+        throw unreadable(error);
+      });
+      if (last === null || last.seq <= readThrough || last.time < since) return false;
+      if (sequenceWanted === undefined) {
+        sequenceWanted = last.seq;
+        behindSinceMs = performance.now();
+      }
+      // What came since is after the end of this reading.
+      if (readThrough >= sequenceWanted) return false;
+      if (performance.now() - behindSinceMs > copyBehindMaxMs) {
+        throw unreadable(new Error(`a copy of ${stream} is behind ${sequenceWanted}`));
+      }
+      await wait(copyAgainMs);
+      return true;
+    },
   };
 }
 
@@ -92,7 +136,7 @@ async function readChunk(
       }
     } catch (error) {
       // Nothing there is an answer, not a fault.
-      if (!isMessageNotFound(error)) throw error;
+      if (!isMessageNotFound(error)) throw unreadable(error);
     }
     return chunk;
   });
@@ -157,6 +201,12 @@ export async function remove(connection: Connection, stream: string, sequence: n
 
 /** "no message found", and "sequence not found" as it is told apart from it. */
 const goneCodes = new Set([10_037, 10_043, 10_057]);
+
+const unreadable = (cause: unknown): Failure =>
+  new Failure('unavailable', 'A stream of NATS cannot be read; try again shortly.', {
+    retryAfterSeconds: 1,
+    cause,
+  });
 
 const isMessageNotFound = (error: unknown): boolean =>
   error instanceof JetStreamError && 'code' in error && error.code === 404;

@@ -1,14 +1,19 @@
 // One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up:
-// whatever is waiting for an answer when the line drops is told so at once instead of timing out.
-import { Failure } from '@integration-sync/contracts';
+// whatever is waiting for an answer when the line drops is told so at once instead of timing out. What begins while the
+// client is on its way to another server of the cluster waits for it (line.ts).
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type NatsConnection } from '@nats-io/nats-core';
-import type { NatsOptions } from '../config/index.ts';
+import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
+import { openAbsences, type Absences } from './absences.ts';
 import { connectPatiently } from './connect.ts';
 import { openInbox, type Inbox } from './inbox.ts';
+import { openLeaving, type Leaver } from './leaving.ts';
+import { Disconnected, openLine } from './line.ts';
 
+/** A leader that died with a question is asked again, as another one may have taken its place. */
+const apiTimeoutMs = 3_000;
 const defaultPayloadBytes = 1_048_576;
 
 export interface Connection extends AsyncDisposable {
@@ -16,6 +21,7 @@ export interface Connection extends AsyncDisposable {
   readonly stream: JetStreamClient;
   readonly manager: JetStreamManager;
   readonly inbox: Inbox;
+  readonly absences: Absences;
   readonly log: Log;
   readonly tracing: Tracing | undefined;
   readonly connected: boolean;
@@ -23,8 +29,12 @@ export interface Connection extends AsyncDisposable {
   readonly maxPayloadBytes: number;
   /** Whenever the line is up again after it was down. */
   onReconnect(then: () => void): Disposable;
+  /** Resolves at once while the line is up; fails as unavailable where it is down for longer than a reconnect takes. */
+  untilConnected(): Promise<void>;
   /** Settles as `work` does, or fails as unavailable the moment the line drops. */
   whileConnected<T>(work: () => Promise<T>): Promise<T>;
+  /** Called when the server is about to end, before the client goes to another one (leaving.ts). */
+  onLeaving(leaver: Leaver): Disposable;
 }
 
 export interface ConnectionOptions extends NatsOptions {
@@ -37,41 +47,48 @@ export interface ConnectionOptions extends NatsOptions {
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const inboxPrefix = inboxPrefixOf(options.name);
   const { nats, waits } = await connectPatiently({ ...options, inboxPrefix });
-  const manager = await jetstreamManager(nats, { ...options.jetstream, checkAPI: false });
+  const manager = await jetstreamManager(nats, {
+    ...options.jetstream,
+    checkAPI: false,
+    timeout: apiTimeoutMs,
+  });
   const inbox = openInbox(nats, inboxPrefix);
-  const interrupts = new Set<() => void>();
+  const interrupts = openInterrupts();
   const reconnected = new Set<() => void>();
-  let connected = true;
+  const line = openLine();
+  const isOneOfSeveral = (parseNatsServers(options.url)?.servers.length ?? 0) > 1;
+  const hasOthers = (): boolean => isOneOfSeveral || (nats.info?.connect_urls?.length ?? 0) > 0;
+  const leaving = openLeaving({ nats, inbox, line, hasOthers, log: options.log });
 
-  const watch = async (): Promise<void> => {
-    for await (const status of nats.status()) {
-      if (status.type === 'disconnect') {
-        connected = false;
-        options.log.warn({ server: status.server }, 'nats connection lost');
-        waits.begin();
-        for (const interrupt of interrupts) interrupt();
-        inbox.fail(disconnected());
-      } else if (status.type === 'reconnect') {
-        connected = true;
-        waits.end();
-        options.log.info({ server: status.server }, 'nats connection is back');
-        for (const then of reconnected) then();
-      } else if (status.type === 'error') {
-        options.log.warn({ err: status.error }, 'nats server reported an error');
-        // Among others, that this process may not ask for a subject.
-        if (status.error instanceof PermissionViolationError) inbox.fail(status.error, status.error.subject);
-      }
-    }
+  watchStatus(nats, options.log, {
+    lost() {
+      line.drop();
+      waits.begin();
+      interrupts.strike();
+      inbox.fail(new Disconnected());
+    },
+    back() {
+      line.restore();
+      waits.end();
+      leaving.arrived();
+      for (const then of reconnected) then();
+    },
+    aboutToEnd: () => leaving.begin(),
+    forbidden: (error) => inbox.fail(error, error.subject),
+  }).catch((error: unknown) => options.log.error({ err: error }, 'nats status watch ended'));
+
+  const isConnected = (): boolean => line.isUp && !nats.isClosed();
+  const untilConnected = async (): Promise<void> => {
+    await line.untilUp();
+    if (nats.isClosed()) throw new Disconnected();
   };
-  watch().catch((error: unknown) => options.log.error({ err: error }, 'nats status watch ended'));
-
-  const isConnected = (): boolean => connected && !nats.isClosed();
 
   return {
     nats,
     stream: jetstream(nats, { ...options.jetstream }),
     manager,
     inbox,
+    absences: openAbsences(),
     log: options.log,
     tracing: options.tracing,
     get connected() {
@@ -84,10 +101,39 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       reconnected.add(then);
       return { [Symbol.dispose]: () => void reconnected.delete(then) };
     },
+    untilConnected,
+    onLeaving: (leaver) => leaving.use(leaver),
     async whileConnected(work) {
-      if (!isConnected()) throw disconnected();
+      await untilConnected();
+      return interrupts.unlessStruck(work);
+    },
+    async [Symbol.asyncDispose]() {
+      leaving[Symbol.dispose]();
+      waits.end();
+      // Draining needs the server; without one, or where it goes meanwhile, there is nobody left to tell.
+      if (isConnected()) await nats.drain().catch(() => undefined);
+      await nats.close();
+      inbox.fail(new Disconnected());
+      inbox[Symbol.dispose]();
+    },
+  };
+}
+
+interface Interrupts {
+  /** Fails as unavailable all that is under way. */
+  strike(): void;
+  unlessStruck<T>(work: () => Promise<T>): Promise<T>;
+}
+
+function openInterrupts(): Interrupts {
+  const interrupts = new Set<() => void>();
+  return {
+    strike() {
+      for (const interrupt of interrupts) interrupt();
+    },
+    async unlessStruck(work) {
       const lost = Promise.withResolvers<never>();
-      const interrupt = (): void => lost.reject(disconnected());
+      const interrupt = (): void => lost.reject(new Disconnected());
       interrupts.add(interrupt);
       try {
         return await Promise.race([work(), lost.promise]);
@@ -95,19 +141,34 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
         interrupts.delete(interrupt);
       }
     },
-    async [Symbol.asyncDispose]() {
-      waits.end();
-      // Draining needs the server; without one, or where it goes meanwhile, there is nobody left to tell.
-      if (isConnected()) await nats.drain().catch(() => undefined);
-      await nats.close();
-      inbox.fail(disconnected());
-      inbox[Symbol.dispose]();
-    },
   };
+}
+
+interface StatusHandlers {
+  lost(): void;
+  back(): void;
+  /** The server says that it will end. */
+  aboutToEnd(): void;
+  /** This process may not use a subject. */
+  forbidden(error: PermissionViolationError): void;
+}
+
+async function watchStatus(nats: NatsConnection, log: Log, then: StatusHandlers): Promise<void> {
+  for await (const status of nats.status()) {
+    if (status.type === 'disconnect') {
+      log.warn({ server: status.server }, 'nats connection lost');
+      then.lost();
+    } else if (status.type === 'reconnect') {
+      log.info({ server: status.server }, 'nats connection is back');
+      then.back();
+    } else if (status.type === 'ldm') {
+      then.aboutToEnd();
+    } else if (status.type === 'error') {
+      log.warn({ err: status.error }, 'nats server reported an error');
+      if (status.error instanceof PermissionViolationError) then.forbidden(status.error);
+    }
+  }
 }
 
 /** One of its own for each service, so that NATS lets no other read its answers. */
 const inboxPrefixOf = (name: string): string => `_INBOX_${name}`;
-
-export const disconnected = (): Failure =>
-  new Failure('unavailable', 'The message bus is away; try again shortly.', { retryAfterSeconds: 1 });

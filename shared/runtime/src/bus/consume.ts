@@ -1,13 +1,10 @@
 // Reading a durable consumer: messages come in bounded numbers, and whoever takes one settles it. A reader knows for how
-// long it has got nothing from nats-server but refusals or silence, as one that has nothing to read looks the same.
+// long it has got nothing from nats-server but refusals or silence, as one that has nothing to read looks the same. Where the
+// consumer has another leader, the new one knows of no reader: it is asked anew, several times a second until there is one.
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  JetStreamApiError,
-  type ConsumerConfig,
-  type ConsumerMessages,
-  type JsMsg,
-} from '@nats-io/jetstream';
+import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
+import { openConsumerKeeper } from './known-consumer.ts';
 import { readHeaders, traceparentIn, type Headers } from './message.ts';
 
 export interface StreamMessage {
@@ -41,11 +38,9 @@ export interface Reading extends AsyncDisposable {
   readonly failingForMs: number;
 }
 
-const openRetryMs = 500;
-const heartbeatMs = 2_500;
-const expiresMs = 30_000;
-/** The shortest that the client takes. */
-const expiresMinMs = 1_000;
+/** A consumer that has another leader is asked this soon after it has one. */
+const againMs = 250;
+const failingLineMs = 5_000;
 
 /** Reads until disposed, through whatever happens to the server. */
 export function consume(
@@ -56,8 +51,10 @@ export function consume(
 ): Reading {
   const stop = new AbortController();
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
+  const keeper = openConsumerKeeper(connection, stream, consumer, options);
   let messages: ConsumerMessages | undefined;
   let failingSince: number | undefined;
+  let saidAt = -Infinity;
 
   /** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
   const untilHeartbeat = async (fetched: ConsumerMessages): Promise<void> => {
@@ -71,8 +68,7 @@ export function consume(
   // The client's own endless `consume` asks for more as messages arrive, not as they are taken: a reader that is
   // slow would have the whole backlog in its memory, where it is handed out again when nobody acknowledges it.
   const readOn = async (): Promise<void> => {
-    const source = await connection.stream.consumers.get(stream, consumer);
-    const asked = withinLimits((await source.info(true)).config, options.ahead);
+    const { source, asked } = await keeper.get();
     while (!stop.signal.aborted) {
       // Or the client asks for the consumer's state after a reconnect, and waits for long if nobody answers.
       messages = await source.fetch({ ...asked, bind: true });
@@ -86,11 +82,13 @@ export function consume(
     }
   };
 
-  /** Refused for now, as by a cluster that is short of servers, is tried again as well. */
-  const makeAgain = (): Promise<void> =>
-    options.ensure().catch((error: unknown) => {
-      connection.log.error({ err: error, stream, consumer }, 'a stream cannot be made again, trying again');
-    });
+  const note = (failure: unknown): void => {
+    const now = performance.now();
+    failingSince ??= now;
+    if (now - saidAt < failingLineMs) return;
+    saidAt = now;
+    connection.log.warn({ err: failure, stream, consumer }, 'reading a consumer failed, trying again');
+  };
 
   const readForEver = async (): Promise<void> => {
     while (!stop.signal.aborted) {
@@ -98,12 +96,11 @@ export function consume(
         await readOn();
       } catch (error) {
         if (stop.signal.aborted) return;
-        failingSince ??= performance.now();
-        connection.log.warn({ err: error, stream, consumer }, 'reading a consumer failed, trying again');
+        note(error);
         // Which may take for as long as the server does.
-        if (isMissing(error)) await Promise.race([makeAgain(), stopped]);
+        await Promise.race([keeper.onFailure(error), stopped]);
       }
-      if (!stop.signal.aborted) await Promise.race([wait(openRetryMs), stopped]);
+      if (!stop.signal.aborted) await Promise.race([wait(againMs), stopped]);
     }
   };
   const reading = readForEver().catch((error: unknown) =>
@@ -121,21 +118,6 @@ export function consume(
     },
   };
 }
-
-/** What an operator has set for the consumer, or nats-server sets for all, is in the consumer's configuration. */
-function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number) {
-  const longest = (max_expires || Infinity) / 1_000_000;
-  const expires = Math.max(expiresMinMs, Math.min(expiresMs, longest));
-  return {
-    max_messages: Math.min(ahead, max_batch || Infinity),
-    expires,
-    idle_heartbeat: Math.min(heartbeatMs, expires / 2),
-  };
-}
-
-const isMissing = (error: unknown): boolean =>
-  (error instanceof JetStreamApiError && error.status === 404) ||
-  (error instanceof Error && /not found|deleted/i.test(error.message));
 
 const wrap = (message: JsMsg): StreamMessage => new TakenMessage(message);
 

@@ -4,6 +4,7 @@
 // An answer may take its time, but not in silence: a replica that works on a question says so every second (serve.ts).
 // So the inbox gives up a question that a dying process took with it within seconds, and not only when its time is over.
 // And where the asking process stops waiting before the time of a question is over, the inbox says so to the replicas.
+import { setTimeout as wait } from 'node:timers/promises';
 import { givenUpSubject } from '@integration-sync/contracts';
 import {
   createInbox,
@@ -30,6 +31,8 @@ export interface Inbox extends Disposable {
   ask(subject: string, question: Question): Promise<Msg>;
   /** The processes that send questions to this one. */
   readonly callers: Callers;
+  /** Resolves once no question waits for its answer; false where that takes longer. */
+  untilQuiet(withinMs: number): Promise<boolean>;
   /** Fails the questions that wait, or those of this subject alone: no answer will come. */
   fail(reason: Error, subject?: string): void;
 }
@@ -54,9 +57,10 @@ export const signOfLife = natsHeaders(inHandStatus, 'In hand');
 export const signEveryMs = 1_000;
 /** A replica may be busy, or stand still for a moment. */
 const silencesMax = 5;
+const quietEveryMs = 5;
 
 /** A request's subject is `svc.<service>.<noun>.<verb>`. */
-const serviceOf = (subject: string): string => subject.split('.')[1] ?? '';
+export const serviceOf = (subject: string): string => subject.split('.')[1] ?? '';
 
 export function openInbox(nats: NatsConnection, prefix: string): Inbox {
   const address = `${createInbox(prefix)}.`;
@@ -126,8 +130,15 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     fail,
     ask,
     callers,
+    untilQuiet: (withinMs) => becomes(() => waiting.size === 0, withinMs),
     [Symbol.dispose]() {
       clearInterval(watch);
     },
   };
+}
+
+async function becomes(isSo: () => boolean, withinMs: number): Promise<boolean> {
+  const endMs = performance.now() + withinMs;
+  while (!isSo() && performance.now() < endMs) await wait(quietEveryMs);
+  return isSo();
 }

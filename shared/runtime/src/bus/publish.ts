@@ -5,7 +5,6 @@ import { nuid } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import { inChunks } from '../pace.ts';
 import type { Connection } from './connection.ts';
-import { disconnected } from './connection.ts';
 import { mendingOf } from './refusals.ts';
 
 export interface OutgoingMessage {
@@ -22,7 +21,8 @@ export interface Published {
   duplicate: boolean;
 }
 
-const ackTimeoutMs = 5_000;
+/** A leader that stands still is not asked for longer than this; a message that is sent again has the same id. */
+const ackTimeoutMs = 3_000;
 /** The server opens a file store of its own for each atomic batch: that takes it as long as some 15 messages do. */
 const atomicMin = 16;
 /** The server's own bound on one atomic batch. */
@@ -53,8 +53,9 @@ export function openBatchPublisher(connection: Connection): BatchPublisher {
       try {
         return await publishAtomically(connection, messages, extra);
       } catch (error) {
-        // One duplicate in it refuses a whole batch; single publishes tell the two apart.
-        if (!connection.connected) throw disconnected();
+        // One duplicate in it refuses a whole batch; single publishes tell the two apart. A stream that does not answer
+        // would not answer these either.
+        if (!(error instanceof Failure && error.cause instanceof RefusedByStream)) throw error;
         connection.log.debug(
           { err: error, count: messages.length },
           'atomic batch refused, publishing singly',
@@ -137,9 +138,11 @@ async function ask({ inbox }: Connection, message: OutgoingMessage, headers: Raw
   const body = bytesOf(message);
   const answer = await inbox.ask(message.subject, { headers, body, timeoutMs: ackTimeoutMs });
   const { error, seq = 0, duplicate = false }: Answer = answer.json();
-  if (error !== undefined) throw new Error(`the stream refused: ${wordsOf(error)}`);
+  if (error !== undefined) throw new RefusedByStream(`the stream refused: ${wordsOf(error)}`);
   return { sequence: seq, duplicate };
 }
+
+class RefusedByStream extends Error {}
 
 function wordsOf({ description, err_code }: Refusal): string {
   const mending = mendingOf({ code: err_code, message: description });

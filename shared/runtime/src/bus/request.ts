@@ -1,10 +1,13 @@
-// Asking another service: one request, one reply, one deadline.
+// Asking another service: one request, one reply, one deadline. It is sent once more where no replica has got it, and, if
+// it may be done twice, where the line dropped before the reply came.
 import { setTimeout as wait } from 'node:timers/promises';
 import { requestHeaders } from '@integration-sync/contracts';
-import { NoRespondersError } from '@nats-io/nats-core';
+import { NoRespondersError, TimeoutError, type Msg } from '@nats-io/nats-core';
 import { spanning } from '../tracing/index.ts';
-import { disconnected, type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
+import { serviceOf } from './inbox.ts';
+import { Disconnected } from './line.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
 export interface RequestOptions {
@@ -13,6 +16,8 @@ export interface RequestOptions {
   timeoutMs: number;
   /** Fires when the reply is not waited for any more; with its reason the request fails. */
   signal?: AbortSignal;
+  /** It changes nothing, so that it may be done twice. */
+  repeatable?: boolean;
 }
 
 export interface Reply {
@@ -25,6 +30,8 @@ export interface Reply {
  * hear it at once; so a replica need not ask meanwhile whether it is still waited for.
  */
 const waitedForMs = 500;
+/** Replicas of a service that lost their server are back after a few of these. */
+const againMs = 50;
 
 /** Throws the `Failure` that the service answered with, or the one that says why it could not be asked. */
 export function sendRequest(
@@ -46,33 +53,53 @@ export function sendRequest(
 }
 
 async function send(connection: Connection, subject: string, options: RequestOptions): Promise<Reply> {
-  const sentAtMs = performance.now();
-  const headers = writeHeaders({
-    ...options.headers,
-    // Not when it ends: clocks of different machines differ.
-    [requestHeaders.timeoutMs]: String(options.timeoutMs),
-    [requestHeaders.sentAtMs]: String(sentAtMs),
-    [requestHeaders.promisedMs]: String(waitedForMs),
-  });
-  if (!connection.connected) throw disconnected();
-  let message;
-  try {
-    message = await connection.inbox.ask(subject, {
-      headers,
-      body: options.body,
-      timeoutMs: options.timeoutMs,
-      signal: options.signal,
-    });
-  } catch (error) {
-    const failure = failureOfRequest(error, subject);
-    // The request may have been handed on before the line went down.
-    if (!(error instanceof NoRespondersError)) await waitUntil(sentAtMs + waitedForMs);
-    throw failure;
-  }
+  const message = await ask(connection, subject, options);
   const reply = { headers: readHeaders(message.headers), body: message.data };
   const failure = readFailure(reply.headers, reply.body);
   if (failure !== undefined) throw failure;
   return reply;
+}
+
+async function ask(connection: Connection, subject: string, options: RequestOptions): Promise<Msg> {
+  const { absences } = connection;
+  const service = serviceOf(subject);
+  const endMs = performance.now() + options.timeoutMs;
+  for (;;) {
+    await connection.untilConnected();
+    const sentAtMs = performance.now();
+    try {
+      const message = await askOnce(connection, subject, { ...options, timeoutMs: endMs - sentAtMs });
+      absences.end(service);
+      return message;
+    } catch (error) {
+      if (error instanceof NoRespondersError && absences.mayEnd(service)) {
+        await wait(againMs, undefined, { ref: false });
+        if (options.signal?.aborted !== true) continue;
+      }
+      if (error instanceof Disconnected && options.repeatable === true) continue;
+      const failure = failureOfRequest(error, subject);
+      // The request may have been handed on before the line went down.
+      if (!(error instanceof NoRespondersError)) await waitUntil(sentAtMs + waitedForMs);
+      throw failure;
+    }
+  }
+}
+
+async function askOnce({ inbox }: Connection, subject: string, options: RequestOptions): Promise<Msg> {
+  const { headers, body, timeoutMs, signal } = options;
+  if (timeoutMs <= 0) throw new TimeoutError();
+  return inbox.ask(subject, {
+    headers: writeHeaders({
+      ...headers,
+      // Not when it ends: clocks of different machines differ.
+      [requestHeaders.timeoutMs]: String(Math.ceil(timeoutMs)),
+      [requestHeaders.sentAtMs]: String(performance.now()),
+      [requestHeaders.promisedMs]: String(waitedForMs),
+    }),
+    body,
+    timeoutMs,
+    signal,
+  });
 }
 
 /** By `performance.now()`, and not before: a timer may come a millisecond too early. */

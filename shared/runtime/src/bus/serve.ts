@@ -48,17 +48,10 @@ export async function serve(
 ): Promise<AsyncDisposable> {
   const inHand = new Map<Promise<void>, RequestInHand & { isOld: boolean }>();
   const tallies: EndpointTally[] = [];
-  const subscriptions: Subscription[] = [];
+  const subscribing: (() => Subscription)[] = [];
 
   for (const [subject, handler] of Object.entries(options.handlers)) {
-    const tally: EndpointTally = {
-      subject,
-      queue: options.service,
-      requests: 0,
-      errors: 0,
-      lastError: '',
-      nanos: 0,
-    };
+    const tally = newTally(subject, options.service);
     tallies.push(tally);
     const gate = options.gates?.[subject] ?? openGate(options.inFlightMax, smallRoom);
     const quiet = options.quiet?.includes(subject) === true;
@@ -66,28 +59,30 @@ export async function serve(
       const request = { message, isGivenUp: false, isOld: false };
       const work = answer(connection, request, { handler, gate, quiet }).then(({ code, seconds }) => {
         inHand.delete(work);
-        tally.requests += 1;
-        tally.nanos += Math.round(seconds * 1e9);
-        if (code !== 'ok') {
-          tally.errors += 1;
-          tally.lastError = code;
-        }
+        count(tally, code, seconds);
         observe({ subject, outcome: code, seconds });
       });
       inHand.set(work, request);
     };
-    subscriptions.push(
-      connection.nats.subscribe(subject, {
-        queue: options.service,
-        callback: (error, message) => {
-          if (error === null) take(message);
-          else connection.log.error({ err: error, subject }, 'subscription failed');
-        },
-      }),
-    );
+    const callback = (error: Error | null, message: Msg): void => {
+      if (error === null) take(message);
+      else connection.log.error({ err: error, subject }, 'subscription failed');
+    };
+    subscribing.push(() => connection.nats.subscribe(subject, { queue: options.service, callback }));
   }
-  const answersAny = subscriptions.length > 0;
+  const answersAny = subscribing.length > 0;
   const hearing = answersAny ? hearGivenUp(connection, options.service, () => inHand.values()) : undefined;
+  const taking = openTaking(subscribing);
+  const allAnswered = async (): Promise<void> => {
+    while (inHand.size > 0) await Promise.all(inHand.keys());
+  };
+  const leaving = connection.onLeaving({
+    async leave() {
+      await taking.stop();
+      await allAnswered();
+    },
+    arrive: () => taking.start(),
+  });
   const signs = setInterval(() => {
     for (const one of inHand.values()) {
       if (one.isOld) showInHand(one.message);
@@ -101,14 +96,55 @@ export async function serve(
 
   return {
     async [Symbol.asyncDispose]() {
+      leaving[Symbol.dispose]();
       discovery[Symbol.dispose]();
       using ending = new DisposableStack();
       ending.defer(() => clearInterval(signs));
       ending.defer(() => hearing?.unsubscribe());
-      if (connection.connected) await Promise.all(subscriptions.map((subscription) => subscription.drain()));
-      while (inHand.size > 0) await Promise.all(inHand.keys());
+      if (connection.connected) await taking.stop();
+      await allAnswered();
       // A reply counts as sent only when the server has it.
       if (connection.connected) await connection.nats.flush();
+    },
+  };
+}
+
+const newTally = (subject: string, queue: string): EndpointTally => ({
+  subject,
+  queue,
+  requests: 0,
+  errors: 0,
+  lastError: '',
+  nanos: 0,
+});
+
+function count(tally: EndpointTally, code: 'ok' | ErrorCode, seconds: number): void {
+  tally.requests += 1;
+  tally.nanos += Math.round(seconds * 1e9);
+  if (code === 'ok') return;
+  tally.errors += 1;
+  tally.lastError = code;
+}
+
+interface Taking {
+  /** Unless it has started. */
+  start(): void;
+  /** Takes what nats-server has already sent, and nothing more. */
+  stop(): Promise<void>;
+}
+
+function openTaking(subscribing: readonly (() => Subscription)[]): Taking {
+  let subscriptions: Subscription[] = [];
+  const start = (): void => {
+    if (subscriptions.length === 0) subscriptions = subscribing.map((subscribe) => subscribe());
+  };
+  start();
+  return {
+    start,
+    async stop() {
+      const stopping = subscriptions;
+      subscriptions = [];
+      await Promise.all(stopping.map((subscription) => subscription.drain()));
     },
   };
 }

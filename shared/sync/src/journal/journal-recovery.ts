@@ -2,7 +2,7 @@
 import { isFirst, type Collection } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry, LeftBehind } from './journal-entry.ts';
 import { untilAnnounced } from './journal-pushes.ts';
-import { dueAfter, expiryAfter, lookAfter } from './journal-times.ts';
+import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
 
 /** Stands where a push was taken for dead before it had an entry. */
 export interface Tombstone {
@@ -17,6 +17,8 @@ export interface RecoveryJournal {
   leftBehind(at: Date, countMax: number): Promise<LeftBehind[]>;
   /** Takes one over, unless another replica did. */
   claim(left: LeftBehind, owner: string, at: Date): Promise<Entry | undefined>;
+  /** It could not be settled, and is due again soon, unless another replica has taken it over. */
+  postpone(entry: Pick<Entry, '_id' | 'owner' | 'startedAt'>, at: Date): Promise<void>;
   /** Completes it for a writer of whom more may come. False if it has another owner by now. */
   settle(syncId: string, owner: string, completion: Completion): Promise<boolean>;
   /** Nothing of it was found. */
@@ -41,7 +43,7 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
 function openTakingOver(
   entries: Entries,
   tombstones: Collection<Tombstone>,
-): Pick<RecoveryJournal, 'bury' | 'leftBehind' | 'claim'> {
+): Pick<RecoveryJournal, 'bury' | 'leftBehind' | 'claim' | 'postpone'> {
   return {
     bury: (syncId, at) => isFirst(tombstones.insertOne({ _id: syncId, expireAt: expiryAfter(at) })),
     async leftBehind(at, countMax) {
@@ -62,10 +64,15 @@ function openTakingOver(
       if (claimed === null) return undefined;
       return { ...claimed, integration: claimed.hiddenFrom ?? claimed.integration };
     },
+    async postpone({ _id, owner, startedAt }, at) {
+      // One that is done with has no time at which it is due.
+      const mine = { _id, owner, due: { $exists: true } };
+      await entries.updateOne(mine, { $set: { due: dueAgainAfter(startedAt, at) } });
+    },
   };
 }
 
-function openSettling(entries: Entries): Omit<RecoveryJournal, 'bury' | 'leftBehind' | 'claim'> {
+function openSettling(entries: Entries): Omit<RecoveryJournal, 'bury' | 'leftBehind' | 'claim' | 'postpone'> {
   return {
     async settle(syncId, owner, completion) {
       const { matchedCount } = await entries.updateOne(

@@ -11,6 +11,15 @@ const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
 export const dueAfter = (at: Date): Date => new Date(at.getTime() + ownedMs);
 
+/** What could not be settled is due again after a sixteenth of its age, but soon while a cluster elects a leader. */
+export const againLeastMs = 1_000;
+const againShare = 1 / 16;
+
+export function dueAgainAfter(startedAt: Date, at: Date): Date {
+  const ageMs = at.getTime() - startedAt.getTime();
+  return new Date(at.getTime() + Math.min(Math.max(ageMs * againShare, againLeastMs), ownedMs));
+}
+
 export const lookAfter = (at: Date): Date => new Date(at.getTime() + watchMs);
 
 export const expiryAfter = (at: Date): Date => new Date(at.getTime() + keptMs);

@@ -10,28 +10,35 @@ import { settleEntry } from './recover.ts';
 const everyMs = 5_000;
 /** So that replicas that started together do not look together. */
 const jitterMs = 1_000;
+/** Where something could not be settled: a cluster has elected a leader within seconds. */
+const againMs = 1_000;
 /** After an outage of the bus there may be thousands; this many are settled at once. */
 const atOnce = 4;
 
 export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngine>): AsyncDisposable {
   const stop = new AbortController();
-  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
-  const makeAgain = (): Promise<void> =>
-    engine.ensureEvents().catch((error: unknown) => {
-      engine.log.error({ err: error }, 'the event stream cannot be made again, trying again later');
+  let making: Promise<void> | undefined;
+  /** A stream that is lost, as with all data of nats-server, would otherwise take no event any more. */
+  const makeAgain = async (): Promise<void> => {
+    await engine.ensureEvents().catch((error: unknown) => {
+      if (!stop.signal.aborted)
+        engine.log.error({ err: error }, 'the event stream cannot be made again, trying again later');
     });
+    making = undefined;
+  };
   const sweepOn = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const well = await sweep(engine, kinds, stop.signal).catch((error: unknown) => {
         engine.log.warn({ err: error }, 'sweeping failed, trying again later');
         return true;
       });
-      // A stream that is lost, as with all data of nats-server, would otherwise take no event any more.
-      if (!well) await Promise.race([makeAgain(), stopped]);
+      // Asking takes as long as nats-server lets it take.
+      if (!well && engine.bus.connected) making ??= makeAgain();
       await closeForgotten(engine).catch((error: unknown) => {
         engine.log.warn({ err: error }, 'listings of pushes that died stay open');
       });
-      await wait(everyMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
+      const pauseMs = well ? everyMs : againMs;
+      await wait(pauseMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
     }
   };
   const sweeping = sweepOn();
@@ -43,20 +50,23 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
   };
 }
 
-/** Until none is left. What fails is due again later, behind the others; false if something did. */
+/**
+ * Until none is left, or one fails: that one is due again a little later, behind the others. False where some may be left,
+ * as NATS takes no events.
+ */
 async function sweep(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,
   stopping: AbortSignal,
 ): Promise<boolean> {
-  let well = true;
-  while (!stopping.aborted && engine.bus.connected) {
+  while (!stopping.aborted) {
+    if (!engine.bus.connected) return false;
     const left = await engine.journal.leftBehind(new Date(engine.now()), atOnce);
-    if (left.length === 0) return well;
+    if (left.length === 0) return true;
     const settled = await Promise.all(left.map((one) => settle(engine, kinds, one)));
-    well &&= settled.every(Boolean);
+    if (!settled.every(Boolean)) return false;
   }
-  return well;
+  return true;
 }
 
 /** False if it is not settled yet, and due again later. */
@@ -77,6 +87,12 @@ async function settle(
     return true;
   } catch (error) {
     engine.log.warn({ err: error, syncId, found }, 'a push that was left behind could not be settled yet');
+    await engine.journal.postpone(entry, new Date(engine.now())).catch((failure: unknown) => {
+      engine.log.debug(
+        { err: failure, syncId },
+        'a push that was left behind is due when its owner is overdue',
+      );
+    });
     return false;
   }
 }

@@ -1,0 +1,57 @@
+// Which node of a cluster leads what. A node that follows goes on naming a leader that has died, so only a node that names
+// itself is believed.
+import type { Node } from './nodes.ts';
+
+/** The cluster itself, the streams on the way of an event, and the consumers that read them. */
+export const assets = [
+  'meta',
+  'EVENTS',
+  'BUNDLES',
+  'DELIVERIES',
+  'webhook-fanout',
+  'webhook-deliver',
+] as const;
+export type Asset = (typeof assets)[number];
+
+interface Led {
+  name: string;
+  cluster?: { leader?: string };
+}
+
+interface JetStreamFacts {
+  meta_cluster?: { leader?: string };
+  account_details?: { stream_detail?: (Led & { consumer_detail?: Led[] })[] }[];
+}
+
+const answerWithinMs = 2_000;
+
+export type Leaders = ReadonlyMap<Asset, string>;
+
+export async function findLeaders(nodes: readonly Node[]): Promise<Leaders> {
+  const found = await Promise.all(nodes.filter(({ pid }) => pid !== undefined).map(ledBy));
+  return new Map(found.flat());
+}
+
+async function ledBy({ name, monitorUrl }: Node): Promise<[Asset, string][]> {
+  const facts = await askNode(monitorUrl);
+  const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
+  const consumers = streams.flatMap(({ name: stream, consumer_detail: details = [] }) =>
+    // EVENTS may have a consumer of the same name, which an older release has left.
+    stream === 'EVENTS' ? [] : details,
+  );
+  const named = new Map([...streams, ...consumers].map((led) => [led.name, led.cluster?.leader]));
+  named.set('meta', facts.meta_cluster?.leader);
+  return assets.filter((asset) => named.get(asset) === name).map((asset) => [asset, name]);
+}
+
+async function askNode(monitorUrl: string): Promise<JetStreamFacts> {
+  try {
+    const url = new URL('/jsz?accounts=true&streams=true&consumers=true', monitorUrl);
+    const answer = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
+    const facts: JetStreamFacts = JSON.parse(await answer.text());
+    return facts;
+  } catch {
+    // It stands still, or has died meanwhile.
+    return {};
+  }
+}

@@ -1,0 +1,75 @@
+// What an operator does to a system that runs: ends each node, or each replica of each service, in good order and has it
+// started again, one after the other.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { sendSignal } from '../../process/identity.ts';
+import { readFacts } from '../../stack/facts.ts';
+import { askReadiness } from '../../stack/readiness.ts';
+import { serviceNames, type Service } from '../../stack/services.ts';
+import { stackFolderOf } from '../plan.ts';
+import { readSecondGateway } from '../second-gateway.ts';
+import { isWhole, readNodes } from './nodes.ts';
+
+const lookEveryMs = 100;
+/** A node waits for its clients to go; webhooks for a receiver that answers late. */
+const backWithinMs = 90_000;
+const replicasOfEach = 2;
+
+export interface RollOptions {
+  folder: string;
+  bus: Pick<Bus, 'askAll'>;
+  signal: AbortSignal;
+}
+
+export async function rollNodes({ folder, signal }: RollOptions): Promise<void> {
+  for (const { name, pid } of readNodes(folder)) {
+    if (pid === undefined || signal.aborted) continue;
+    // Lame duck mode: its leaders and its clients go to other nodes before it ends.
+    sendSignal(pid, 'SIGUSR2');
+    await until(signal, `node ${name} is back`, async () => {
+      const nodes = readNodes(folder);
+      const isBack = nodes.some((node) => node.name === name && (node.pid ?? pid) !== pid);
+      return isBack && (await Promise.all(nodes.map(isWhole))).every(Boolean);
+    });
+  }
+}
+
+export async function rollServices(options: RollOptions): Promise<void> {
+  const { folder, signal } = options;
+  // The gateways last: no route leads to a service that does not know it.
+  for (const service of serviceNames.toReversed()) {
+    for (const pid of pidsOf(folder, service)) {
+      if (signal.aborted) return;
+      sendSignal(pid, 'SIGTERM');
+      await until(signal, `${service} has two replicas again`, async () => {
+        const pids = pidsOf(folder, service);
+        return pids.length === replicasOfEach && !pids.includes(pid) && (await isServing(service, options));
+      });
+    }
+  }
+}
+
+function pidsOf(folder: string, service: Service): number[] {
+  const pids = readFacts(stackFolderOf(folder))?.pids[service] ?? [];
+  const second = service === 'gateway' ? readSecondGateway(folder)?.pid : undefined;
+  return second === undefined ? pids : [...pids, second];
+}
+
+const pingMs = 300;
+
+/** Each replica answers for itself. */
+async function isServing(service: Service, { bus, folder }: RollOptions): Promise<boolean> {
+  if ((await bus.askAll(`$SRV.PING.${service}`, pingMs)).length < replicasOfEach) return false;
+  const gateways = [readFacts(stackFolderOf(folder))?.gateway, readSecondGateway(folder)?.url];
+  const states = await Promise.all(gateways.map((url) => askReadiness(url ?? '')));
+  return states.every(({ ready }) => ready);
+}
+
+/** Returns early where the storm is to end. */
+async function until(signal: AbortSignal, what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + backWithinMs;
+  while (!signal.aborted && !(await isTrue())) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${backWithinMs / 1_000} s`);
+    await wait(lookEveryMs);
+  }
+}

@@ -1,0 +1,117 @@
+// Carries out what goes wrong with a cluster: strikes nodes of this storm and no others, keeps them away for their time, sees
+// who leads what they led, and waits until the cluster is whole again before the next strike.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { sendSignal } from '../../process/identity.ts';
+import { clockMs } from '../clock.ts';
+import type { LedgerFile } from '../ledger.ts';
+import type { FaultLine, LeaderLine } from '../lines.ts';
+import { isChildOf } from '../strike.ts';
+import type { ClusterFault, ClusterTarget } from './fault.ts';
+import { assets, findLeaders, type Asset, type Leaders } from './leaders.ts';
+import { isWhole, readNodes, type Node } from './nodes.ts';
+import { rollNodes, rollServices } from './rolls.ts';
+
+export interface WeatherOptions {
+  folder: string;
+  stackPid: number;
+  bus: Pick<Bus, 'askAll'>;
+  leaders: LedgerFile<LeaderLine>;
+  signal: AbortSignal;
+}
+
+const lookEveryMs = 50;
+const wholeWithinMs = 60_000;
+
+/** Resolves when it is over and the cluster whole, or the storm is to end. */
+export async function carryOut(fault: ClusterFault, options: WeatherOptions): Promise<FaultLine> {
+  const { target, kind } = fault;
+  if (kind === 'roll') {
+    const atMs = clockMs();
+    await (target === 'services' ? rollServices(options) : rollNodes(options));
+    return { target, kind, pid: 0, atMs, untilMs: clockMs() };
+  }
+  return strike(fault, options);
+}
+
+async function strike({ target, kind, forMs }: ClusterFault, options: WeatherOptions): Promise<FaultLine> {
+  const { folder, signal } = options;
+  const before = await findAllLeaders(options);
+  const struck = new Set(chooseNodes(target, before, readNodes(folder)));
+  const own = (): Node[] => readNodes(folder).filter(({ name }) => struck.has(name));
+  const [first] = own();
+  const atMs = clockMs();
+  const watch = openWatch(before, struck, { ...options, lostMs: atMs });
+  const signalAll = (name: NodeJS.Signals): void => {
+    for (const { pid } of own()) {
+      if (pid !== undefined && isChildOf(pid, options.stackPid)) sendSignal(pid, name);
+    }
+  };
+  signalAll(kind === 'kill' ? 'SIGKILL' : 'SIGSTOP');
+  try {
+    while (!signal.aborted && clockMs() < atMs + forMs) {
+      if (kind === 'kill') signalAll('SIGKILL');
+      const others = readNodes(folder).filter(({ name }) => !struck.has(name));
+      await Promise.all([watch.look(others), wait(lookEveryMs)]);
+    }
+  } finally {
+    if (kind === 'stop') signalAll('SIGCONT');
+  }
+  const untilMs = clockMs();
+  while (!signal.aborted && clockMs() < untilMs + wholeWithinMs) {
+    const nodes = readNodes(folder);
+    await watch.look(nodes);
+    if (watch.isDone() && (await Promise.all(nodes.map(isWhole))).every(Boolean)) break;
+    await wait(lookEveryMs);
+  }
+  return { target, kind, pid: first?.pid ?? 0, atMs, untilMs, wholeMs: clockMs() };
+}
+
+/** Before anything is struck everything has a leader. */
+async function findAllLeaders({ folder, signal }: WeatherOptions): Promise<Leaders> {
+  const endMs = clockMs() + wholeWithinMs;
+  for (;;) {
+    const found = await findLeaders(readNodes(folder));
+    if (signal.aborted || assets.every((asset) => found.has(asset))) return found;
+    if (clockMs() > endMs) {
+      const missing = assets.filter((asset) => !found.has(asset));
+      throw new Error(`the cluster has no leader for ${missing.join(', ')}`);
+    }
+    await wait(lookEveryMs);
+  }
+}
+
+const ledAssets: Partial<Record<ClusterTarget, Asset>> = {
+  'events-leader': 'EVENTS',
+  'deliver-leader': 'webhook-deliver',
+  'meta-leader': 'meta',
+};
+
+function chooseNodes(target: ClusterTarget, leaders: Leaders, nodes: readonly Node[]): string[] {
+  const names = nodes.map(({ name }) => name);
+  const led = leaders.get(ledAssets[target] ?? 'EVENTS') ?? names[0] ?? '';
+  if (target === 'all-nodes') return names;
+  // Two of three: the one that takes events, and another one.
+  return target === 'two-nodes' ? [led, ...names.filter((name) => name !== led).slice(0, 1)] : [led];
+}
+
+interface WatchOptions extends Pick<WeatherOptions, 'leaders'> {
+  lostMs: number;
+}
+
+/** Notes who leads what the struck nodes led. */
+function openWatch(before: Leaders, struck: ReadonlySet<string>, { leaders, lostMs }: WatchOptions) {
+  const lost = new Map([...before].filter(([, leader]) => struck.has(leader)));
+  return {
+    async look(nodes: readonly Node[]): Promise<void> {
+      if (lost.size === 0) return;
+      for (const [asset, to] of await findLeaders(nodes)) {
+        const from = lost.get(asset);
+        if (from === undefined) continue;
+        lost.delete(asset);
+        leaders.write({ asset, from, to, lostMs, foundMs: clockMs() });
+      }
+    },
+    isDone: (): boolean => lost.size === 0,
+  };
+}

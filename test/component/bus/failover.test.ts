@@ -1,0 +1,316 @@
+// A cluster of three nats-servers, of which one dies or is about to end: what services that are connected to it, or read what
+// it leads, notice of that.
+import { setTimeout as wait } from 'node:timers/promises';
+import { Failure } from '@integration-sync/contracts';
+import type { Bus, BusHandler, ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
+import type { NatsNode } from '@integration-sync/dev/nats-cluster';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openTestBus, text } from '../../support/bus.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startNats } from '../../support/nats.ts';
+import { startNatsCluster, type NatsCluster } from '../../support/nats-cluster.ts';
+
+const startsWithinMs = 60_000;
+let cluster: NatsCluster;
+
+beforeAll(async () => {
+  cluster = await startNatsCluster();
+}, startsWithinMs);
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  for (const { engine } of cluster.nodes) await isWell(engine.monitorUrl);
+}, startsWithinMs);
+
+const isWell = (monitorUrl = '') =>
+  eventually(
+    () =>
+      fetch(`${monitorUrl}/healthz`).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    (status) => status === 200,
+    30_000,
+  );
+
+const nodeOf = (name: string): NatsNode => {
+  const node = cluster.nodes.find((one) => one.name === name);
+  if (node === undefined) throw new Error(`no node ${name}`);
+  return node;
+};
+
+/** It is told of the other nodes by the one that it is connected to. */
+const openOn = (name: string, busName: string): Promise<Bus> => openTestBus(nodeOf(name).engine.url, busName);
+
+const serve = (bus: Bus, handler: BusHandler) =>
+  bus.serve({
+    service: 'catalog',
+    version: '1.0.0',
+    description: 'Catalog',
+    inFlightMax: 100,
+    handlers: { 'svc.catalog.some.ask': handler },
+  });
+
+const ask = (bus: Bus, repeatable = false): Promise<string> =>
+  bus.request('svc.catalog.some.ask', { timeoutMs: 8_000, repeatable }).then(
+    ({ body }) => text(body),
+    (error: unknown) => (error instanceof Failure ? error.code : String(error)),
+  );
+
+/** Dead until it is disposed. */
+async function kill(name: string): Promise<AsyncDisposable> {
+  const { engine } = nodeOf(name);
+  engine.hold();
+  await engine.kill();
+  return { [Symbol.asyncDispose]: () => engine.resume() };
+}
+
+const untilLost = (bus: Bus) =>
+  eventually(
+    () => bus.connected,
+    (connected) => !connected,
+  );
+
+const answerSlowly: BusHandler = async () => {
+  await wait(20);
+  return { body: 'done' };
+};
+
+describe('a request', () => {
+  it('waits while its own process goes to another node', async () => {
+    await using asking = await openOn('n1', 'asking');
+    await using answering = await openOn('n2', 'answering');
+    await using _served = await serve(answering, async () => ({ body: 'done' }));
+    expect(await ask(asking)).toBe('done');
+    const lost = untilLost(asking);
+    await using _dead = await kill('n1');
+    await lost;
+    expect(await ask(asking)).toBe('done');
+  });
+
+  it('waits while all replicas of the service go to another node', async () => {
+    await using asking = await openOn('n1', 'asking');
+    await using answering = await openOn('n2', 'answering');
+    await using _served = await serve(answering, async () => ({ body: 'done' }));
+    expect(await ask(asking)).toBe('done');
+    const lost = untilLost(answering);
+    await using _dead = await kill('n2');
+    await lost;
+    expect(await ask(asking)).toBe('done');
+  });
+
+  it('is answered by a replica that goes to another node with the request in hand', async () => {
+    await using asking = await openOn('n1', 'asking');
+    await using answering = await openOn('n3', 'answering');
+    const entered = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    await using _served = await serve(answering, async () => {
+      entered.resolve();
+      await released.promise;
+      return { body: 'done' };
+    });
+    const answer = ask(asking);
+    await entered.promise;
+    const lost = untilLost(answering);
+    await using _dead = await kill('n3');
+    await lost;
+    released.resolve();
+    expect(await answer).toBe('done');
+  });
+
+  it('is asked once more where its line drops, if it may be done twice, and is refused otherwise', async () => {
+    await using asking = await openOn('n1', 'asking');
+    await using answering = await openOn('n2', 'answering');
+    const both = Promise.withResolvers<void>();
+    let asked = 0;
+    await using _served = await serve(answering, async () => {
+      asked += 1;
+      if (asked === 2) both.resolve();
+      if (asked <= 2) await wait(3_000);
+      return { body: 'done' };
+    });
+    const answers = [ask(asking, true), ask(asking, false)];
+    await both.promise;
+    await using _dead = await kill('n1');
+    expect(await Promise.all(answers)).toEqual(['done', 'unavailable']);
+    expect(asked).toBe(3);
+  });
+
+  it(
+    'is answered though every node is ended in good order, one after the other',
+    { timeout: 120_000 },
+    async () => {
+      await using asking = await openTestBus(cluster.url, 'asking');
+      await using first = await openTestBus(cluster.url, 'answering');
+      await using second = await openTestBus(cluster.url, 'answering');
+      await using _first = await serve(first, answerSlowly);
+      await using _second = await serve(second, answerSlowly);
+      const answers = new Map<string, number>();
+      const stop = new AbortController();
+      const askOn = async (): Promise<void> => {
+        while (!stop.signal.aborted) {
+          const answer = await ask(asking);
+          answers.set(answer, (answers.get(answer) ?? 0) + 1);
+          await wait(10);
+        }
+      };
+      const askers = [askOn(), askOn()];
+      for (const { engine } of cluster.nodes) {
+        const [pid] = engine.pids();
+        if (pid === undefined) throw new Error('a node is dead');
+        process.kill(pid, 'SIGUSR2');
+        await eventually(
+          () => engine.pids()[0] ?? pid,
+          (now) => now !== pid,
+          30_000,
+        );
+        for (const one of cluster.nodes) await isWell(one.engine.monitorUrl);
+      }
+      stop.abort();
+      await Promise.all(askers);
+      expect([...answers.keys()]).toEqual(['done']);
+      expect(answers.get('done')).toBeGreaterThan(100);
+    },
+  );
+});
+
+it('stays with a server that is about to end where there is no other', async () => {
+  await using alone = await startNats();
+  await using bus = await openTestBus(alone.url, 'alone');
+  let missed = 0;
+  using _listening = bus.listen(
+    'some.news',
+    () => undefined,
+    () => void (missed += 1),
+  );
+  const [pid] = alone.pids();
+  if (pid === undefined) throw new Error('the server is dead');
+  process.kill(pid, 'SIGUSR2');
+  // Longer than a replica takes to leave, and shorter than the server waits for that.
+  await wait(7_000);
+  expect([bus.connected, missed]).toEqual([true, 0]);
+});
+
+const stream: StreamSpec = {
+  name: 'MOVING',
+  description: 'test',
+  subjects: ['MOVING.>'],
+  retention: 'limits',
+  discard: 'new',
+  atomicBatches: true,
+  replicas: 3,
+  settings: {},
+};
+const consumer: ConsumerSpec = {
+  name: 'reader',
+  description: 'test',
+  ackWaitMs: 30_000,
+  ackPendingMax: 1_000,
+  deliver: 'all',
+};
+
+/** Each node knows of itself whether it leads. */
+async function leaderOf(what: (facts: JetStreamFacts) => string | undefined): Promise<string | undefined> {
+  const claims = await Promise.all(
+    cluster.nodes.map(async ({ name, engine }) => {
+      const body = await fetch(`${engine.monitorUrl}/jsz?accounts=1&streams=1&consumers=1`).then(
+        (answer) => answer.text(),
+        () => '{}',
+      );
+      const facts: JetStreamFacts = JSON.parse(body);
+      return what(facts) === name ? name : undefined;
+    }),
+  );
+  return claims.find((name) => name !== undefined);
+}
+
+interface Led {
+  name: string;
+  cluster?: { leader?: string };
+}
+interface JetStreamFacts {
+  account_details?: { stream_detail?: (Led & { consumer_detail?: Led[] })[] }[];
+}
+
+const leaderOfReader = () =>
+  leaderOf((facts) => {
+    const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
+    const readers = streams.flatMap(({ consumer_detail: details = [] }) => details);
+    return readers.find(({ name }) => name === consumer.name)?.cluster?.leader;
+  });
+
+it('reads a consumer on within a second of its new leader', { timeout: 120_000 }, async () => {
+  await using making = await openTestBus(cluster.url, 'making');
+  await making.ensureStream(stream);
+  await making.ensureConsumer(stream.name, consumer);
+  const leader = await eventually(leaderOfReader, (name) => name !== undefined, 10_000);
+  // By its own line it notices nothing.
+  await using bus = await openOn(leader === 'n1' ? 'n2' : 'n1', 'reading');
+  const seen = new Map<string, number>();
+  await using _reading = bus.consume(stream.name, consumer.name, {
+    ahead: 16,
+    ensure: () => bus.ensureConsumer(stream.name, consumer),
+    onMessage(message) {
+      seen.set(message.id, performance.now());
+      message.ack();
+    },
+  });
+  const publishOn = async (id: string): Promise<void> => {
+    await eventually(
+      () =>
+        bus.publish({ subject: 'MOVING.x', id, body: 'x' }).then(
+          () => true,
+          () => false,
+        ),
+      Boolean,
+      30_000,
+    );
+  };
+  await publishOn('before');
+  await eventually(() => seen.has('before'), Boolean);
+  await using _dead = await kill(leader ?? '');
+  await eventually(leaderOfReader, (name) => name !== undefined, 30_000);
+  const foundAt = performance.now();
+  await publishOn('after');
+  const publishedAt = performance.now();
+  await eventually(() => seen.has('after'), Boolean, 20_000);
+  expect((seen.get('after') ?? Infinity) - Math.max(foundAt, publishedAt)).toBeLessThan(1_000);
+});
+
+/** A stream that was just made takes its first message when its servers have told each other. */
+async function openCopied(bus: Bus, name: string): Promise<void> {
+  await bus.ensureStream({ ...stream, name, subjects: [`${name}.>`] });
+  const read = () => Array.fromAsync(bus.readStream(name, { subject: `${name}.>`, from: { sequence: 1 } }));
+  await eventually(
+    () =>
+      bus.publish({ subject: `${name}.first`, id: 'first', body: 'x' }).then(
+        async () => (await read()).length,
+        () => 0,
+      ),
+    (count) => count === 1,
+    30_000,
+  );
+}
+
+it('leaves nothing out of an exact reading that the leader had', { timeout: 60_000 }, async () => {
+  await using bus = await openTestBus(cluster.url, 'reading');
+  await openCopied(bus, 'EXACT');
+  const missed: number[] = [];
+  for (let nth = 2; nth <= 150; nth += 1) {
+    await bus.publish({ subject: `EXACT.a.${nth % 3}`, id: `id-${nth}`, body: 'x' });
+    const subject = nth % 2 === 0 ? 'EXACT.a.>' : `EXACT.a.${nth % 3}`;
+    const from = nth % 5 === 0 ? { time: new Date(0) } : { sequence: Math.max(1, nth - 10) };
+    const read = await Array.fromAsync(bus.readStream('EXACT', { subject, from, exact: true }));
+    if (read.at(-1)?.sequence !== nth) missed.push(nth);
+  }
+  expect(missed).toEqual([]);
+});
+
+it('ends an exact reading where there is nothing, and where all is older', async () => {
+  await using bus = await openTestBus(cluster.url, 'reading');
+  await openCopied(bus, 'OLD');
+  const read = (subject: string, from: { time: Date } | { sequence: number }) =>
+    Array.fromAsync(bus.readStream('OLD', { subject, from, exact: true }));
+  expect(await read('OLD.>', { time: new Date(Date.now() + 60_000) })).toEqual([]);
+  expect(await read('OLD.>', { sequence: 2 })).toEqual([]);
+  expect(await read('OLD.y', { sequence: 1 })).toEqual([]);
+});

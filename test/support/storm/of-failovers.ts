@@ -1,0 +1,131 @@
+// Forgeries of what a cluster of nats-servers goes through, and what looks like one and is none.
+import type { FaultLine, LeaderLine } from '../../../dev/storm/lines.ts';
+import type { Forger } from './forger.ts';
+import type { Forgery, Permitted } from './forgery.ts';
+import { eventOf } from './story.ts';
+
+/** The push a2 of the story, which was answered 504. */
+const failed = { begunMs: 1_030, endedMs: 1_040 };
+/** The push d1, whose caller hung up. */
+const hungUp = { begunMs: 1_090, endedMs: 1_100 };
+
+const roll = (atMs: number, untilMs: number): FaultLine => ({
+  target: 'services',
+  kind: 'roll',
+  pid: 0,
+  atMs,
+  untilMs,
+});
+const death = (atMs: number): FaultLine => ({
+  target: 'meta-leader',
+  kind: 'kill',
+  pid: 1,
+  atMs,
+  untilMs: atMs,
+  wholeMs: atMs,
+});
+const without = (asset: LeaderLine['asset'], lostMs: number, foundMs: number): LeaderLine => ({
+  asset,
+  from: 'n1',
+  to: 'n2',
+  lostMs,
+  foundMs,
+});
+
+/** All events of the story are of the same moment. */
+function storeLate(forger: Forger, afterMs: number): void {
+  const event = eventOf(forger, 'a1-created');
+  event.storedAt = new Date(Date.parse(event.storedAt) + afterMs).toISOString();
+}
+
+export const forgedFailovers: readonly Forgery[] = [
+  [
+    'a push fails while services are ended one after the other',
+    'roll',
+    ({ ledger }) => ledger.faults.push(roll(failed.begunMs - 5, failed.endedMs - 5)),
+  ],
+  [
+    'a push still fails more than 8 s after a node died',
+    'away',
+    ({ ledger }) => ledger.faults.push(death(failed.endedMs - 8_001)),
+  ],
+  [
+    'a push still fails more than 11 s after a node began to stand still',
+    'away',
+    ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 11_001), kind: 'stop' }),
+  ],
+  [
+    'an event comes to the stream more than 5 s after its push',
+    'event-late',
+    (forger) => {
+      forger.ledger.faults.push(death(0));
+      storeLate(forger, 5_001);
+    },
+  ],
+  [
+    'an event comes to the stream more than 5 s after the stream has a leader',
+    'event-late',
+    (forger) => {
+      forger.ledger.faults.push(death(0));
+      forger.ledger.leaders.push(without('EVENTS', 0, 6_000));
+      storeLate(forger, 11_001);
+    },
+  ],
+  [
+    'an event comes late for want of another stream’s leader',
+    'event-late',
+    (forger) => {
+      forger.ledger.faults.push(death(0));
+      forger.ledger.leaders.push(without('DELIVERIES', 0, 6_000));
+      storeLate(forger, 6_000);
+    },
+  ],
+  [
+    'a delivery comes more than 10 s after its event',
+    'delivery-late',
+    ({ ledger }) => {
+      ledger.faults.push(death(0));
+      ledger.deliveries[0]!.atMs = 10_001;
+    },
+  ],
+];
+
+export const permittedFailovers: readonly Permitted[] = [
+  [
+    'a push fails less than 8 s after a node died',
+    ({ ledger }) => ledger.faults.push(death(failed.endedMs - 7_999)),
+  ],
+  [
+    'a push fails less than 11 s after a node began to stand still',
+    ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 10_999), kind: 'stop' }),
+  ],
+  ['a push fails before a node dies', ({ ledger }) => ledger.faults.push(death(failed.endedMs + 5))],
+  [
+    'a caller hangs up while services are ended one after the other',
+    ({ ledger }) => ledger.faults.push(roll(hungUp.begunMs - 5, hungUp.endedMs + 5)),
+  ],
+  [
+    'an event waits for a stream that has no leader',
+    (forger) => {
+      forger.ledger.faults.push(death(0));
+      forger.ledger.leaders.push(without('EVENTS', 0, 6_000));
+      storeLate(forger, 10_999);
+    },
+  ],
+  [
+    'a delivery waits for a consumer that has no leader',
+    ({ ledger }) => {
+      ledger.faults.push(death(0));
+      ledger.leaders.push(without('webhook-deliver', 0, 6_000));
+      ledger.deliveries[0]!.atMs = 15_999;
+    },
+  ],
+  [
+    'all of it comes late after two nodes of three died',
+    (forger) => {
+      forger.ledger.faults.push({ ...death(0), target: 'two-nodes', wholeMs: 30_000 });
+      storeLate(forger, 34_999);
+      forger.ledger.deliveries[0]!.atMs = 39_999;
+    },
+  ],
+];

@@ -1,0 +1,58 @@
+// What begins while the line to NATS is down, and while no replica of a service listens.
+import { expect, it } from 'vitest';
+import { openAbsences } from '../../../shared/runtime/src/bus/absences.ts';
+import { openLine } from '../../../shared/runtime/src/bus/line.ts';
+
+const aWhile = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const outcomeOf = async (work: Promise<void>): Promise<string> => {
+  const beganMs = performance.now();
+  const word = await work.then(
+    () => 'ok',
+    () => 'refused',
+  );
+  return `${word} after ${Math.round((performance.now() - beganMs) / 50) * 50} ms`;
+};
+
+it('waits for a line that comes back, and is refused where it does not', async () => {
+  const line = openLine();
+  expect(await outcomeOf(line.untilUp())).toBe('ok after 0 ms');
+  line.drop();
+  const waiting = outcomeOf(line.untilUp());
+  await aWhile(150);
+  line.restore();
+  expect(await waiting).toBe('ok after 150 ms');
+  line.drop();
+  expect(await outcomeOf(line.untilUp())).toBe('refused after 500 ms');
+  // The client tries one server after the other, and says each time that it is disconnected.
+  line.drop();
+  expect(await outcomeOf(line.untilUp())).toBe('refused after 0 ms');
+  line.restore();
+  expect(await outcomeOf(line.untilUp())).toBe('ok after 0 ms');
+});
+
+it('waits while the client looks for a moment to leave, and no longer', async () => {
+  const line = openLine();
+  line.hold(300);
+  expect(await outcomeOf(line.untilUp())).toBe('ok after 300 ms');
+  line.hold(300);
+  const waiting = outcomeOf(line.untilUp());
+  await aWhile(100);
+  line.release();
+  expect(await waiting).toBe('ok after 100 ms');
+});
+
+it('waits for a service whose replicas are away for a moment, and for none that is away', () => {
+  let nowMs = 0;
+  const absences = openAbsences(() => nowMs);
+  expect(absences.mayEnd('catalog')).toBe(true);
+  nowMs = 400;
+  expect([absences.mayEnd('catalog'), absences.mayEnd('batches')]).toEqual([true, true]);
+  nowMs = 600;
+  expect([absences.mayEnd('catalog'), absences.mayEnd('batches')]).toEqual([false, true]);
+  absences.end('catalog');
+  expect(absences.mayEnd('catalog')).toBe(true);
+  nowMs = 4_000;
+  expect(absences.mayEnd('catalog')).toBe(false);
+  nowMs = 9_001;
+  expect(absences.mayEnd('catalog')).toBe(true);
+});
