@@ -1,10 +1,11 @@
-// npm run bench [-- push gateway events listings floors rivals rival-pages]
+// npm run bench [-- push gateway events listings floors rivals rival-pages beside]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { startStack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
+import { benchBeside } from './beside.ts';
 import { openClient } from './client.ts';
 import { describeEngines } from './engines.ts';
 import { benchEvents } from './events.ts';
@@ -28,6 +29,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   floors: benchFloors,
   rivals: benchRivals,
   'rival-pages': benchRivalListings,
+  beside: benchBeside,
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {

@@ -67,6 +67,9 @@ export function figuresOf(all: readonly number[]): Figures {
 
 export const medianOf = (all: readonly number[]): number => figuresOf(all).medianMs;
 
+export const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+
 /** Runs the same thing in several lanes at once. */
 export async function inLanes(
   lanes: number,

@@ -3,11 +3,20 @@ import { parseArgs } from 'node:util';
 import { parseForced, type Forced } from '../engines/choice.ts';
 import { readCount } from '../process/words.ts';
 
-export const benches = ['push', 'gateway', 'events', 'listings', 'floors', 'rivals', 'rival-pages'] as const;
+export const benches = [
+  'push',
+  'gateway',
+  'events',
+  'listings',
+  'floors',
+  'rivals',
+  'rival-pages',
+  'beside',
+] as const;
 export type Bench = (typeof benches)[number];
 
 /** They install packages of their own, so that they run only where they are named. */
-export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages']);
+export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages', 'beside']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
@@ -17,7 +26,7 @@ export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
-rivals and rival-pages run only where they are named: they install packages of their own in dev/bench/rivals.
+rivals, rival-pages and beside run only where they are named: they install packages of their own in dev/bench/rivals.
 `;
 
 export interface BenchOptions {

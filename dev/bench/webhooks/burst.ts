@@ -2,7 +2,7 @@
 // fast as the stream takes its events, and to many.
 import { costTables, type Cost } from '../costs.ts';
 import { beginMeasuring, spentBy } from '../cpu.ts';
-import { reportLine } from '../measure.ts';
+import { quantile, reportLine } from '../measure.ts';
 import type { House } from './house.ts';
 
 const deliveries = Number(process.env['BENCH_BURST'] ?? 100_000);
@@ -10,9 +10,6 @@ const endpointCounts = (process.env['BENCH_BURST_ENDPOINTS'] ?? '1,500').split('
 const tickMs = 25;
 const wantedMs = 1_000;
 const watched = '/watched';
-
-const quantile = (sorted: readonly number[], q: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 
 export async function benchBurst(house: House, say: (line: string) => void): Promise<void> {
   await using _replica = await house.startReplica();

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { costTables, type Cost } from '../costs.ts';
 import { addSpent, nothingSpent } from '../cpu.ts';
-import { figuresOf, measured, reportLine } from '../measure.ts';
+import { figuresOf, measured, quantile, reportLine } from '../measure.ts';
 import type { House } from './house.ts';
 
 const hanging = 50;
@@ -25,9 +25,6 @@ async function lagsOf(house: House): Promise<number[]> {
   const lags = (await house.seen()).find(({ path }) => path === watched)?.lagsMs ?? [];
   return lags.toSorted((one, other) => one - other);
 }
-
-const quantile = (sorted: readonly number[], q: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 
 export async function benchHanging(house: House, say: (line: string) => void): Promise<void> {
   await using _replica = await house.startReplica();

@@ -6,7 +6,7 @@ import { entryOf, type AttemptLog } from '../delivering/attempt-log.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import type { Signable } from '../secrets/signature.ts';
+import type { Signable } from '../sending/headers.ts';
 import type { Send } from '../sending/send.ts';
 import { openShares } from '../tools/shares.ts';
 import { endpointOf, json } from './handlers.ts';

@@ -5,9 +5,10 @@
 import { limits, requestHeaders } from '@integration-sync/contracts';
 import { traceIdOf, type Span, type SpanStart, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
-import { signedHeaders, type Signable, type SigningKey } from '../secrets/signature.ts';
+import type { SigningKey } from '../secrets/signature.ts';
 import type { Connections } from './connections.ts';
 import type { CheckedTarget, EgressGuard } from './egress-guard.ts';
+import { signedHeaders, type Signable } from './headers.ts';
 import { faultOfOurs, outcomeOfSilence, type Outcome } from './outcome.ts';
 import type { Poster } from './post.ts';
 

@@ -1,0 +1,199 @@
+// The first page of a listing, alone and while four pushes are in flight: of the service, and of a plain Fastify process that
+// reads the same collection while the service takes the same pushes. The plain process shares nothing with the pushes but the
+// processors and the database, so that its wait is that of the machine.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openClient, type Client } from './client.ts';
+import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
+import { inLanes, medianOf, quantile, reportLine } from './measure.ts';
+import { freshName, settleMs } from './push.ts';
+import { startRival } from './rivals-start.ts';
+import type { Setting } from './setting.ts';
+import { tableOf } from './table.ts';
+
+const records = 1_000;
+const limit = 50;
+const pushLanes = 4;
+const pageLanes = 8;
+const pagesInTurn = 60;
+const pagesPerLane = 25;
+const turnsDefault = 10;
+const warmTurns = 2;
+const ours = 'service';
+const plain = 'Fastify, no total';
+const wanted = { median: 3, p99: 5, rate: 0.5, pushes: 0.9 };
+
+/** What was seen of one listing, without pushes or beside them, in all turns. */
+interface Seen {
+  pageMs: number[];
+  /** Pages per second on eight connections, of each turn. */
+  rates: number[];
+  /** Pushes per second meanwhile, of each turn: beside one page at a time, and beside eight. */
+  pushes: { one: number[]; eight: number[] };
+}
+
+const nothingSeen = (): Seen => ({ pageMs: [], rates: [], pushes: { one: [], eight: [] } });
+
+export async function benchBeside({ stack, client, options, say }: Setting): Promise<void> {
+  const { turns = turnsDefault } = options;
+  await using ending = new AsyncDisposableStack();
+  const integration = `listed-${randomBytes(4).toString('hex')}`;
+  const token = stack.token({ integration });
+  const listing = ending.use(openClient(stack.gateway, token));
+  for (let from = 0; from < records; from += itemsPerPush) {
+    await listing.post(suppliersPath, pushBody(makeItems(`L${from}`)));
+  }
+  const rival = await startRival(
+    stack,
+    {
+      name: plain,
+      programs: [[plain, 'listing.js']],
+      environment: { RIVAL_TOTAL: 'none' },
+      database: stack.database,
+    },
+    ending,
+  );
+  const callers = new Map<string, Client>([
+    [ours, listing],
+    [plain, ending.use(openClient(rival.url, token))],
+  ]);
+  const alone = new Map(Array.from(callers.keys(), (name) => [name, nothingSeen()]));
+  const beside = new Map(Array.from(callers.keys(), (name) => [name, nothingSeen()]));
+  const pushesAlone: number[] = [];
+  for (let turn = 0; turn < turns + warmTurns; turn += 1) {
+    const isKept = turn >= warmTurns;
+    for (const [name, caller] of callers) {
+      await look(caller, isKept ? alone.get(name) : undefined);
+      await settle();
+    }
+    const pushing = startPushing(client);
+    if (isKept) pushesAlone.push(await pushing.during(() => wait(3_000)));
+    for (const [name, caller] of callers) await look(caller, isKept ? beside.get(name) : undefined, pushing);
+    await pushing.end();
+    await settle();
+  }
+  report({ alone, beside, pushesAlone, turns, say });
+}
+
+const settle = (): Promise<void> => wait(settleMs);
+
+interface Pushing {
+  /** Pushes per second while `work` goes on. */
+  during: (work: () => Promise<unknown>) => Promise<number>;
+  end: () => Promise<void>;
+}
+
+/** Keeps four pushes of new suppliers in flight. */
+function startPushing(client: Client): Pushing {
+  const ending = new AbortController();
+  let pushed = 0;
+  const pushing = inLanes(pushLanes, 1, async () => {
+    while (!ending.signal.aborted) {
+      await client.post(suppliersPath, pushBody(makeItems(freshName())));
+      pushed += 1;
+    }
+  });
+  return {
+    during: async (work) => {
+      const [before, began] = [pushed, performance.now()];
+      await Promise.race([work(), pushing]);
+      return ((pushed - before) / (performance.now() - began)) * 1_000;
+    },
+    end: async () => {
+      ending.abort();
+      await pushing;
+    },
+  };
+}
+
+async function look(caller: Client, seen: Seen | undefined, pushing?: Pushing): Promise<void> {
+  const during = pushing?.during ?? (async (work) => work().then(() => 0));
+  const query = `${suppliersPath}?limit=${limit}`;
+  const pageMs: number[] = [];
+  const besideOne = await during(async () => {
+    for (let page = 0; page < pagesInTurn; page += 1) {
+      const began = performance.now();
+      await caller.get(query);
+      pageMs.push(performance.now() - began);
+    }
+  });
+  const began = performance.now();
+  const besideEight = await during(() => inLanes(pageLanes, pagesPerLane, () => caller.get(query)));
+  seen?.pageMs.push(...pageMs);
+  seen?.rates.push(((pageLanes * pagesPerLane) / (performance.now() - began)) * 1_000);
+  seen?.pushes.one.push(besideOne);
+  seen?.pushes.eight.push(besideEight);
+}
+
+interface Findings {
+  alone: ReadonlyMap<string, Seen>;
+  beside: ReadonlyMap<string, Seen>;
+  pushesAlone: readonly number[];
+  turns: number;
+  say: (line: string) => void;
+}
+
+function figures(all: ReadonlyMap<string, Seen>, name: string) {
+  const { pageMs, rates, pushes } = all.get(name) ?? nothingSeen();
+  const sorted = pageMs.toSorted((one, other) => one - other);
+  return {
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    rate: medianOf(rates),
+    pushes: { one: medianOf(pushes.one), eight: medianOf(pushes.eight) },
+  };
+}
+
+function report({ alone, beside, pushesAlone, turns, say }: Findings): void {
+  const [before, now, other] = [figures(alone, ours), figures(beside, ours), figures(beside, plain)];
+  const otherAlone = figures(alone, plain);
+  const pushes = medianOf(pushesAlone);
+  const line = (what: string, ratio: number, detail: string, most: string, holds: boolean): void =>
+    say(reportLine(what, ratio, detail, most, holds));
+  for (const [name, share, bound] of [
+    ['p50', 'p50', wanted.median],
+    ['p99', 'p99', wanted.p99],
+  ] as const) {
+    const ratio = now[share] / before[share];
+    const detail = `${now[share].toFixed(1)} ms against ${before[share].toFixed(1)} ms`;
+    line(`${name} of a page beside pushes, against alone`, ratio, detail, `≤ ${bound}`, ratio <= bound);
+    const fair = now[share] / other[share];
+    const fairDetail = `${now[share].toFixed(1)} ms against ${other[share].toFixed(1)} ms`;
+    line(
+      `${name} of a page beside pushes, against ${plain}, beside them`,
+      fair,
+      fairDetail,
+      '≤ 2',
+      fair <= 2,
+    );
+  }
+  const kept = now.rate / before.rate;
+  const rates = `${now.rate.toFixed(0)} against ${before.rate.toFixed(0)} pages/s`;
+  line(
+    'pages per second on 8 connections beside pushes',
+    kept,
+    rates,
+    `≥ ${wanted.rate}`,
+    kept >= wanted.rate,
+  );
+  const lost = now.pushes.one / pushes;
+  const perSecond = `${now.pushes.one.toFixed(1)} against ${pushes.toFixed(1)} pushes/s`;
+  line('pushes beside one page at a time', lost, perSecond, `≥ ${wanted.pushes}`, lost >= wanted.pushes);
+  const rows = [
+    ['alone', ours, before],
+    ['alone', plain, otherAlone],
+    ['beside pushes', ours, now],
+    ['beside pushes', plain, other],
+  ] as const;
+  say(`\n  first page of ${records}, medians of ${turns} turns, ${pushes.toFixed(1)} pushes/s without pages`);
+  const table = rows.map(([state, name, { p50, p99, rate, pushes: meanwhile }]) => [
+    `${name}, ${state}`,
+    p50.toFixed(1),
+    p99.toFixed(1),
+    rate.toFixed(0),
+    meanwhile.one.toFixed(1),
+    meanwhile.eight.toFixed(1),
+  ]);
+  const head = ['', 'p50 ms', 'p99 ms', 'pages/s on 8', 'pushes/s by 1', 'pushes/s by 8'];
+  for (const row of tableOf(head, table)) say(`  ${row}`);
+}
