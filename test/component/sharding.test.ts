@@ -220,12 +220,13 @@ describe('every command that the services send to MongoDB', () => {
     expect(toAllShards.filter((purpose) => !used.has(purpose))).toEqual([]);
   });
 
-  it('looks for records by their ids and nothing else where it names ids', () => {
+  it('names the index of the ids where another one could serve a write or an order', () => {
     const records = new Set(['suppliers', 'products', 'batches', 'dds']);
     const hints = sent
       .filter(({ name, command }) => records.has(String(command[name])))
       .flatMap(({ name, command }) => {
-        if (name === 'find') return [{ filter: command['filter'], hint: command['hint'] }];
+        if (name === 'find' && command['sort'] !== undefined)
+          return [{ filter: command['filter'], hint: command['hint'] }];
         if (name !== 'update') return [];
         return command['updates'].map((one: Part['content']) => ({ filter: one['q'], hint: one['hint'] }));
       })

@@ -6,8 +6,15 @@ export const these = (integration: string, ids: readonly string[]) => ({
   integration,
 });
 
-/** MongoDB would otherwise try the indexes that begin with the integration too, and might keep to one of them. */
+/**
+ * For what is written. MongoDB would otherwise try the indexes that begin with the integration too, and might keep to
+ * one of them.
+ */
 export const byTheirIds = { hint: '_id_' } as const;
 
-/** One round trip, where the driver would otherwise ask for the first hundred and then for the rest. */
-export const allOfThem = (count: number) => ({ batchSize: count + 1, singleBatch: true, ...byTheirIds });
+/**
+ * For what is read. One round trip, where the driver would otherwise ask for the first hundred and then for the rest;
+ * and without the hint, with which DocumentDB takes four times as long. MongoDB tries its indexes beside each other
+ * once, and the one of the ids wins, as every step of it finds a record.
+ */
+export const allOfThem = (count: number) => ({ batchSize: count + 1, singleBatch: true });
