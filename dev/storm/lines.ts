@@ -110,7 +110,7 @@ export interface FaultLine {
   wholeMs?: number;
 }
 
-/** Which node of the cluster led something, was struck, and has a successor. */
+/** For how long something had no leader: the node that led it was struck, or another one called for an election. */
 export interface LeaderLine {
   asset: Asset;
   from: string;

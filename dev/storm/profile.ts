@@ -2,7 +2,7 @@
 import type { ClusterFault } from './cluster/fault.ts';
 import type { PlannedFault } from './fault.ts';
 
-export const profileNames = ['usual', 'late', 'brief', 'cluster', 'cluster-brief'] as const;
+export const profileNames = ['usual', 'late', 'brief', 'cluster', 'cluster-rolls', 'cluster-brief'] as const;
 export type ProfileName = (typeof profileNames)[number];
 
 export type Span = readonly [least: number, most: number];
@@ -81,18 +81,19 @@ const briefScript: readonly PlannedFault[] = [
 /** Nodes stay away for longer than a cluster needs to elect another leader. */
 const clusterScript: readonly ClusterFault[] = [
   { target: 'events-leader', kind: 'kill', forMs: 8_000 },
-  { target: 'services', kind: 'roll', forMs: 0 },
   { target: 'deliver-leader', kind: 'stop', forMs: 12_000 },
   { target: 'meta-leader', kind: 'kill', forMs: 8_000 },
   { target: 'two-nodes', kind: 'kill', forMs: 5_000 },
   { target: 'events-leader', kind: 'stop', forMs: 12_000 },
-  { target: 'nodes', kind: 'roll', forMs: 0 },
   { target: 'deliver-leader', kind: 'kill', forMs: 8_000 },
   { target: 'meta-leader', kind: 'stop', forMs: 12_000 },
   { target: 'all-nodes', kind: 'kill', forMs: 5_000 },
 ];
 
-/** Some 50 small pushes a second, so that what a push meets is the cluster and not a queue. */
+/**
+ * Some 15 small pushes a second: two processors have time left beside three nodes, so that what comes late is late because
+ * of the cluster and not because of a queue.
+ */
 const cluster: Profile = {
   ...usual,
   sizes: [
@@ -100,8 +101,18 @@ const cluster: Profile = {
     [2, 5],
   ],
   receivers: 'steady',
-  pauseMs: [180, 340],
+  pauseMs: [700, 1_300],
   cluster: clusterScript,
+};
+
+/** Some 50 small pushes a second while an operator ends every service and every node in turn. */
+const rolls: Profile = {
+  ...cluster,
+  pauseMs: [180, 340],
+  cluster: [
+    { target: 'services', kind: 'roll', forMs: 0 },
+    { target: 'nodes', kind: 'roll', forMs: 0 },
+  ],
 };
 
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
@@ -115,8 +126,10 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     script: briefScript,
   },
   cluster,
+  'cluster-rolls': rolls,
   'cluster-brief': {
     ...cluster,
+    pauseMs: rolls.pauseMs,
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 2,
     // It shares the machine with other tests.

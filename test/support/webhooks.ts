@@ -1,7 +1,7 @@
 // The webhooks service in this process, on a NATS of its own and a database of its own: what its component tests
 // register with, publish to and read from.
 import { randomUUID } from 'node:crypto';
-import { publishWithBundle } from '@integration-sync/contracts';
+import { publishWithBundle, routes } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -148,6 +148,9 @@ function once(webhooks: Webhooks): Webhooks {
   };
 }
 
+const statusOf = (subject: string): number | undefined =>
+  routes.find((route) => route.subject === subject)?.answer.status;
+
 export function clientOf(bus: Bus, integration: string): Client {
   const client: Client = {
     integration,
@@ -161,7 +164,8 @@ export function clientOf(bus: Bus, integration: string): Client {
       });
       const text = Buffer.from(reply.body).toString();
       return {
-        status: Number(reply.headers.get('status')),
+        // As the gateway has it.
+        status: Number(reply.headers.get('status') ?? statusOf(subject)),
         headers: Object.fromEntries(reply.headers),
         body: (text === '' ? undefined : JSON.parse(text)) as AnswerBody,
       };

@@ -40,7 +40,7 @@ export function checkFailovers(pushes: readonly Push[], seen: Seen, report: Repo
   const faults = seen.faults.filter(({ kind, wholeMs }) => kind === 'roll' || wholeMs !== undefined);
   if (faults.length === 0) return [];
   checkRolls(pushes, faults, report);
-  checkAway(pushes, faults, { mostMs: within.pushesMs, report });
+  checkAway(pushes, faults, { leaders, mostMs: within.pushesMs, report });
   const several = faults
     .filter(({ kind, target }) => kind !== 'roll' && !isOfOneNode(target))
     .map(({ atMs, wholeMs = Infinity }) => ({ fromMs: atMs, toMs: wholeMs }));
@@ -90,21 +90,26 @@ function checkRolls(pushes: readonly Push[], faults: readonly FaultLine[], repor
   }
 }
 
+interface AwayOptions extends Omit<LateOptions, 'class'> {
+  leaders: readonly LeaderLine[];
+}
+
+/** A push that fails does so because of the last fault before its end. */
 function checkAway(
   pushes: readonly Push[],
   faults: readonly FaultLine[],
-  { mostMs, report }: Omit<LateOptions, 'class'>,
+  { leaders, mostMs, report }: AwayOptions,
 ): void {
-  for (const [nth, { target, kind, atMs }] of faults.entries()) {
-    if (kind === 'roll' || !isOfOneNode(target)) continue;
-    const nextMs = faults[nth + 1]?.atMs ?? Infinity;
-    const endMs = atMs + mostMs + (kind === 'stop' ? noticedMs : 0);
-    for (const { id, outcome, begunMs, endedMs, problem } of pushes.filter(isFailed)) {
-      if (begunMs >= nextMs || endedMs <= endMs) continue;
-      if (endedMs < atMs) continue;
-      const what = `push ${id} ended with ${outcome} ${seconds(endedMs - atMs)} after ${kind} ${target}: ${problem ?? ''}`;
-      report({ class: 'away', what });
-    }
+  for (const { id, outcome, endedMs, problem } of pushes.filter(isFailed)) {
+    const fault = faults.findLast(({ atMs }) => atMs <= endedMs);
+    if (fault === undefined || fault.kind === 'roll' || !isOfOneNode(fault.target)) continue;
+    const { target, kind, atMs } = fault;
+    // A node that is back may have the others elect once more.
+    const lost = leaders.map(({ lostMs }) => lostMs).filter((lostMs) => lostMs > atMs && lostMs <= endedMs);
+    const fromMs = Math.max(atMs + (kind === 'stop' ? noticedMs : 0), ...lost);
+    if (endedMs <= fromMs + mostMs) continue;
+    const what = `push ${id} ended with ${outcome} ${seconds(endedMs - atMs)} after ${kind} ${target}: ${problem ?? ''}`;
+    report({ class: 'away', what });
   }
 }
 

@@ -27,13 +27,24 @@ const answerWithinMs = 2_000;
 
 export type Leaders = ReadonlyMap<Asset, string>;
 
-export async function findLeaders(nodes: readonly Node[]): Promise<Leaders> {
-  const found = await Promise.all(nodes.filter(({ pid }) => pid !== undefined).map(ledBy));
-  return new Map(found.flat());
+export interface Found {
+  leaders: Leaders;
+  /** Whether every node that runs has answered, so that what has no leader here has none. */
+  isComplete: boolean;
 }
 
-async function ledBy({ name, monitorUrl }: Node): Promise<[Asset, string][]> {
+export async function findLeaders(nodes: readonly Node[]): Promise<Found> {
+  const found = await Promise.all(nodes.filter(({ pid }) => pid !== undefined).map(ledBy));
+  return {
+    leaders: new Map(found.flatMap((led) => led ?? [])),
+    isComplete: found.every((led) => led !== undefined),
+  };
+}
+
+/** Undefined where the node does not answer. */
+async function ledBy({ name, monitorUrl }: Node): Promise<[Asset, string][] | undefined> {
   const facts = await askNode(monitorUrl);
+  if (facts === undefined) return undefined;
   const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
   const consumers = streams.flatMap(({ name: stream, consumer_detail: details = [] }) =>
     // EVENTS may have a consumer of the same name, which an older release has left.
@@ -44,7 +55,7 @@ async function ledBy({ name, monitorUrl }: Node): Promise<[Asset, string][]> {
   return assets.filter((asset) => named.get(asset) === name).map((asset) => [asset, name]);
 }
 
-async function askNode(monitorUrl: string): Promise<JetStreamFacts> {
+async function askNode(monitorUrl: string): Promise<JetStreamFacts | undefined> {
   try {
     const url = new URL('/jsz?accounts=true&streams=true&consumers=true', monitorUrl);
     const answer = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
@@ -52,6 +63,6 @@ async function askNode(monitorUrl: string): Promise<JetStreamFacts> {
     return facts;
   } catch {
     // It stands still, or has died meanwhile.
-    return {};
+    return undefined;
   }
 }

@@ -71,10 +71,10 @@ async function strike({ target, kind, forMs }: ClusterFault, options: WeatherOpt
 async function findAllLeaders({ folder, signal }: WeatherOptions): Promise<Leaders> {
   const endMs = clockMs() + wholeWithinMs;
   for (;;) {
-    const found = await findLeaders(readNodes(folder));
-    if (signal.aborted || assets.every((asset) => found.has(asset))) return found;
+    const { leaders } = await findLeaders(readNodes(folder));
+    if (signal.aborted || assets.every((asset) => leaders.has(asset))) return leaders;
     if (clockMs() > endMs) {
-      const missing = assets.filter((asset) => !found.has(asset));
+      const missing = assets.filter((asset) => !leaders.has(asset));
       throw new Error(`the cluster has no leader for ${missing.join(', ')}`);
     }
     await wait(lookEveryMs);
@@ -99,17 +99,30 @@ interface WatchOptions extends Pick<WeatherOptions, 'leaders'> {
   lostMs: number;
 }
 
-/** Notes who leads what the struck nodes led. */
+/**
+ * Notes when something has no leader, and when it has one again: at once what struck nodes led, later what a node
+ * that is back takes from the others by calling for an election.
+ */
 function openWatch(before: Leaders, struck: ReadonlySet<string>, { leaders, lostMs }: WatchOptions) {
-  const lost = new Map([...before].filter(([, leader]) => struck.has(leader)));
+  const led = new Map(before);
+  const lost = new Map<Asset, number>();
+  for (const [asset, leader] of before) if (struck.has(leader)) lost.set(asset, lostMs);
   return {
     async look(nodes: readonly Node[]): Promise<void> {
-      if (lost.size === 0) return;
-      for (const [asset, to] of await findLeaders(nodes)) {
-        const from = lost.get(asset);
-        if (from === undefined) continue;
-        lost.delete(asset);
-        leaders.write({ asset, from, to, lostMs, foundMs: clockMs() });
+      const nowMs = clockMs();
+      const found = await findLeaders(nodes);
+      for (const asset of assets) {
+        const to = found.leaders.get(asset);
+        const sinceMs = lost.get(asset);
+        if (to === undefined) {
+          if (sinceMs === undefined && found.isComplete) lost.set(asset, nowMs);
+          continue;
+        }
+        if (sinceMs !== undefined) {
+          leaders.write({ asset, from: led.get(asset) ?? '', to, lostMs: sinceMs, foundMs: clockMs() });
+          lost.delete(asset);
+        }
+        led.set(asset, to);
       }
     },
     isDone: (): boolean => lost.size === 0,

@@ -77,6 +77,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     connectionTimeout: options.stillTimeoutMs ?? stillTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    // HEAD works wherever GET does.
+    exposeHeadRoutes: true,
     clientErrorHandler: (error, socket) => clientErrors.answer(error, socket),
     frameworkErrors: (error, request, reply) => refuseUrl(error, request, reply),
     routerOptions: { querystringParser: () => ({}) },

@@ -1,6 +1,6 @@
 // The one error that crosses a wire. The service or gateway that cannot answer a request throws it, the bus carries it
 // as data, and the gateway makes an RFC 9457 problem of it. Its words are for the caller to read.
-import type { ErrorCode } from './codes.ts';
+import type { ErrorCode } from './error-codes.ts';
 
 export interface FailureEntry {
   /** JSON Pointer into the body, or the name of a query parameter. */

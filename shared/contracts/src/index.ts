@@ -1,8 +1,8 @@
 // The door of this package: everything that services say to each other, to callers and to receivers.
 export * from './batches.ts';
 export * from './bundles.ts';
-export * from './codes.ts';
 export * from './countries.ts';
+export * from './error-codes.ts';
 export * from './events.ts';
 export * from './failure.ts';
 export { formats, hints } from './fields.ts';

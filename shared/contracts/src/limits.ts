@@ -21,7 +21,9 @@ export const limits = {
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,
-  eventsListedMax: 100,
+  /** How many kinds of events one webhook may ask for. */
+  eventKindsMax: 100,
+  urlCharactersMax: 2_048,
   gracePeriodSecondsMax: 7 * 24 * 60 * 60,
   gracePeriodSecondsDefault: 24 * 60 * 60,
 } as const;

@@ -1,6 +1,6 @@
 // The body of every error answer: RFC 9457, with a stable code.
 import { Type, type Static } from 'typebox';
-import { codes, type ErrorCode } from './codes.ts';
+import { codes, type ErrorCode } from './error-codes.ts';
 import type { Failure } from './failure.ts';
 
 export const Problem = Type.Object(

@@ -5,11 +5,11 @@ import { limits } from './limits.ts';
 
 const url = Type.String({
   description: 'Where deliveries are posted to; https on port 443',
-  maxLength: 2048,
+  maxLength: limits.urlCharactersMax,
 });
 const events = Type.Array(Type.Unsafe<EventKind>({ type: 'string', enum: [...eventKinds] }), {
   minItems: 1,
-  maxItems: limits.eventsListedMax,
+  maxItems: limits.eventKindsMax,
   description: 'The kinds of events to deliver',
 });
 const instant = (description: string) => Type.String({ format: 'date-time', description });

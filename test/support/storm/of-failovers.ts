@@ -55,6 +55,14 @@ export const forgedFailovers: readonly Forgery[] = [
     ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 11_001), kind: 'stop' }),
   ],
   [
+    'a push still fails more than 8 s after another stream lost its leader',
+    'away',
+    ({ ledger }) => {
+      ledger.faults.push(death(failed.endedMs - 20_000));
+      ledger.leaders.push(without('BUNDLES', failed.endedMs - 8_001, failed.endedMs));
+    },
+  ],
+  [
     'an event comes to the stream more than 5 s after its push',
     'event-late',
     (forger) => {
@@ -98,6 +106,17 @@ export const permittedFailovers: readonly Permitted[] = [
   [
     'a push fails less than 11 s after a node began to stand still',
     ({ ledger }) => ledger.faults.push({ ...death(failed.endedMs - 10_999), kind: 'stop' }),
+  ],
+  [
+    'a push fails less than 8 s after a node that is back had the others elect once more',
+    ({ ledger }) => {
+      ledger.faults.push(death(failed.endedMs - 20_000));
+      ledger.leaders.push(without('EVENTS', failed.endedMs - 7_999, failed.endedMs));
+    },
+  ],
+  [
+    'a push that began long after one death fails because of the next',
+    ({ ledger }) => ledger.faults.push(death(failed.begunMs - 20_000), death(failed.endedMs - 5)),
   ],
   ['a push fails before a node dies', ({ ledger }) => ledger.faults.push(death(failed.endedMs + 5))],
   [

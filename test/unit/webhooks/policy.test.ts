@@ -11,16 +11,6 @@ const failed = (number: number, failures: number, more: Partial<Attempt> = {}): 
 
 describe('the table', () => {
   it.each([
-    ['a success', failed(1, 0, { verdict: 'succeeded' }), 'delivered', 0, 0, 'open', undefined],
-    [
-      'a success after nine failures',
-      failed(4, 9, { verdict: 'succeeded' }),
-      'delivered',
-      0,
-      0,
-      'open',
-      undefined,
-    ],
     ['a first failure', failed(1, 0), 'again', 1_000, 1, 'closed', undefined],
     ['a second failure', failed(2, 1), 'again', 5_000, 2, 'closed', undefined],
     ['a third failure', failed(3, 2), 'again', 30_000, 3, 'closed', undefined],

@@ -80,5 +80,5 @@ const removing =
     for (const part of tidied) {
       if (part.status === 'rejected') log.warn({ err: part.reason, endpoint: id }, 'not tidied up');
     }
-    return { status: 204 };
+    return {};
   };

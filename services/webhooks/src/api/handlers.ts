@@ -22,7 +22,7 @@ export const withStoreFailures = (
     ]),
   );
 
-export const json = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });
+export const json = (body: unknown) => ({ body: JSON.stringify(body) });
 
 export async function endpointOf(
   endpoints: Pick<Endpoints, 'findOf'>,

@@ -56,7 +56,7 @@ export function registering({
     }
     await revisions.changed(integration);
     return {
-      ...json(registeredWebhookOf(endpoint, secret), 201),
+      ...json(registeredWebhookOf(endpoint, secret)),
       headers: { location: `${basePath}/webhook-events/${id}` },
     };
   };

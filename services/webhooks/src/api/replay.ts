@@ -44,7 +44,7 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
       const wanted = { ...endpoint, events: kinds };
       const candidates = candidatesIn(wanted, span);
       const queued = await send(wanted, candidates, request);
-      return { ...json({ queued }, 202), logFields: { queued } };
+      return { ...json({ queued }), logFields: { queued } };
     },
   };
 

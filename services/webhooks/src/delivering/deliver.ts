@@ -11,7 +11,7 @@ import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { readEventHead, type Delivery } from '../streams/messages.ts';
 import type { Retry } from '../tools/retry.ts';
-import { attemptsMax, dueAfter } from './policy.ts';
+import { afterSuccess, attemptsMax, dueAfter } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 import type { Report } from './report.ts';
 
@@ -91,7 +91,7 @@ export function openDeliver({ send, cache, recorder, held, report, retry }: Deli
     const attempted = await send(known, { eventId, event, timestamp, body, attempt, traceparent });
     if (attempted.verdict === 'succeeded') {
       await succeed(known);
-      report(known, delivery, { head, attempted, next: delivered, nextAttemptAt: null });
+      report(known, delivery, { head, attempted, next: afterSuccess, nextAttemptAt: null });
       return 'settled';
     }
     const { next, nextAttemptAt, result } = await fail(known, delivery, place, attempted);
@@ -99,14 +99,6 @@ export function openDeliver({ send, cache, recorder, held, report, retry }: Deli
     return result;
   };
 }
-
-const delivered = {
-  event: 'delivered',
-  delayMs: 0,
-  failures: 0,
-  gate: 'open',
-  disable: undefined,
-} as const;
 
 /** At once, so that no further attempt begins here while the failure is on its way to the database. */
 function closeHere(known: KnownEndpoint, cache: Pick<EndpointCache, 'remembered'>): void {

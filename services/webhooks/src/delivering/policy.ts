@@ -17,10 +17,11 @@
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import type { Verdict } from '../sending/outcome.ts';
 
+/** One that failed. */
 export interface Attempt {
   /** 1 for an event's first. */
   number: number;
-  verdict: Verdict;
+  verdict: Exclude<Verdict, 'succeeded'>;
   /** Whether no other failure was counted since it began. */
   counts: boolean;
   /** Of the endpoint, before this attempt. */
@@ -38,10 +39,16 @@ export interface Next {
 
 export const attemptsMax = attemptDelaysMs.length;
 
+/** Any 2xx, whatever came before it. */
+export const afterSuccess = {
+  event: 'delivered',
+  delayMs: 0,
+  failures: 0,
+  gate: 'open',
+  disable: undefined,
+} as const satisfies Next;
+
 export function decideNext({ number, verdict, counts, failures }: Attempt): Next {
-  if (verdict === 'succeeded') {
-    return { event: 'delivered', delayMs: 0, failures: 0, gate: 'open', disable: undefined };
-  }
   const counted = failures + (counts ? 1 : 0);
   const disable =
     verdict === 'gone' ? 'gone' : counted >= limits.failuresBeforeDisabling ? 'failures' : undefined;

@@ -4,9 +4,8 @@
 import { trialsMax, type Endpoint, type Trial } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { Verdict } from '../sending/outcome.ts';
 import { openLimiter, type Limiter } from '../tools/limiter.ts';
-import { decideNext, type Next } from './policy.ts';
+import { afterSuccess, decideNext, type Attempt, type Next } from './policy.ts';
 
 export interface FailedAttempt {
   /** As it was when the attempt began. */
@@ -14,7 +13,7 @@ export interface FailedAttempt {
   /** The epoch that the delivery was meant for. */
   epoch: number;
   number: number;
-  verdict: Exclude<Verdict, 'succeeded'>;
+  verdict: Attempt['verdict'];
   /** Where the event is held. */
   sequence: number;
   /** When it would be tried again. */
@@ -79,7 +78,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
   return {
     async succeeded(endpoint) {
       const id = endpoint._id;
-      const open = () => limitSuccesses(() => endpoints.recordSuccess(endpoint));
+      const open = () => limitSuccesses(() => endpoints.recordSuccess(endpoint, afterSuccess.failures));
       if (await toldAfterTrouble(id, open)) tellChanged(id);
     },
     async failed(attempt) {

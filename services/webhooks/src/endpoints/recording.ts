@@ -6,10 +6,10 @@ import { disablingsMax, type DisabledReason, type Endpoint, type Trial } from '.
 const unannouncedMax = 500;
 
 export const recording = (collection: Collection<Endpoint>) => ({
-  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>) {
+  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
     const { modifiedCount } = await collection.updateOne(
       { _id, epoch, url, active: true, open: false },
-      { $set: { open: true, failures: 0 } },
+      { $set: { open: true, failures } },
     );
     return modifiedCount === 1;
   },

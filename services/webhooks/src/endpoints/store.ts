@@ -35,8 +35,8 @@ export interface Endpoints {
   change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
   remove(integration: string, id: string): Promise<boolean>;
 
-  /** Any 2xx of where it leads now: the gate opens and the counter is zero. False if there was nothing to do. */
-  recordSuccess(endpoint: Pick<Endpoint, '_id' | 'epoch' | 'url'>): Promise<boolean>;
+  /** Any 2xx of where it leads now: the gate opens, and the counter is what it says. False if there was nothing to do. */
+  recordSuccess(endpoint: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number): Promise<boolean>;
   /** A counted failure that leaves the endpoint active; null if it has changed since it was read. */
   recordFailure(read: Endpoint, failures: number, trials: readonly Trial[]): Promise<Endpoint | null>;
   disable(read: Endpoint, reason: DisabledReason, failures: number, at: Date): Promise<Endpoint | null>;

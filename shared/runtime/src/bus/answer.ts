@@ -28,7 +28,7 @@ export interface BusRequest {
 }
 
 export interface BusReply {
-  /** HTTP status of the answer; 200 unless given. */
+  /** HTTP status of the answer, where it is another than the route says (contracts/routes). */
   status?: number;
   /** HTTP headers of the answer, lower-case. */
   headers?: Readonly<Record<string, string>>;
@@ -161,7 +161,8 @@ function replyParts(
   const bytesMax = bodyBytesMax(connection);
   // NATS would throw here and the caller would wait for nothing.
   if (body.length > bytesMax) throw new Error(`reply of ${body.length} bytes is over ${bytesMax}`);
-  const headers: Record<string, string> = { [replyHeaders.status]: String(reply.status ?? 200) };
+  const headers: Record<string, string> = {};
+  if (reply.status !== undefined) headers[replyHeaders.status] = String(reply.status);
   for (const [name, value] of Object.entries(reply.headers ?? {}))
     headers[replyHeaders.httpPrefix + name] = value;
   for (const [name, value] of Object.entries(reply.logFields ?? {})) {

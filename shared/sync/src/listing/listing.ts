@@ -6,7 +6,7 @@ import type { Filters } from './cursor.ts';
 import type { Engine } from '../engine.ts';
 import { watermarkKey, settledUntil, type Watermark } from '../watermarks.ts';
 import { syncIdsFrom } from '../ids.ts';
-import { notNarrowed, type Narrowing } from './narrowing.ts';
+import { indexFor, matchingOf, notNarrowed, type Narrowing } from './narrowing.ts';
 import { takePage } from './page.ts';
 import {
   choosePlan,
@@ -15,7 +15,6 @@ import {
   type CursorSeal,
   type PageAsked,
   type ReadFilters,
-  type SincePlan,
 } from './listing-request.ts';
 
 /** What every listed document has. */
@@ -176,29 +175,6 @@ async function findPage<Document extends ListedDocument>(
     .limit(wanted);
   return { cursor, total: counted };
 }
-
-/** Undefined for all records of the integration, whose number is known. */
-function matchingOf(
-  integration: string,
-  { since }: PageAsked,
-  { ids, until }: Narrowing,
-): Filter<ListedDocument> | undefined {
-  if (since === undefined && until === undefined && ids === undefined) return undefined;
-  const at = {
-    ...(since === undefined ? {} : { $gt: since }),
-    ...(until === undefined ? {} : { $lte: until }),
-  };
-  return {
-    integration,
-    ...(Object.keys(at).length === 0 ? {} : { lastSyncedAt: at }),
-    ...(ids === undefined ? {} : { _id: { $in: [...ids] } }),
-  };
-}
-
-const indexFor = ({ ids }: Narrowing, plan: SincePlan): string => {
-  if (ids !== undefined) return '_id_';
-  return plan === 'in-order' ? 'creation-order' : 'last-synced';
-};
 
 /** A numbered page shows what is there. */
 function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {

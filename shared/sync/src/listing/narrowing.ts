@@ -1,6 +1,6 @@
-// What a listing of records is narrowed by besides `since`, and whether it shows them whole: `externalId`, `until`, `details`.
-// A cursor keeps them as its filters. It keeps internal ids in place of external ones, which a hundred of may be longer
-// than a URL. Pure.
+// What a listing of records is narrowed by, and whether it shows them whole: `externalId`, `until`, `details`, and beside
+// `since` the filter that they make. A cursor keeps them as its filters. It keeps internal ids in place of external ones,
+// which a hundred of may be longer than a URL. Pure.
 import {
   limits,
   quote,
@@ -9,10 +9,12 @@ import {
   type FailureEntry,
   type ListingQuery,
 } from '@integration-sync/contracts';
+import type { Filter } from '@integration-sync/runtime/store';
 import type { Filters } from './cursor.ts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, packIds, unpackIds } from '../ids.ts';
 import { idCheck } from '../items/validate.ts';
+import type { SincePlan } from './listing-request.ts';
 
 export interface Narrowing {
   /** Only these, whether they are there or not. */
@@ -24,6 +26,13 @@ export interface Narrowing {
 }
 
 export const notNarrowed: Narrowing = { ids: undefined, until: undefined, details: false };
+
+/** What the filter says of a document. */
+interface Narrowed {
+  _id: string;
+  integration: string;
+  lastSyncedAt: Date;
+}
 
 type Asked = Pick<KindEngine, 'kind' | 'validate'>;
 
@@ -98,3 +107,26 @@ function refuseNumberedPage({ page, cursor }: ListingQuery, errors: FailureEntry
   const detail = 'page: expected none beside details or until; follow the Link header from the first page';
   errors.push({ pointer: 'page', detail });
 }
+
+/** Undefined for all records of the integration, whose number is known. */
+export function matchingOf(
+  integration: string,
+  { since }: Pick<ListingQuery, 'since'>,
+  { ids, until }: Narrowing,
+): Filter<Narrowed> | undefined {
+  if (since === undefined && until === undefined && ids === undefined) return undefined;
+  const at = {
+    ...(since === undefined ? {} : { $gt: since }),
+    ...(until === undefined ? {} : { $lte: until }),
+  };
+  return {
+    integration,
+    ...(Object.keys(at).length === 0 ? {} : { lastSyncedAt: at }),
+    ...(ids === undefined ? {} : { _id: { $in: [...ids] } }),
+  };
+}
+
+export const indexFor = ({ ids }: Narrowing, plan: SincePlan): string => {
+  if (ids !== undefined) return '_id_';
+  return plan === 'in-order' ? 'creation-order' : 'last-synced';
+};
