@@ -40,7 +40,7 @@ export async function openGateway(
     ...settings,
   });
   const log = openLog({ service: 'gateway', level: 'debug', pretty: false, destination });
-  const gateway = await startGateway(config, { log, ...deps });
+  const gateway = await startGateway(config, { log, lastRequestsMs: 0, ...deps });
   return {
     url: gateway.url,
     port: Number(new URL(gateway.url).port),
@@ -60,7 +60,9 @@ export interface Asked {
   body: string;
 }
 
+/** 200, also where the route has no body to answer. */
 export const echo: BusHandler = async ({ subject, headers, body }) => ({
+  status: 200,
   body: JSON.stringify({
     subject,
     headers: Object.fromEntries(headers),

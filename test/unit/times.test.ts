@@ -126,6 +126,11 @@ const orders = [
     why: 'what is cut off then is still put back before the process is ended',
   },
   {
+    short: `${gateway}/server.ts lastRequestsMs`,
+    long: `${gateway}/server.ts closeWithinMs`,
+    why: 'the gateway answers the last requests before it cuts connections',
+  },
+  {
     short: `${gateway}/server.ts closeWithinMs`,
     long: 'shared/runtime/src/lifecycle.ts stopMs',
     why: 'the gateway closes its connections before the process is ended',

@@ -1,8 +1,11 @@
 // The HTTP server: its limits, what holds for every request, and how it ends. It knows no route and would serve any;
 // routing.ts and pages.ts add them.
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import { METHODS } from 'node:http';
+import { Server as Listener } from 'node:net';
 import type { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { ConfigError } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
@@ -21,6 +24,8 @@ const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
 /** The gateway cuts a connection on which not a byte moves for so long, such as one whose client reads no answer. */
 const stillTimeoutMs = 120_000;
+/** A caller may just have sent a request on a kept connection: the gateway answers it, and says that it closes. */
+const lastRequestsMs = 1_000;
 /** The gateway cuts connections that have not ended by themselves this long after the listener closed. */
 const closeWithinMs = 9_000;
 
@@ -141,9 +146,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Closes the listener, waits for requests in flight, and cuts connections that do not end. */
-export async function close(app: FastifyInstance): Promise<void> {
-  const cut = setTimeout(() => app.server.closeAllConnections(), closeWithinMs);
+/** Closes the listener, waits for requests on their way and in flight, and cuts connections that do not end. */
+export async function close(app: FastifyInstance, lastRequestsForMs = lastRequestsMs): Promise<void> {
+  const { server } = app;
+  const cut = setTimeout(() => server.closeAllConnections(), closeWithinMs);
+  const closed = once(server, 'close');
+  // An HTTP server by itself closes the kept connections in the same breath.
+  Listener.prototype.close.call(server);
+  await Promise.race([closed, wait(lastRequestsForMs)]);
   await app.close();
   clearTimeout(cut);
 }

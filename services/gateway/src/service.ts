@@ -28,6 +28,8 @@ export interface GatewayDeps {
   bodyBudgets?: BodyBudgetSizes;
   /** How often the gateway looks for uploads that come too slowly. */
   lookEveryMs?: number;
+  /** For how long it still answers on kept connections when it stops. */
+  lastRequestsMs?: number;
 }
 
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
@@ -52,7 +54,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     tracing,
     isStopping,
   };
-  const app = starting.adopt(createServer(options), close);
+  const app = starting.adopt(createServer(options), (server) => close(server, deps.lastRequestsMs));
   starting.defer(() => {
     stopping = true;
   });

@@ -2,11 +2,19 @@
 // it leads, notice of that.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import type { Bus, BusHandler, ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
+import {
+  openBus,
+  type Bus,
+  type BusHandler,
+  type ConsumerSpec,
+  type StreamSpec,
+} from '@integration-sync/runtime/bus';
 import type { NatsNode } from '@integration-sync/dev/nats-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openTestBus, text } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
+import { freeze } from '../../support/freeze.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { startNatsCluster, type NatsCluster } from '../../support/nats-cluster.ts';
 
@@ -172,6 +180,23 @@ describe('a request', () => {
     },
   );
 });
+
+it('goes to another server at once where its own stands still', async () => {
+  const { log, text: lines } = openTestLog('asking');
+  await using _bus = await openBus({ url: nodeOf('n1').engine.url, name: 'asking', log });
+  using _standing = freeze(nodeOf('n1').engine.pids());
+  const [lostAt, backAt] = await eventually(
+    () => ['nats connection lost', 'nats connection is back'].map((words) => saidAt(lines(), words)),
+    ([, back]) => back !== undefined,
+  );
+  // The server that stands still takes a connection, and says nothing for the two seconds that a client waits.
+  expect((backAt ?? 0) - (lostAt ?? 0)).toBeLessThan(1_500);
+});
+
+function saidAt(lines: string, words: string): number | undefined {
+  const line = lines.split('\n').find((one) => one.includes(words));
+  return line === undefined ? undefined : Date.parse((JSON.parse(line) as { time: string }).time);
+}
 
 it('stays with a server that is about to end where there is no other', async () => {
   await using alone = await startNats();

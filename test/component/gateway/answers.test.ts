@@ -189,6 +189,22 @@ describe('what the gateway makes of an answer', () => {
     });
   });
 
+  it('the status is that of the route, where the service says none', async () => {
+    const handlers = Object.fromEntries(routes.map(({ subject }) => [subject, async () => ({})]));
+    inner.use(await openServices(natsUrl, handlers));
+    const seen = routes.map(async ({ operationId, method, path, body }) => {
+      const { status } = await fetch(gateway.url + path.replace('{id}', 'wh_1'), {
+        method,
+        headers: { ...bearer(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body.example) }),
+      });
+      return { operationId, status };
+    });
+    expect(await Promise.all(seen)).toEqual(
+      routes.map(({ operationId, answer: { status } }) => ({ operationId, status })),
+    );
+  });
+
   it('addresses begin with the prefix that the operator has set, and never with one that a caller names', async () => {
     const headers = {
       link: '</api/v1/integration/suppliers?cursor=x>; rel="next"',

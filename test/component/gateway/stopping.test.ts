@@ -98,7 +98,25 @@ it('a stopping gateway is not ready, and says so on a kept connection', async ()
   await stopped;
 });
 
-it('a stopping gateway closes idle connections at once', async () => {
+it('a stopping gateway answers what a caller has just sent on a kept connection, and closes it', async () => {
+  await gateway[Symbol.asyncDispose]();
+  gateway = await openGateway(natsUrl, {}, { lastRequestsMs: 1_000 });
+  using connection = await openRaw(gateway.port);
+  connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  expect((await connection.answer()).headers['connection']).not.toBe('close');
+  const stopped = gateway[Symbol.asyncDispose]();
+  // An HTTP server closes what it takes for idle when it closes its listener.
+  await expect.poll(() => isListening(gateway.port, '127.0.0.1')).toBe(false);
+  connection.send('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  const answer = await connection.answer();
+  expect({ status: answer.status, connection: answer.headers['connection'] }).toEqual({
+    status: 200,
+    connection: 'close',
+  });
+  await stopped;
+});
+
+it('a stopping gateway closes idle connections soon', async () => {
   for (let count = 0; count < 5; count += 1) await (await fetch(`${gateway.url}/healthz`)).text();
   using silent = await openRaw(gateway.port);
   const startedAt = awake();
