@@ -43,6 +43,15 @@ export type StoredEntry = Entry & { expireAt?: Date };
 
 export type Entries = Collection<StoredEntry>;
 
+/** Where an entry stands; journal.ts has the table. */
+export type Phase = 'writing' | 'reopened' | 'hidden' | 'written' | 'settled' | 'watched' | 'announced';
+
+export function phaseOf({ state, reopened, watched }: Pick<Entry, 'state' | 'reopened' | 'watched'>): Phase {
+  if (state === 'writing') return reopened ? 'reopened' : watched ? 'hidden' : 'writing';
+  if (state === 'written') return watched ? 'settled' : 'written';
+  return watched ? 'watched' : 'announced';
+}
+
 /** By internal id, what a push changed in records that another one has changed again before it settled. */
 export type Evidence = Readonly<Record<string, readonly string[]>>;
 

@@ -1,26 +1,29 @@
 // Settling an entry that was left behind in the journal. Everything here may be done twice, by two replicas at
-// once, or be cut off anywhere, to the same end.
+// once, or be cut off anywhere, to the same end. By its phase (journal.ts):
 //
-//   writing   the documents tell what was done; as if it had never been, where that is nothing
-//   written   it says itself what was done; its watermarks may still have to count it, and its events be published
-//   watched   the documents tell what has come since it was settled: where that is nothing, it is done with
+//   writing, reopened   the documents tell what was done; as if it had never been, where that is nothing
+//   written, settled    it says itself what was done; its watermarks may still have to count it, and its events be
+//                       published
+//   watched, hidden     the documents tell what has come since it was settled: where that is nothing, it is done with
 import type { AnnouncedRecord, Announcement } from '../announcing/announcement.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { examine } from '../records/traces.ts';
 import { unpackIds } from '../ids.ts';
-import type { Completion, Counted, Entry } from '../journal/journal-entry.ts';
+import { phaseOf, type Completion, type Counted, type Entry } from '../journal/journal-entry.ts';
 import { isMore, packOutcomes, unpackOutcomes, untouched, type Outcome } from '../records/outcome.ts';
 import { publishEvents } from '../announcing/publish-events.ts';
 import { watermarkKeys } from '../pushing/run.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
-  if (entry.watched === true && entry.state !== 'written') return lookAgain(engine, of, entry);
-  const written = entry.state === 'writing' ? await settleWriting(engine, of, entry) : entry;
+  const phase = phaseOf(entry);
+  if (phase === 'watched' || phase === 'hidden') return lookAgain(engine, of, entry);
+  const isWriting = phase === 'writing' || phase === 'reopened';
+  const written = isWriting ? await settleWriting(engine, of, entry) : entry;
   if (written === undefined) return;
-  if (entry.state !== 'writing') await settleWatermarks(engine, of, entry, entry);
+  if (!isWriting) await settleWatermarks(engine, of, entry, entry);
   await publishEvents(engine, await announcementOf(of, written));
   const at = new Date(engine.now());
-  if (written.watched === true) await engine.journal.watch(entry._id, entry.owner, at);
+  if (isWriting || phase === 'settled') await engine.journal.watch(entry._id, entry.owner, at);
   else await engine.journal.markAnnounced([entry._id], at);
 }
 
@@ -34,7 +37,7 @@ async function lookAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
 
 /** Undefined where nothing is left to announce, or another replica has taken the entry over. */
 async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Promise<Entry | undefined> {
-  if (entry.reopened === true) {
+  if (phaseOf(entry) === 'reopened') {
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
@@ -68,7 +71,7 @@ async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Prom
     outcomes: packOutcomes(outcomes, fields),
   };
   const ours = await engine.journal.settle(entry._id, entry.owner, completion);
-  return ours ? { ...entry, ...completion, watched: true } : undefined;
+  return ours ? { ...entry, ...completion } : undefined;
 }
 
 async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise<Outcome[]> {
