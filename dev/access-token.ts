@@ -1,4 +1,4 @@
-// Access tokens of the local stack. In production somebody else issues them.
+// Access tokens of the local stack. In production an issuer of its own makes them.
 import { allScopes, integrationPattern } from '@integration-sync/contracts';
 import { createSigner } from 'fast-jwt';
 

@@ -41,7 +41,7 @@ async function run(): Promise<number> {
     if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener('abort', resolve));
     say('Stopping …');
   } catch (error) {
-    // Whoever is told to stop while it starts has done what was asked.
+    // A start that is told to stop has done what was asked.
     if (stopping.aborted) return exitCodeOfEnd;
     const words = explainFailure(error);
     process.stderr.write(`\n${words ?? (error instanceof Error ? error.stack : String(error))}\n`);

@@ -68,7 +68,7 @@ async function tail(): Promise<void> {
   const consumer = await jetstream(nats).consumers.get(eventsStream, name);
   const messages = await consumer.consume();
   void untilTold().then(() => messages.stop());
-  // Whoever reads what is printed here has gone, as `head` does.
+  // The reader of what is printed here has gone, as `head` does.
   process.stdout.on('error', () => process.exit());
   process.stderr.write(`Reading ${eventsStream} as ${name}. Ctrl-C ends it.\n`);
 

@@ -34,7 +34,7 @@ function readSigning(): Signing {
   return { secret: facts.authSecret, issuer: facts.authIssuer, audience: facts.authAudience };
 }
 
-/** A token with a scope that there is not would be good for nothing, and nobody would say so. */
+/** A token with a scope that there is not would be good for nothing, and no message would say so. */
 function checkScopes(scope = ''): void {
   const known: readonly string[] = allScopes;
   const unknown = scope.split(' ').filter((word) => word !== '' && !known.includes(word));

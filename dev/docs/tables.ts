@@ -1,5 +1,5 @@
 // The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
-// docs/settings.md, metrics and alerts of docs/operating.md. Each stands between two marks, and is written anew from the
+// docs/settings.md, metrics and alerts of docs/operating.md. Each stands between two marks, and is written again from the
 // contracts, the services' own schemas and the files of operating/.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';

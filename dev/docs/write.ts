@@ -1,4 +1,4 @@
-// npm run docs writes the tables of docs/api.md, docs/settings.md and docs/operating.md anew, and with them what Grafana and
+// npm run docs writes the tables of docs/api.md, docs/settings.md and docs/operating.md again, and with them what Grafana and
 // Prometheus load.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { format, resolveConfig, type BuiltInParserName } from 'prettier';

@@ -5,10 +5,10 @@
 //   a second one                    exit 1 at once                   exit 1 at once
 //   a wrong setting                 its words on stderr, exit 1
 //   the start fails otherwise       fatal line, exit 1
-//   an error that nobody caught     fatal line, exit 1               fatal line, release, exit 1
+//   an error that no code caught    fatal line, exit 1               fatal line, release, exit 1
 //   release fails, or takes 15 s                                     fatal line, exit 1
 //
-// A start that fails half-way has released what it had by the time it rejects: whoever starts things keeps
+// A start that fails half-way has released what it had by the time it rejects: the code that starts things keeps
 // them in an AsyncDisposableStack, which releases last-in-first-out then and here.
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -22,7 +22,7 @@ export type Start = (stopping: AbortSignal) => Promise<AsyncDisposable>;
 export interface Deadlines {
   /** How long the release may take. */
   stopMs?: number;
-  /** How long the start may go on once the process is told to stop. Nobody is served yet, so nothing is lost. */
+  /** How long the start may go on once the process is told to stop. It serves no caller yet, so nothing is lost. */
   startMs?: number;
 }
 
@@ -60,16 +60,16 @@ function listenForTheEnd(log: Log): End {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => (end.signal.aborted ? process.exit(1) : stop(signal)));
   }
-  // Node hands over rejections that nobody handled here as well.
+  // Node hands over rejections that no code handled here as well.
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'an error that nobody caught');
+    log.fatal({ err: error }, 'an error that no code caught');
     end.exitCode = 1;
     stop('uncaught error');
   });
   return end;
 }
 
-/** A start that was told to stop may give up by failing: nobody waits for it any more. */
+/** A start that was told to stop may give up by failing: no caller waits for it any more. */
 async function started(start: Start, stopping: AbortSignal): Promise<AsyncDisposable | undefined> {
   try {
     return await start(stopping);

@@ -1,5 +1,5 @@
 // Every process logs to stdout: JSON, one object a line, or text for people when stdout is a terminal.
-// Nothing secret leaves through here, whoever logs it: keys that hold secrets are blanked, credentials in
+// Nothing secret leaves through here, from any caller: keys that hold secrets are blanked, credentials in
 // addresses are cut from the finished line, and of an error only its own words are printed.
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';

@@ -1,4 +1,4 @@
-// Lines on their way to stdout. A write for each would wake whoever reads them for each, so they are written
+// Lines on their way to stdout. A write for each would wake their reader for each, so they are written
 // together: as soon as one of them is urgent, when 8 KiB wait, when the process ends, and after 20 ms at the
 // latest. That much of what is not urgent is lost when a process is killed with -9.
 import { pino } from 'pino';
@@ -19,7 +19,7 @@ export const stdout = (): Lines => (opened ??= open());
 function open(): Lines {
   const stream = pino.destination({ dest: 1, sync: true, minLength: enough });
   let timer: NodeJS.Timeout | undefined;
-  // Not `flushSync`, which tries for ever where nobody reads the pipe any more.
+  // Not `flushSync`, which tries for ever where no process reads the pipe any more.
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;

@@ -1,4 +1,4 @@
-// Pass after pass over all places, until one finds nothing: what replicas had in hand while the first one went on comes back
+// Pass after pass over all places, until one finds nothing: what replicas were at work on during the first one comes back
 // behind it. Between two passes lies as long as an attempt to deliver may take, and some more.
 import { setTimeout as wait } from 'node:timers/promises';
 import { numberInWords, type Output } from '../output.ts';
@@ -22,7 +22,7 @@ export async function purge(holdings: Holdings, output: Output): Promise<Purged>
     const found = await removeAll(holdings, passes, output);
     for (const [place, count] of found) removed[place] = (removed[place] ?? 0) + count;
     const cameBack = [...found].filter(([, count]) => count > 0).map(([place]) => place);
-    // Nothing at the first is nothing yet: a replica may have all of it in hand.
+    // Nothing at the first is nothing yet: a replica may be at work on all of it.
     const isOver = passes > 1 && cameBack.length === 0;
     if (isOver) await holdings.finish();
     if (isOver || passes === passesMax) return { removed, passes, cameBack };

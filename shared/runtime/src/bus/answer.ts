@@ -14,7 +14,7 @@ export interface BusRequest {
   subject: string;
   headers: Headers;
   body: Uint8Array;
-  /** Until then somebody waits for the answer; epoch milliseconds, by the clock of this process. */
+  /** Until then the caller waits for the answer; epoch milliseconds, by the clock of this process. */
   deadline: number;
   /** By `performance.now()`: until then the caller waits for the reply. In the past where it said that it does not. */
   readonly waitedForUntilMs: number;

@@ -34,7 +34,7 @@ export interface ReadOptions {
 }
 
 export interface StreamFacts {
-  /** Another one than before, if the stream was made anew. */
+  /** Another one than before, if the stream was made again. */
   madeAt: Date;
   messages: number;
   firstSequence: number;

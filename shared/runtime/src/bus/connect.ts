@@ -8,7 +8,7 @@ import { entranceOf, type Entrance } from './login.ts';
 import { connectTelling } from './transport.ts';
 
 const retryMs = 250;
-/** A server that stands still is noticed after three of these, so that whoever waits is told within 3 s. */
+/** A server that stands still is noticed after three of these, so that a caller that waits is told within 3 s. */
 const pingIntervalMs = 800;
 const connectMs = 2_000;
 const waitingLineMs = 5_000;

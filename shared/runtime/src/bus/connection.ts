@@ -110,7 +110,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     async [Symbol.asyncDispose]() {
       leaving[Symbol.dispose]();
       waits.end();
-      // Draining needs the server; without one, or where it goes meanwhile, there is nobody left to tell.
+      // Draining needs the server; without one, or where it goes meanwhile, there is no server left to tell.
       if (isConnected()) await nats.drain().catch(() => undefined);
       await nats.close();
       inbox.fail(new Disconnected());

@@ -1,6 +1,6 @@
-// Reading a durable consumer: messages come in bounded numbers, and whoever takes one settles it. A reader knows for how
-// long it has got nothing from nats-server but refusals or silence, as one that has nothing to read looks the same. Where the
-// consumer has another leader, the new one knows of no reader: it is asked anew, several times a second until there is one.
+// Reading a durable consumer: messages come in bounded numbers, and the reader settles each. A reader knows for how long it
+// has got nothing from nats-server but refusals or silence, as one that has nothing to read looks the same. Where the consumer
+// has another leader, the new one knows of no reader: the client asks it again, several times a second until there is one.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
@@ -66,11 +66,12 @@ export function consume(
   };
 
   // The client's own endless `consume` asks for more as messages arrive, not as they are taken: a reader that is
-  // slow would have the whole backlog in its memory, where it is handed out again when nobody acknowledges it.
+  // slow would have the whole backlog in its memory, and nats-server would hand it out again when the reader
+  // acknowledges nothing.
   const readOn = async (): Promise<void> => {
     const { source, asked } = await keeper.get();
     while (!stop.signal.aborted) {
-      // Or the client asks for the consumer's state after a reconnect, and waits for long if nobody answers.
+      // Or the client asks for the consumer's state after a reconnect, and waits for long if no server answers.
       messages = await source.fetch({ ...asked, bind: true });
       if (stop.signal.aborted) messages.stop();
       if (failingSince !== undefined) void untilHeartbeat(messages);

@@ -33,7 +33,7 @@ export function readFailure(headers: Headers, body: Uint8Array): Failure | undef
   });
 }
 
-/** What a failed request means: nobody there, nobody in time, nobody any more, or something nobody foresaw. */
+/** What a failed request means: no replica is there, none answers in time, none is left, or no rule names it. */
 export function failureOfRequest(error: unknown, subject: string): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof NoRespondersError) {

@@ -1,7 +1,7 @@
 // nats-server says some seconds before it ends that it will (lame duck mode). The client then goes to another server of the
 // cluster at a moment of its own choice, at which it loses nothing by going:
 //
-//   requests that it answers   it takes no more of them, and answers those in hand; other replicas take the rest (serve.ts)
+//   requests that it answers   it takes no more of them, and answers those it has; other replicas take the rest (serve.ts)
 //   requests that it sends     new ones wait for a moment; those under way are answered
 //
 // Where such a moment does not come soon, it goes all the same. From a server that has no others it does not go.

@@ -12,7 +12,7 @@ export interface OutgoingMessage {
   /** A token of its own making: no space, no line break. */
   id: string;
   body: Uint8Array | string;
-  /** For whoever reads it: to which trace it belongs, as `readTraceparent` has read it. */
+  /** For the reader: to which trace it belongs, as `readTraceparent` has read it. */
   traceparent?: string | undefined;
 }
 
@@ -102,7 +102,7 @@ async function publishAtomically(
     if (closing === undefined) return [];
     const headers = headersOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n');
     const { sequence } = await ask(connection, closing, headers);
-    // They stand in the stream one after another, with nobody else's between them.
+    // They stand in the stream one after another, with none of another publisher between them.
     const first = sequence - messages.length + 1;
     return messages.map((_, index) => ({ sequence: first + index, duplicate: false }));
   });

@@ -1,6 +1,6 @@
 // The subjects of a service: every replica joins its queue group, works on a bounded number of a kind at a time in turns
 // over integrations, says "busy" to what waits too long for its turn, and answers every request (answer.ts). Of what
-// takes long it says every second that it still has it in hand.
+// takes long it says every second that it is still at work on it.
 import { givenUpSubject, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { openGate, type Gate, type WaitingRoom } from '../gate.ts';
@@ -90,7 +90,7 @@ export async function serve(
     }
   }, signEveryMs);
   const discovery = announceService(connection, options, tallies);
-  // The server has seen the subscriptions once this returns, so whoever is told "ready" can be asked. Where the line
+  // The server has seen the subscriptions once this returns, so a caller that sees "ready" gets an answer. Where the line
   // drops meanwhile, the client subscribes again by itself when it is back.
   await patiently(connection, `subscriptions of ${options.service}`, () => connection.nats.flush());
 

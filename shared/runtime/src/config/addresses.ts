@@ -42,7 +42,7 @@ function parseNatsServer(text: string): NatsServer | undefined {
   const [, scheme, rest = ''] = /^(nats|tls):\/\/(\S+)$/.exec(text) ?? [];
   const url = URL.parse(`http://${rest}`);
   if (scheme === undefined || url === null || url.pathname !== '/') return undefined;
-  // The client would leave out a password that is nobody's.
+  // The client would leave out a password of no user.
   if (url.username === '' && url.password !== '') return undefined;
   try {
     return {
@@ -63,7 +63,7 @@ function credentialsOf({ username, password }: URL): Credentials | undefined {
   return user === '' ? undefined : { token: user };
 }
 
-/** Credentials would be shown to whoever sees the address, and `fetch` refuses them. */
+/** Every reader of the address would see the credentials, and `fetch` refuses them. */
 export function isHttpAddress(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || !/^https?:\/\//i.test(text)) return false;

@@ -3,8 +3,8 @@
 //
 // A schema's property names are the variables' names. Beside JSON Schema's own words a property may carry
 // `secret: true` (its value is never printed), `file: true` (its value may stand in a file, as a secret's may), `expected`
-// (words for a rule that the schema states tersely), `check` (a rule that only code can state, such as whether whoever
-// reads the value can read it), and `beside` (what is wrong with it and other settings together).
+// (words for a rule that the schema states tersely), `check` (a rule that only code can state, such as whether its
+// reader can read the value), and `beside` (what is wrong with it and other settings together).
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';

@@ -1,4 +1,4 @@
-// Makes a client connect anew whose driver has gone deaf.
+// Makes a client connect again whose driver has gone deaf.
 //
 // The driver asks each server every second how it is, on a connection of its own. Where that connection is already
 // being closed when it asks, as when all connections end at once while this process stands still, it waits for ever
@@ -10,7 +10,7 @@ const tickMs = 1_000;
 /** Connecting and asking take the driver two seconds each at most, and one more where the server answers late. */
 const ticksMax = 6;
 
-/** `renew` ends the client's connections, of which whoever asks next makes new ones. */
+/** `renew` ends the client's connections, and the next request makes new ones. */
 export function watchHeartbeats(client: MongoClient, renew: () => void): Disposable {
   const ticksByServer = new Map<string, number>();
   client.on('serverHeartbeatStarted', ({ connectionId }) => void ticksByServer.set(connectionId, 0));
