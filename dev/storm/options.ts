@@ -13,7 +13,7 @@ list and receive, and checks afterwards what was promised. --verify checks the l
   --profile late           the same, and waits until no late write can come any more before it checks
   --profile cluster        three nats-servers and a proxy before two gateways: nodes that lead, two of three and all three are
                            killed or stopped, beside some 15 pushes a second
-  --profile cluster-rolls  the same cluster: all services and all nodes are ended in turn and started again, beside some 50
+  --profile cluster-rolls  the same cluster: all services and all nodes are ended in turn and started again, beside up to 50
   --profile brief, cluster-brief   what npm test runs
 `;
 

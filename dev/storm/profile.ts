@@ -105,7 +105,7 @@ const cluster: Profile = {
   cluster: clusterScript,
 };
 
-/** Some 50 small pushes a second while an operator ends every service and every node in turn. */
+/** Up to 50 small pushes a second, some 30 on two processors, while an operator ends every service and every node in turn. */
 const rolls: Profile = {
   ...cluster,
   pauseMs: [180, 340],
