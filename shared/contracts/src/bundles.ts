@@ -55,16 +55,38 @@ export async function publishWithBundle(
   bus: EventPublisher,
   integration: string,
   events: readonly EventMessage[],
-  /** Called after the events are stored, and before their bundle is. */
-  onEventsStored: () => Promise<void> = async () => undefined,
-  /** Of the step that publishes them, where it belongs to a trace. */
   traceparent?: string,
 ): Promise<void> {
-  const trace = traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
-  const places = await bus.publishBatch(events, { ...bundledHeaders, ...trace });
-  await onEventsStored();
-  await bus.publishBatch(bundle(integration, events, places), trace);
+  const places = await storeEvents(bus, events, traceparent);
+  await storeBundle(bus, { integration, events, places, traceparent });
 }
+
+/** Resolves with where EVENTS has them. The trace is that of the step that publishes them. */
+export function storeEvents(
+  bus: EventPublisher,
+  events: readonly EventMessage[],
+  traceparent: string | undefined,
+): Promise<EventPlace[]> {
+  return bus.publishBatch(events, { ...bundledHeaders, ...traceOf(traceparent) });
+}
+
+/** Events that EVENTS has; the n-th place is that of the n-th event. */
+export interface StoredEvents {
+  integration: string;
+  events: readonly EventMessage[];
+  places: readonly EventPlace[];
+  traceparent: string | undefined;
+}
+
+export async function storeBundle(
+  bus: EventPublisher,
+  { integration, events, places, traceparent }: StoredEvents,
+): Promise<void> {
+  await bus.publishBatch(bundle(integration, events, places), traceOf(traceparent));
+}
+
+const traceOf = (traceparent: string | undefined): Readonly<Record<string, string>> =>
+  traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
 
 interface Line {
   id: string;

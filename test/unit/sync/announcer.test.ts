@@ -18,15 +18,18 @@ const of = (syncId: string, records: Announcement['records'] = []): Announcement
 
 const away = (): Promise<never> => Promise.reject(new Failure('unavailable', 'no leader'));
 
-function setUp(publish: (id: string) => Promise<void>, mark: () => Promise<void> = async () => {}) {
+function setUp(
+  publish: (id: string, of: 'events' | 'bundles') => Promise<void>,
+  mark: () => Promise<void> = async () => {},
+) {
   const published: string[] = [];
   const marked: string[][] = [];
   const announcer = openAnnouncer({
     bus: {
       async publishBatch([first]) {
-        await publish(first?.id ?? '');
-        if (first?.subject.startsWith('bundles.') === false)
-          published.push(first.id.replace('-completed', ''));
+        const isBundle = first?.subject.startsWith('bundles.') ?? true;
+        await publish(first?.id ?? '', isBundle ? 'bundles' : 'events');
+        if (!isBundle) published.push(first?.id.replace('-completed', '') ?? '');
         return [];
       },
     },
@@ -110,6 +113,22 @@ it('tries again for some seconds what a cluster without a leader refuses', async
   await new Promise((resolve) => setTimeout(resolve, 7_000));
   expect(marked.flat()).toHaveLength(6);
   expect(published.toSorted()).toEqual(['s0', 's1', 's2', 's3', 's4', 's5']);
+  await announcer[Symbol.asyncDispose]();
+});
+
+it('publishes the events of all pushes, once, while the stream of bundles has no leader', async () => {
+  const beganMs = performance.now();
+  const { announcer, published, marked } = setUp((_id, stream) =>
+    stream === 'bundles' && performance.now() - beganMs < 6_000 ? away() : Promise.resolve(),
+  );
+  const ids = Array.from({ length: 20 }, (_, index) => `s${index}`);
+  for (const id of ids) announcer.announce(of(id));
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  expect(published).toEqual(ids);
+  expect(marked).toEqual([]);
+  await new Promise((resolve) => setTimeout(resolve, 7_000));
+  expect(marked.flat().toSorted()).toEqual(ids.toSorted());
+  expect(published).toEqual(ids);
   await announcer[Symbol.asyncDispose]();
 });
 

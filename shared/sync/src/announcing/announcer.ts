@@ -2,15 +2,19 @@
 // at a time. A cluster that is electing a leader takes no event for some seconds, so what fails is tried again for some
 // seconds. Where that fails as well, or the process dies, the journal entry stays due, and a sweeper publishes them again
 // under the same ids.
+//
+// Events and bundles stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
+// has no leader, pushes that need the other one do not wait for it.
 import { setTimeout as wait } from 'node:timers/promises';
-import { Failure } from '@integration-sync/contracts';
+import { Failure, type StoredEvents } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { Announcement } from './announcement.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
-import { publishEvents } from './publish-events.ts';
+import { openLanes } from './lanes.ts';
+import { publishBundle, publishEvents } from './publish-events.ts';
 import type { Stage } from '../stage.ts';
 
 export interface Announcer extends AsyncDisposable {
@@ -27,11 +31,11 @@ export interface AnnouncerOptions {
   tracing?: Tracing | undefined;
 }
 
-/** Publishing at once hides the way to the disk and back; more would only hold more memory. */
+/** Of events, and of bundles. Publishing at once hides the way to the disk and back; more would only hold more memory. */
 const lanesMax = 4;
-const waitingMax = 2_000;
-/** Of the pushes that wait, together: what each holds in memory is its records. */
-const waitingRecordsMax = 32_000;
+const pushesMax = 2_000;
+/** Of these pushes together: what each holds in memory is its records, or their events. */
+const recordsMax = 32_000;
 /** How long after its push was answered a first or further try begins. */
 const triesForMs = 10_000;
 const againMs = 250;
@@ -44,12 +48,14 @@ interface Waiting {
   untilMs: number;
 }
 
+interface WithoutBundle extends Waiting {
+  stored: StoredEvents;
+}
+
 export function openAnnouncer(options: AnnouncerOptions): Announcer {
   const { log } = options;
-  const waiting: Waiting[] = [];
-  let waitingRecords = 0;
+  const held = { pushes: 0, records: 0 };
   const underWay = new Set<Promise<void>>();
-  let busyLanes = 0;
   const closing = Promise.withResolvers<void>();
   let isClosing = false;
 
@@ -60,17 +66,27 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
 
   const mark = openMarking(options, closing.promise, follow);
 
-  /** False if it is left to the sweeper. */
-  const publishPatiently = async ({ announcement, untilMs }: Waiting): Promise<boolean> => {
-    const { syncId } = announcement;
+  const hold = ({ records }: Announcement): void => {
+    held.pushes += 1;
+    held.records += records.length;
+  };
+  const letGo = ({ records }: Announcement): void => {
+    held.pushes -= 1;
+    held.records -= records.length;
+  };
+
+  /** Undefined if it is left to the sweeper. */
+  const patiently = async <T>(
+    { announcement: { syncId }, untilMs }: Waiting,
+    publish: () => Promise<T>,
+  ): Promise<{ result: T } | undefined> => {
     for (;;) {
       try {
-        await publishEvents(options, announcement);
-        return true;
+        return { result: await publish() };
       } catch (error) {
         if (isClosing || !mayTryAgain(error, untilMs)) {
           log.warn({ err: error, syncId }, 'announcing is left to the sweeper');
-          return false;
+          return undefined;
         }
         log.debug({ err: error, syncId }, 'not announced yet, trying again');
       }
@@ -78,30 +94,34 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     }
   };
 
-  const publish = async (one: Waiting): Promise<void> => {
-    if (!(await publishPatiently(one))) return;
-    mark(one.announcement.syncId);
-  };
+  const bundles = openLanes<WithoutBundle>({
+    lanesMax,
+    follow,
+    async work(one) {
+      const published = await patiently(one, () => publishBundle(options, one.stored));
+      letGo(one.announcement);
+      if (published !== undefined) mark(one.announcement.syncId);
+    },
+  });
 
-  const publishAll = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      waitingRecords -= next.announcement.records.length;
-      await publish(next);
-    }
-    busyLanes -= 1;
-  };
+  const events = openLanes<Waiting>({
+    lanesMax,
+    follow,
+    async work(one) {
+      const published = await patiently(one, () => publishEvents(options, one.announcement));
+      if (published === undefined) letGo(one.announcement);
+      else bundles.add({ ...one, stored: published.result });
+    },
+  });
 
   return {
     announce(announcement) {
-      if (waiting.length >= waitingMax || waitingRecords >= waitingRecordsMax) {
+      if (held.pushes >= pushesMax || held.records >= recordsMax) {
         log.warn({ syncId: announcement.syncId }, 'too much to announce, left to the sweeper');
         return;
       }
-      waiting.push({ announcement, untilMs: performance.now() + triesForMs });
-      waitingRecords += announcement.records.length;
-      if (busyLanes === lanesMax) return;
-      busyLanes += 1;
-      follow(publishAll());
+      hold(announcement);
+      events.add({ announcement, untilMs: performance.now() + triesForMs });
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;

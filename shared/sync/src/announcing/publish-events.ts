@@ -1,6 +1,6 @@
 // A push's events, for other services and for webhooks: each as a message of its own, and then all of them as a bundle.
-// Under the same ids however often, so that it is done again, as a whole, where it was cut off.
-import { eventsStream, publishWithBundle } from '@integration-sync/contracts';
+// Under the same ids however often, so that each step is done again where it was cut off.
+import { eventsStream, storeBundle, storeEvents, type StoredEvents } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { spanning, type Tracing } from '@integration-sync/runtime/tracing';
@@ -13,7 +13,8 @@ export interface PublishOptions {
   tracing?: Tracing | undefined;
 }
 
-export function publishEvents(options: PublishOptions, announcement: Announcement): Promise<void> {
+/** Resolves with what their bundle is made of. */
+export function publishEvents(options: PublishOptions, announcement: Announcement): Promise<StoredEvents> {
   const { syncId, integration, traceparent } = announcement;
   const span = options.tracing?.begin({
     name: 'announce',
@@ -32,14 +33,19 @@ export function publishEvents(options: PublishOptions, announcement: Announcemen
 }
 
 async function publish(
-  { bus, reach }: PublishOptions,
+  { bus }: PublishOptions,
   announcement: Announcement,
   traceparent: string | undefined,
-): Promise<void> {
+): Promise<StoredEvents> {
   await giveWay(announcement.records.length);
   const events = makeEvents(announcement);
   await giveWay(events.length);
-  const { integration } = announcement;
-  await publishWithBundle(bus, integration, events, () => reach('after-events'), traceparent);
+  const places = await storeEvents(bus, events, traceparent);
+  return { integration: announcement.integration, events, places, traceparent };
+}
+
+export async function publishBundle({ bus, reach }: PublishOptions, stored: StoredEvents): Promise<void> {
+  await reach('after-events');
+  await storeBundle(bus, stored);
   await reach('after-publish');
 }
