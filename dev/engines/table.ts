@@ -38,7 +38,7 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
       if (order.length > 1) cache.progress.say(`${labels[name]}: ${source} does not serve: ${refusal.why}`);
     }
   }
-  throw new NoEngine(`${labels[name]} is not to be had here.\n${listRefusals(refusals)}`);
+  throw new NoEngine(`No source of ${labels[name]} works on this machine.\n${listRefusals(refusals)}`);
 }
 
 const diskFull = /ENOSPC|no space left/i;

@@ -21,13 +21,16 @@ export const openOutput = (isJson: boolean): Output => ({
 /** JSON has no infinity: no limit is null. */
 const inJson = (_key: string, value: unknown): unknown => (value === Infinity ? null : value);
 
-/** Rows under their heads, in columns as wide as they have to be. Numbers stand right. */
-export function tableOf(heads: readonly string[], rows: readonly (readonly (string | number)[])[]): string[] {
+/** Rows under their headings, in columns as wide as they have to be. Numbers stand right. */
+export function tableOf(
+  headings: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? numberInWords(cell) : cell)));
-  const widths = heads.map((head, column) =>
-    Math.max(head.length, ...texts.map((row) => row[column]?.length ?? 0)),
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...texts.map((row) => row[column]?.length ?? 0)),
   );
-  const isNumber = heads.map((_, column) => rows.some((row) => typeof row[column] === 'number'));
+  const isNumber = headings.map((_, column) => rows.some((row) => typeof row[column] === 'number'));
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, column) => {
@@ -36,7 +39,7 @@ export function tableOf(heads: readonly string[], rows: readonly (readonly (stri
       })
       .join('  ')
       .trimEnd();
-  return [line(heads), ...texts.map(line)];
+  return [line(headings), ...texts.map(line)];
 }
 
 export const numberInWords = (count: number): string => count.toLocaleString('en-US');

@@ -152,7 +152,7 @@ function conclude(
     );
   if (problems.length > 0)
     output.say(
-      'Run this again with the keys that are missing, or have these webhooks deleted and registered anew.',
+      'Run this again with the keys that are missing, or have these webhooks deleted and registered again.',
     );
   return left > 0 || behind > 0 ? exitCodes.wrong : exitCodes.well;
 }

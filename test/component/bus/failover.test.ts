@@ -106,7 +106,7 @@ describe('a request', () => {
     expect(await ask(asking)).toBe('done');
   });
 
-  it('is answered by a replica that goes to another node with the request in hand', async () => {
+  it('is answered by a replica that goes to another node while it works on the request', async () => {
     await using asking = await openOn('n1', 'asking');
     await using answering = await openOn('n3', 'answering');
     const entered = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-// The chart as it was rendered (npm run chart), checked without helm. test/component/deploy/chart.test.ts renders it anew where
+// The chart as it was rendered (npm run chart), checked without helm. test/component/deploy/chart.test.ts renders it again where
 // there is a helm.
 import { firstLineOf, renderings } from '@integration-sync/dev/chart';
 import { configs } from '@integration-sync/dev/configs';

@@ -19,7 +19,7 @@ watermarks, its webhooks with their secrets, and what of it stands in EVENTS, BU
 There is no way back. Other integrations and running replicas go on undisturbed.
 
   (nothing)  says how much there is, place by place
-  --apply    removes it, waits for what replicas have in hand, and looks again, until nothing has come back
+  --apply    removes it, waits for what replicas are working on, and looks again, until nothing has come back
   --json     what was found as one JSON document
 
 First have the issuer withdraw the tokens of the integration; one that is out is good for 24 h at most. The command
@@ -106,7 +106,7 @@ function conclude(integration: string, { passes, cameBack }: Purged, output: Out
   if (cameBack.length > 0) {
     output.say(
       `It is not over: in each of ${passes} passes something of ${integration} came back (${cameBack.join(', ')}). Its tokens ` +
-        'are still good, or replicas could not do what they had in hand. Have the tokens withdrawn, see that /readyz is ' +
+        'are still good, or replicas could not do what they were working on. Have the tokens withdrawn, see that /readyz is ' +
         'well, and run this again.',
     );
     return exitCodes.wrong;

@@ -27,7 +27,7 @@ export async function purge(holdings: Holdings, output: Output): Promise<Purged>
     if (isOver) await holdings.finish();
     if (isOver || passes === passesMax) return { removed, passes, cameBack };
     output.progress(
-      `pass ${passes}: waiting ${betweenPassesMs / 1_000} s for what replicas have in hand, then looking again`,
+      `pass ${passes}: waiting ${betweenPassesMs / 1_000} s for what replicas are working on, then looking again`,
     );
     await wait(betweenPassesMs);
   }

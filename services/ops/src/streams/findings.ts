@@ -153,7 +153,7 @@ function consumerFindings(
   if (facts.unacknowledged >= facts.unacknowledgedMax)
     findings.push({
       ...of,
-      what: `${consumer} has ${numberInWords(facts.unacknowledged)} messages in hand, the most that it may have.`,
+      what: `${consumer} has ${numberInWords(facts.unacknowledged)} unacknowledged messages, the most that it may have.`,
       toDo: 'Replicas of webhooks are slow: see what they wait for (MongoDB, receivers), or start more of them.',
       repair: 'none',
     });

@@ -9,7 +9,7 @@ export const tablesOf = (streams: readonly InspectedStream[], nowMs: number): st
 ];
 
 function streamTable(streams: readonly InspectedStream[], nowMs: number): string[] {
-  const heads = ['STREAM', 'COPIES', 'LEADER', 'MESSAGES', 'SIZE', 'AT MOST', 'OLDEST', 'KEPT', ''];
+  const headings = ['STREAM', 'COPIES', 'LEADER', 'MESSAGES', 'SIZE', 'AT MOST', 'OLDEST', 'KEPT', ''];
   const rows = streams.map(({ name, isExpected, standing, facts }) => {
     if (facts === undefined) return [name, '–', '–', '–', '–', '–', '–', '–', standing];
     return [
@@ -24,7 +24,7 @@ function streamTable(streams: readonly InspectedStream[], nowMs: number): string
       isExpected ? '' : 'not of this system',
     ];
   });
-  return tableOf(heads, rows);
+  return tableOf(headings, rows);
 }
 
 function copiesInWords({ replicas, leader, cluster, followers }: InspectedFacts): string {
@@ -33,7 +33,7 @@ function copiesInWords({ replicas, leader, cluster, followers }: InspectedFacts)
 }
 
 function consumerTable(streams: readonly InspectedStream[], nowMs: number): string[] {
-  const heads = ['CONSUMER', 'OF', 'WAITING', 'IN HAND', 'AT MOST', 'READERS', 'LAST TAKEN', ''];
+  const headings = ['CONSUMER', 'OF', 'WAITING', 'UNACKED', 'AT MOST', 'READERS', 'LAST TAKEN', ''];
   const rows = streams.flatMap(({ name: stream, consumers }) =>
     consumers.map(({ name, isExpected, facts }) => {
       if (facts === undefined) return [name, stream, '–', '–', '–', '–', '–', 'missing'];
@@ -50,5 +50,5 @@ function consumerTable(streams: readonly InspectedStream[], nowMs: number): stri
       ];
     }),
   );
-  return tableOf(heads, rows);
+  return tableOf(headings, rows);
 }

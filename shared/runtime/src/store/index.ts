@@ -82,7 +82,7 @@ export async function openStore({
   const watcher = opening.adopt(clientOf(url, { ...options, maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
   // The watchdog connects it again within half a second, or says that it cannot.
   const renew = (deaf: MongoClient): void => {
-    log.warn('the MongoDB driver hears nothing any more, connecting anew');
+    log.warn('the MongoDB driver hears nothing any more, connecting again');
     close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
   };
   let connectionsLost = 0;
