@@ -42,17 +42,22 @@ const orders = [
   },
   {
     short: `${bus}/publish.ts ackTimeoutMs`,
-    long: `${sync}/announcing/announcer.ts triesForMs`,
+    long: `${sync}/announcing/tries.ts triesForMs`,
     times: 3,
     why: 'a leader that stands still does not use up the tries of a replica that announces',
   },
   {
-    short: `${sync}/announcing/announcer.ts triesForMs`,
+    short: `${sync}/announcing/tries.ts triesForMs`,
     long: `${sync}/journal/journal-times.ts ownedMs`,
     why: 'a replica begins no try to announce any more when another one takes the entry over',
   },
   {
-    short: `${sync}/announcing/announcer.ts againMs`,
+    short: `${sync}/announcing/tries.ts triesForMs`,
+    long: `${sync}/announcing/tries.ts hinderedMs`,
+    why: 'sweepers look every second or two when a replica leaves an entry to them',
+  },
+  {
+    short: `${sync}/announcing/tries.ts againMs`,
     long: `${sync}/recovery/sweeper.ts againMs`,
     why: 'what a cluster refuses while it elects a leader is announced by the replica that has it, not by a sweeper',
   },

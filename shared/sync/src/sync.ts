@@ -168,6 +168,7 @@ async function openEngine(
     await bus.ensureStream(eventsStreamSpec(options.streamSettings));
     await bus.ensureStream(bundlesStreamSpec(options.streamSettings));
   };
+  const owner = randomUUID();
   await Promise.all([
     ensureEvents(),
     store.ensureIndexes(names.journal, journalIndexes),
@@ -177,10 +178,10 @@ async function openEngine(
     log,
     bus,
     now,
-    owner: randomUUID(),
+    owner,
     journal,
     watermarks: openWatermarks(store, names.watermarks, now),
-    announcer: opening.use(openAnnouncer({ bus, journal, log, now, reach, tracing })),
+    announcer: opening.use(openAnnouncer({ bus, journal, owner, log, now, reach, tracing })),
     gate,
     metrics,
     settledPushes: new LRUCache({ max: rememberedMax }),

@@ -192,3 +192,17 @@ describe('an entry that could not be settled', () => {
     expect(await found(done)).not.toHaveProperty('due');
   });
 });
+
+describe('an entry that its process could not announce', () => {
+  it('is due at once, unless it has another owner by now, or is done with', async () => {
+    const [mine, taken, done] = [newSyncId(at(0)), newSyncId(at(0)), newSyncId(at(0))];
+    const [now, later] = [at(0), at(15_000)];
+    for (const _id of [mine, done]) await journal.insert({ ...entry(_id), state: 'written', due: later });
+    await journal.insert({ ...entry(taken), owner: 'another', state: 'written', due: later });
+    await journal.markAnnounced([done], now);
+    await journal.leave([mine, taken, done], 'writer', now);
+    expect((await found(mine)).due).toEqual(now);
+    expect((await found(taken)).due).toEqual(later);
+    expect(await found(done)).not.toHaveProperty('due');
+  });
+});

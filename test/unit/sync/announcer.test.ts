@@ -24,6 +24,7 @@ function setUp(
 ) {
   const published: string[] = [];
   const marked: string[][] = [];
+  const left: string[] = [];
   const announcer = openAnnouncer({
     bus: {
       async publishBatch([first]) {
@@ -38,12 +39,17 @@ function setUp(
         marked.push([...syncIds]);
         await mark();
       },
+      async leave(syncIds, owner) {
+        expect(owner).toBe('me');
+        left.push(...syncIds);
+      },
     },
+    owner: 'me',
     log: openLog({ service: 'test', level: 'silent' }),
     now: () => 0,
     reach: async () => {},
   });
-  return { announcer, published, marked };
+  return { announcer, published, marked, left };
 }
 
 it('publishes everything, marks what is out, and is done when it is closed', async () => {
@@ -132,27 +138,35 @@ it('publishes the events of all pushes, once, while the stream of bundles has no
   await announcer[Symbol.asyncDispose]();
 });
 
-it('leaves to the sweeper what is refused for longer, before another replica may take it over', async () => {
+it('leaves to the sweepers what is refused for longer, and says so before another replica may take it over', async () => {
   const triedAtMs: number[] = [];
-  const { announcer, published } = setUp(() => {
+  const { announcer, published, left } = setUp(() => {
     triedAtMs.push(performance.now());
     return away();
   });
   const beganMs = performance.now();
+  expect(announcer.isHindered).toBe(false);
   announcer.announce(of('s0'));
-  await new Promise((resolve) => setTimeout(resolve, 30_000));
+  await new Promise((resolve) => setTimeout(resolve, 9_000));
+  expect(left).toEqual([]);
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect(left).toEqual(['s0']);
+  expect(announcer.isHindered).toBe(true);
+  await new Promise((resolve) => setTimeout(resolve, 20_000));
+  expect(announcer.isHindered).toBe(false);
   expect(Math.max(...triedAtMs) - beganMs).toBeGreaterThan(9_000);
   expect(Math.max(...triedAtMs) - beganMs).toBeLessThan(10_000);
   await announcer[Symbol.asyncDispose]();
   expect(published).toEqual([]);
 });
 
-it('ends at once when it is closed while a cluster has no leader', async () => {
-  const { announcer } = setUp(away);
+it('ends at once when it is closed while a cluster has no leader, and leaves what it had', async () => {
+  const { announcer, left } = setUp(away);
   announcer.announce(of('s0'));
   const beganMs = performance.now();
   await announcer[Symbol.asyncDispose]();
   expect(performance.now() - beganMs).toBeLessThan(500);
+  expect(left).toEqual(['s0']);
 });
 
 it('takes up a push that comes at the very moment at which it finishes', async () => {

@@ -1,30 +1,36 @@
 // Publishes the events of pushes that were answered, in the background: begun in the order of their completion, some
 // at a time. A cluster that is electing a leader takes no event for some seconds, so what fails is tried again for some
-// seconds. Where that fails as well, or the process dies, the journal entry stays due, and a sweeper publishes them again
-// under the same ids.
+// seconds. Where that fails as well, the announcer leaves the journal entry to the sweepers, and where the process dies the
+// entry is due by itself: a sweeper publishes the events again under the same ids.
 //
 // Events and bundles stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
 // has no leader, pushes that need the other one do not wait for it.
-import { setTimeout as wait } from 'node:timers/promises';
-import { Failure, type StoredEvents } from '@integration-sync/contracts';
+import type { StoredEvents } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { Announcement } from './announcement.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
+import { openBackground } from './background.ts';
 import { openLanes } from './lanes.ts';
+import { openNotes } from './notes.ts';
 import { publishBundle, publishEvents } from './publish-events.ts';
 import type { Stage } from '../stage.ts';
+import { openTries, triesEnd } from './tries.ts';
 
 export interface Announcer extends AsyncDisposable {
   /** Publishes its events soon, unless too many pushes wait for that already. */
   announce(announcement: Announcement): void;
+  /** Whether the bus has refused something lately, so that there may soon be something for the sweepers. */
+  readonly isHindered: boolean;
 }
 
 export interface AnnouncerOptions {
   bus: Pick<Bus, 'publishBatch'>;
-  journal: Pick<Journal, 'markAnnounced'>;
+  journal: Pick<Journal, 'markAnnounced' | 'leave'>;
+  /** Names this process in the journal. */
+  owner: string;
   log: Log;
   now: Clock;
   reach: (stage: Stage) => Promise<void>;
@@ -36,13 +42,9 @@ const lanesMax = 4;
 const pushesMax = 2_000;
 /** Of these pushes together: what each holds in memory is its records, or their events. */
 const recordsMax = 32_000;
-/** How long after its push was answered a first or further try begins. */
-const triesForMs = 10_000;
-const againMs = 250;
-/** Marking can wait a little for the next ones: until then an entry is only announced again by mistake. */
-const markDelayMs = 200;
 
 interface Waiting {
+  syncId: string;
   announcement: Announcement;
   /** By `performance.now()`. */
   untilMs: number;
@@ -53,54 +55,34 @@ interface WithoutBundle extends Waiting {
 }
 
 export function openAnnouncer(options: AnnouncerOptions): Announcer {
-  const { log } = options;
+  const { journal, owner, log, now } = options;
+  const background = openBackground();
+  const { follow } = background;
+  const tries = openTries(log, background);
+  const mark = openNotes({
+    write: (syncIds) => journal.markAnnounced(syncIds, new Date(now())),
+    onError: (err, syncIds) => log.warn({ err, syncIds }, 'announced, but not noted as such'),
+    background,
+  });
+  const leave = openNotes({
+    write: (syncIds) => journal.leave(syncIds, owner, new Date(now())),
+    onError: (err, syncIds) => log.warn({ err, syncIds }, 'sweepers find these when they are overdue'),
+    background,
+  });
   const held = { pushes: 0, records: 0 };
-  const underWay = new Set<Promise<void>>();
-  const closing = Promise.withResolvers<void>();
-  let isClosing = false;
-
-  const follow = (work: Promise<void>): void => {
-    const followed = work.finally(() => underWay.delete(followed));
-    underWay.add(followed);
-  };
-
-  const mark = openMarking(options, closing.promise, follow);
-
-  const hold = ({ records }: Announcement): void => {
-    held.pushes += 1;
-    held.records += records.length;
-  };
   const letGo = ({ records }: Announcement): void => {
     held.pushes -= 1;
     held.records -= records.length;
-  };
-
-  /** Undefined if it is left to the sweeper. */
-  const patiently = async <T>(
-    { announcement: { syncId }, untilMs }: Waiting,
-    publish: () => Promise<T>,
-  ): Promise<{ result: T } | undefined> => {
-    for (;;) {
-      try {
-        return { result: await publish() };
-      } catch (error) {
-        if (isClosing || !mayTryAgain(error, untilMs)) {
-          log.warn({ err: error, syncId }, 'announcing is left to the sweeper');
-          return undefined;
-        }
-        log.debug({ err: error, syncId }, 'not announced yet, trying again');
-      }
-      await Promise.race([wait(againMs, undefined, { ref: false }), closing.promise]);
-    }
   };
 
   const bundles = openLanes<WithoutBundle>({
     lanesMax,
     follow,
     async work(one) {
-      const published = await patiently(one, () => publishBundle(options, one.stored));
+      const published = await tries.patiently(one, () => publishBundle(options, one.stored));
       letGo(one.announcement);
-      if (published !== undefined) mark(one.announcement.syncId);
+      if (published === undefined) leave(one.syncId);
+      else mark(one.syncId);
     },
   });
 
@@ -108,55 +90,27 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     lanesMax,
     follow,
     async work(one) {
-      const published = await patiently(one, () => publishEvents(options, one.announcement));
-      if (published === undefined) letGo(one.announcement);
-      else bundles.add({ ...one, stored: published.result });
+      const published = await tries.patiently(one, () => publishEvents(options, one.announcement));
+      if (published !== undefined) return bundles.add({ ...one, stored: published.result });
+      letGo(one.announcement);
+      leave(one.syncId);
     },
   });
 
   return {
     announce(announcement) {
+      const { syncId, records } = announcement;
       if (held.pushes >= pushesMax || held.records >= recordsMax) {
-        log.warn({ syncId: announcement.syncId }, 'too much to announce, left to the sweeper');
+        log.warn({ syncId }, 'too much to announce, left to the sweepers');
         return;
       }
-      hold(announcement);
-      events.add({ announcement, untilMs: performance.now() + triesForMs });
+      held.pushes += 1;
+      held.records += records.length;
+      events.add({ syncId, announcement, untilMs: triesEnd() });
     },
-    async [Symbol.asyncDispose]() {
-      isClosing = true;
-      closing.resolve();
-      while (underWay.size > 0) await Promise.all(underWay);
+    get isHindered() {
+      return tries.areHindered;
     },
+    [Symbol.asyncDispose]: () => background[Symbol.asyncDispose](),
   };
 }
-
-/** Notes in the journal which pushes are announced: one update for all that are within a short time. */
-function openMarking(
-  { journal, log, now }: Pick<AnnouncerOptions, 'journal' | 'log' | 'now'>,
-  closing: Promise<void>,
-  follow: (work: Promise<void>) => void,
-): (syncId: string) => void {
-  let published: string[] = [];
-  let isMarking = false;
-  const markAll = async (): Promise<void> => {
-    while (published.length > 0) {
-      await Promise.race([wait(markDelayMs, undefined, { ref: false }), closing]);
-      const syncIds = published;
-      published = [];
-      await journal
-        .markAnnounced(syncIds, new Date(now()))
-        .catch((error: unknown) => log.warn({ err: error, syncIds }, 'announced, but not noted as such'));
-    }
-    isMarking = false;
-  };
-  return (syncId) => {
-    published.push(syncId);
-    if (isMarking) return;
-    isMarking = true;
-    follow(markAll());
-  };
-}
-
-const mayTryAgain = (error: unknown, untilMs: number): boolean =>
-  error instanceof Failure && error.code === 'unavailable' && performance.now() + againMs < untilMs;

@@ -9,6 +9,8 @@ export interface PushJournal {
   /** False if the entry has another owner by now. */
   complete(syncId: string, owner: string, completion: Completion): Promise<boolean>;
   markAnnounced(syncIds: readonly string[], at: Date): Promise<void>;
+  /** Their process could not announce them: they are due at once, for any replica. */
+  leave(syncIds: readonly string[], owner: string, at: Date): Promise<void>;
   /** Puts an entry back to be settled once more, with all that its writer knows. */
   reopen(entry: Entry, at: Date): Promise<void>;
   keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
@@ -61,6 +63,12 @@ export function openPushJournal(entries: Entries): PushJournal {
           $set: { state: 'announced', expireAt: expiryAfter(at) },
           $unset: untilAnnounced,
         },
+      );
+    },
+    async leave(syncIds, owner, at) {
+      await entries.updateMany(
+        { _id: { $in: [...syncIds] }, owner, state: 'written' },
+        { $set: { due: at } },
       );
     },
     reopen,

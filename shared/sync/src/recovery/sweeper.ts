@@ -10,7 +10,7 @@ import { settleEntry } from './recover.ts';
 const everyMs = 5_000;
 /** So that replicas that started together do not look together. */
 const jitterMs = 1_000;
-/** Where something could not be settled: a cluster has elected a leader within seconds. */
+/** Where something could not be settled or announced: a cluster has elected a leader within seconds. */
 const againMs = 1_000;
 /** After an outage of the bus there may be thousands; this many are settled at once. */
 const atOnce = 4;
@@ -37,7 +37,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
       await closeForgotten(engine).catch((error: unknown) => {
         engine.log.warn({ err: error }, 'listings of pushes that died stay open');
       });
-      const pauseMs = well ? everyMs : againMs;
+      const pauseMs = well && !engine.announcer.isHindered ? everyMs : againMs;
       await wait(pauseMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
     }
   };
