@@ -5,7 +5,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { openRandom } from '../../fuzz/random.ts';
 import { clockMs } from '../clock.ts';
 import type { ClusterFault } from '../cluster/fault.ts';
-import { carryOut } from '../cluster/weather.ts';
+import { carryOut } from '../cluster/strikes.ts';
 import { planFaults } from '../faults.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';

@@ -12,7 +12,7 @@ import { assets, findLeaders, type Asset, type Leaders } from './leaders.ts';
 import { isWhole, readNodes, type Node } from './nodes.ts';
 import { rollNodes, rollServices } from './rolls.ts';
 
-export interface WeatherOptions {
+export interface StrikesOptions {
   folder: string;
   stackPid: number;
   bus: Pick<Bus, 'askAll'>;
@@ -24,7 +24,7 @@ const lookEveryMs = 50;
 const wholeWithinMs = 30_000;
 
 /** Resolves when it is over and the cluster whole, or the storm is to end. */
-export async function carryOut(fault: ClusterFault, options: WeatherOptions): Promise<FaultLine> {
+export async function carryOut(fault: ClusterFault, options: StrikesOptions): Promise<FaultLine> {
   const { target, kind } = fault;
   if (kind === 'roll') {
     const atMs = clockMs();
@@ -34,7 +34,7 @@ export async function carryOut(fault: ClusterFault, options: WeatherOptions): Pr
   return strike(fault, options);
 }
 
-async function strike({ target, kind, forMs }: ClusterFault, options: WeatherOptions): Promise<FaultLine> {
+async function strike({ target, kind, forMs }: ClusterFault, options: StrikesOptions): Promise<FaultLine> {
   const { folder, signal } = options;
   const before = await findAllLeaders(options);
   const struck = new Set(chooseNodes(target, before, readNodes(folder)));
@@ -70,7 +70,7 @@ async function strike({ target, kind, forMs }: ClusterFault, options: WeatherOpt
 }
 
 /** Before anything is struck everything has a leader. */
-async function findAllLeaders({ folder, signal }: WeatherOptions): Promise<Leaders> {
+async function findAllLeaders({ folder, signal }: StrikesOptions): Promise<Leaders> {
   const endMs = clockMs() + wholeWithinMs;
   for (;;) {
     const { leaders } = await findLeaders(readNodes(folder));
@@ -97,7 +97,7 @@ function chooseNodes(target: ClusterTarget, leaders: Leaders, nodes: readonly No
   return target === 'two-nodes' ? [led, ...names.filter((name) => name !== led).slice(0, 1)] : [led];
 }
 
-interface WatchOptions extends Pick<WeatherOptions, 'leaders'> {
+interface WatchOptions extends Pick<StrikesOptions, 'leaders'> {
   lostMs: number;
 }
 
