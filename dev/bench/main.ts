@@ -1,9 +1,9 @@
-// npm run bench [-- push gateway events listings floors rivals rival-pages beside]
+// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
-import { startStack } from '../stack/index.ts';
+import { startStack, type Service, type Stack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
 import { benchBeside } from './beside.ts';
 import { openClient } from './client.ts';
@@ -20,6 +20,7 @@ import { installRivals } from './rivals-install.ts';
 import { runAsCommand, say, type Start } from './run.ts';
 import type { Setting } from './setting.ts';
 import { temporaryFolder } from './temporary.ts';
+import { benchTurns } from './turns.ts';
 
 const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   push: benchPushes,
@@ -30,6 +31,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   rivals: benchRivals,
   'rival-pages': benchRivalListings,
   beside: benchBeside,
+  turns: benchTurns,
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {
@@ -45,8 +47,11 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
     GATEWAY_PORT: '0',
     ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
   };
-  const { folder } = await start(temporaryFolder);
-  const stack = await start((signal) => startStack({ folder, temporary: true, say, environment, signal }));
+  const startOne = async (programs: { mainOf?: (service: Service) => string } = {}): Promise<Stack> => {
+    const { folder } = await start(temporaryFolder);
+    return start((signal) => startStack({ folder, temporary: true, say, environment, signal, ...programs }));
+  };
+  const stack = await startOne();
   await using ending = new AsyncDisposableStack();
   const log = openLog({ service: 'bench', level: 'warn' });
   const client = ending.use(openClient(stack.gateway, stack.token({ integration: 'bench' })));
@@ -55,7 +60,7 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
   const bare = await openBare(store);
   for (const name of options.names) {
     say(`\n${name}`);
-    await runs[name]({ stack, client, bare, options, say });
+    await runs[name]({ stack, client, bare, options, say, startBeside: (mainOf) => startOne({ mainOf }) });
   }
 }
 

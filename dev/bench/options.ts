@@ -12,21 +12,26 @@ export const benches = [
   'rivals',
   'rival-pages',
   'beside',
+  'turns',
 ] as const;
 export type Bench = (typeof benches)[number];
 
 /** They install packages of their own, so that they run only where they are named. */
 export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages', 'beside']);
 
+const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns']);
+
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
   --turns N          so many turns instead of those that each benchmark takes
-  --warm N           so many pushes or pages before the turns (gateway, floors, rivals, rival-pages)
+  --warm N           so many pushes or pages before the turns (gateway, floors, rivals, rival-pages, turns)
+  --beside FOLDER    another checkout with its packages, that this one is compared with (turns)
   --sizes N,N        lengths of the listings (listings)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
 rivals, rival-pages and beside run only where they are named: they install packages of their own in dev/bench/rivals.
+So does turns, which needs --beside.
 `;
 
 export interface BenchOptions {
@@ -35,6 +40,7 @@ export interface BenchOptions {
   turns: number | undefined;
   warm: number | undefined;
   engines: Forced | undefined;
+  beside: string | undefined;
   help: boolean;
 }
 
@@ -47,17 +53,22 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
       warm: { type: 'string' },
       sizes: { type: 'string', default: '1000,100000,1000000' },
       engines: { type: 'string' },
+      beside: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { turns, warm, sizes, engines, help } = values;
+  const { turns, warm, sizes, engines, beside, help } = values;
+  const names =
+    positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf);
+  if (names.includes('turns') && !beside)
+    throw new RangeError('turns takes --beside FOLDER, which is the folder of another checkout');
   return {
-    names:
-      positionals.length === 0 ? benches.filter((name) => !withRivals.has(name)) : positionals.map(benchOf),
+    names,
     sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),
     turns: turns === undefined ? undefined : readCount('--turns', turns, [1, 1_000]),
     warm: warm === undefined ? undefined : readCount('--warm', warm, [0, 100_000]),
     engines: readEngines(engines),
+    beside,
     help,
   };
 }

@@ -9,6 +9,7 @@ describe('npm run bench', () => {
       turns: undefined,
       warm: undefined,
       engines: undefined,
+      beside: undefined,
       help: false,
     });
   });
@@ -21,11 +22,18 @@ describe('npm run bench', () => {
       turns: 3,
       warm: 0,
       engines: 'docker',
+      beside: undefined,
       help: false,
     });
   });
 
+  it('compares with another checkout only where it is told which', () => {
+    const { names, beside } = parseBenchOptions(['turns', '--beside', '../before']);
+    expect({ names, beside }).toStrictEqual({ names: ['turns'], beside: '../before' });
+  });
+
   it.each([
+    [['turns'], 'turns takes --beside FOLDER, which is the folder of another checkout'],
     [['pushes'], 'there is no benchmark "pushes"'],
     [['--turns', '0'], '--turns takes a number from 1 to 1000, not "0"'],
     [['--sizes', '1000,few'], '--sizes takes a number from 1000 to 10000000, not "few"'],

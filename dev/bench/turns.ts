@@ -1,0 +1,83 @@
+// This checkout in turns with another one, such as that of the commit before. Each has its own services, database and
+// nats-server, by the same programs, and gets the same pushes. Each turn is compared with the one beside it, so that whatever
+// else the machine does meanwhile hits both alike.
+import { join, resolve } from 'node:path';
+import type { Stack } from '../stack/index.ts';
+import { openClient, type Client } from './client.ts';
+import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
+import { inLanes, measured } from './measure.ts';
+import { processesOf } from './processes.ts';
+import { freshName, settleMs } from './push.ts';
+import type { Setting } from './setting.ts';
+import { reportOfTurns, type Load, type Results, type Turn } from './turns-report.ts';
+
+const turnsDefault = 11;
+/** Until then V8 has compiled what runs often. */
+const warmDefault = 600;
+const warmedAtOnce = 40;
+
+const large = { items: itemsPerPush, pushes: 40 };
+const warming: Load = { ...large, what: 'warming', lanes: 4, known: false };
+const loads: readonly Load[] = [
+  { ...large, what: `pushes of ${itemsPerPush} new suppliers`, lanes: 1, known: false },
+  { ...large, what: `pushes of ${itemsPerPush} new suppliers`, lanes: 4, known: false },
+  { ...large, what: `pushes of ${itemsPerPush} known suppliers`, lanes: 1, known: true },
+  { ...large, what: `pushes of ${itemsPerPush} known suppliers`, lanes: 4, known: true },
+  { what: 'pushes of one new supplier', items: 1, pushes: 200, lanes: 1, known: false },
+];
+
+interface Side {
+  stack: Stack;
+  client: Client;
+  /** Pushes of records that are there. */
+  known: readonly Buffer[];
+}
+
+export async function benchTurns({ stack, client, options, say, startBeside }: Setting): Promise<void> {
+  const { turns = turnsDefault, warm = warmDefault, beside } = options;
+  const other = await startBeside((service) =>
+    join(resolve(beside ?? ''), 'services', service, 'src/main.ts'),
+  );
+  using otherClient = openClient(other.gateway, other.token({ integration: 'bench' }));
+  const known = Array.from({ length: large.pushes }, () => pushBody(makeItems(freshName())));
+  const ours: Side = { stack, client, known };
+  const theirs: Side = { stack: other, client: otherClient, known };
+  for (const side of [ours, theirs]) {
+    for (const body of known) await side.client.post(suppliersPath, body);
+    for (let pushed = 0; pushed < warm; pushed += warmedAtOnce) await prepare(side, warming)(() => undefined);
+  }
+  for (const load of loads) {
+    const results: Results = { ours: [], theirs: [] };
+    // The first turn of each load is to warm up. They change who goes first: what one leaves to be done slows the next.
+    for (let turn = 0; turn <= turns; turn += 1) {
+      const oursFirst = turn % 2 === 0;
+      if (!oursFirst) await takeTurn(theirs, load, turn > 0 ? results.theirs : []);
+      await takeTurn(ours, load, turn > 0 ? results.ours : []);
+      if (oursFirst) await takeTurn(theirs, load, turn > 0 ? results.theirs : []);
+    }
+    for (const line of reportOfTurns(load, results)) say(line);
+  }
+}
+
+type Noting = (pushMs: number) => void;
+
+function prepare({ client, known }: Side, load: Load): (note: Noting) => Promise<void> {
+  const { lanes, pushes, items } = load;
+  const bodies = load.known
+    ? known
+    : Array.from({ length: pushes }, () => pushBody(makeItems(freshName(), items)));
+  return (note) =>
+    inLanes(lanes, pushes / lanes, async (index) => {
+      const began = performance.now();
+      await client.post(suppliersPath, bodies[index] ?? Buffer.alloc(0));
+      note(performance.now() - began);
+    });
+}
+
+async function takeTurn(side: Side, load: Load, into: Turn[]): Promise<void> {
+  const push = prepare(side, load);
+  const pushMs: number[] = [];
+  const run = () => push((ms) => void pushMs.push(ms));
+  const { tookMs, spent } = await measured(run, processesOf(side.stack), settleMs);
+  into.push({ tookMs, pushMs, spent });
+}
