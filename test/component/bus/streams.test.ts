@@ -122,6 +122,59 @@ it('gives the place of each message of a batch, though others publish too, and h
   );
 });
 
+it('stores a message of a batch as it stores a single one, to the byte', async () => {
+  await bus.ensureStream(spec('BYTES'));
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const bodies = ['plain', 'läßt 𝄞 €', '', '\r\n', Buffer.from([0, 13, 10, 255]), Buffer.from('bytes')];
+  const all = (name: string) =>
+    Array.from({ length: 300 }, (_, index) => ({
+      subject: `BYTES.${name}.${index % 3}`,
+      id: `${name}-${index}`,
+      body: bodies[index % bodies.length] ?? '',
+      ...(index % 2 === 0 ? {} : { traceparent }),
+    }));
+  const stored = async (name: string) => {
+    const found: object[] = [];
+    const from = { sequence: 1 };
+    for await (const message of bus.readStream('BYTES', { subject: `BYTES.${name}.*`, from })) {
+      const { subject, id, headers, body } = message;
+      found.push({
+        subject: subject.replace(name, ''),
+        id: id.replace(name, ''),
+        bundled: headers.get('Bundled'),
+        traceparent: message.traceparent,
+        body: Buffer.from(body).toString('hex'),
+      });
+    }
+    return found;
+  };
+  await bus.publishBatch(all('together'), { Bundled: '1' });
+  for (const message of all('alone')) await bus.publishBatch([message], { Bundled: '1' });
+  const [together, alone] = [await stored('together'), await stored('alone')];
+  expect(together).toHaveLength(300);
+  expect(together).toEqual(alone);
+  expect(together[1]).toEqual({
+    subject: 'BYTES..1',
+    id: '-1',
+    bundled: '1',
+    traceparent,
+    body: Buffer.from('läßt 𝄞 €').toString('hex'),
+  });
+});
+
+it('refuses a batch with a message that is larger than nats-server takes, and stays connected', async () => {
+  await bus.ensureStream(spec('OVERSIZED'));
+  const all = messages('OVERSIZED', 40);
+  const oversized = { subject: 'OVERSIZED.x', id: 'oversized', body: 'x'.repeat(bus.maxPayloadBytes) };
+  await expect(bus.publishBatch([...all, oversized, ...messages('OVERSIZED', 9)])).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  expect(bus.connected).toBe(true);
+  expect((await bus.streamFacts('OVERSIZED')).messages).toBe(0);
+  await bus.publishBatch(all);
+  expect((await bus.streamFacts('OVERSIZED')).messages).toBe(40);
+});
+
 it('fills up a batch of which a part was stored before', async () => {
   await bus.ensureStream(spec('PART'));
   const all = messages('PART', 300);

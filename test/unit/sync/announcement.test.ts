@@ -106,6 +106,16 @@ describe('the events of a push', () => {
     ]);
   });
 
+  it('have their keys in one order, and no blanks', () => {
+    const created = { externalId: 'a "quoted"\u2028one', internalId: 'bat_0' };
+    const [first, updated] = makeEvents(announcement).map(({ body }) => body);
+    expect(first).toBe(JSON.stringify({ event: 'batch.created', ...head, data: created }));
+    expect(updated).toBe(
+      '{"event":"batch.updated","timestamp":"2026-03-31T09:26:53.641Z","integrationId":"acme",' +
+        '"data":{"externalId":"c","internalId":"bat_2","changedFields":["unit","quantity"]}}',
+    );
+  });
+
   it('announce a draft with the event that its kind names, and without one announce none', () => {
     const drafted = makeEvents({ ...announcement, draftEvent: 'product.created' });
     expect(drafted.find(({ id }) => id === 'sync_1-drafted-2')?.subject).toBe('events.acme.product.created');

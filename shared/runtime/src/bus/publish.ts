@@ -3,8 +3,9 @@
 import { Failure, requestHeaders } from '@integration-sync/contracts';
 import { nuid } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
-import { inChunks } from '../pace.ts';
+import { chunkItems, nextTurn } from '../pace.ts';
 import type { Connection } from './connection.ts';
+import { publishFrames } from './frames.ts';
 import { mendingOf } from './refusals.ts';
 
 export interface OutgoingMessage {
@@ -88,19 +89,23 @@ async function publishAtomically(
   extra: string,
 ): Promise<Published[]> {
   const batchId = nuid.next();
-  const headersOf = (message: OutgoingMessage, sequence: number, rest = ''): RawHeaders =>
-    new RawHeaders(
-      `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${ownLines(message)}\r\n`,
-    );
+  const linesOf = (message: OutgoingMessage, sequence: number, rest = ''): string =>
+    `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${ownLines(message)}`;
   return acknowledged(connection, async () => {
-    await inChunks(messages.slice(0, -1), (message, index) => {
-      const headers = headersOf(message, index + 1);
-      connection.nats.publish(message.subject, bytesOf(message), { headers });
-    });
+    const before = messages.slice(0, -1);
+    for (let from = 0; from < before.length; from += chunkItems) {
+      if (from > 0) await nextTurn();
+      const frames = before.slice(from, from + chunkItems).map((message, index) => ({
+        subject: message.subject,
+        headerLines: linesOf(message, from + index + 1),
+        body: message.body,
+      }));
+      publishFrames(connection.nats, frames, connection.maxPayloadBytes);
+    }
     // The server answers the message that closes the batch: all are stored, or why none is.
     const [closing] = messages.slice(-1);
     if (closing === undefined) return [];
-    const headers = headersOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n');
+    const headers = new RawHeaders(`${linesOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n')}\r\n`);
     const { sequence } = await ask(connection, closing, headers);
     // They stand in the stream one after another, with none of another publisher between them.
     const first = sequence - messages.length + 1;
