@@ -2,6 +2,7 @@
 // it gives way now and then.
 import type { BulkWriteResult, Collection, Document, FindCursor, UnorderedBulkOperation } from 'mongodb';
 import { inChunks, nextTurn, chunkItems } from '../pace.ts';
+import { decode } from './decode.ts';
 
 /** One unordered write, as `bulkWrite` would make it; `confirm` is asked right before it is sent, and may throw. */
 export async function writeInChunks<T extends Document, One>(
@@ -17,13 +18,18 @@ export async function writeInChunks<T extends Document, One>(
   return bulk.execute();
 }
 
-/** All that is found, where the database answers with all of it at once. */
-export async function readInChunks<Found>(cursor: FindCursor<Found>): Promise<Found[]> {
+/** All that is found by a cursor of `raw` documents, where the database answers with all of it at once. */
+export async function readInChunks<Found>(
+  cursor: FindCursor<unknown>,
+  read: (document: Document) => Found,
+): Promise<Found[]> {
   const found: Found[] = [];
   if (!(await cursor.hasNext())) return found;
   for (;;) {
-    // The driver reads the bytes of each when it is taken.
-    found.push(...cursor.readBufferedDocuments(chunkItems));
+    for (const bytes of cursor.readBufferedDocuments(chunkItems)) {
+      if (!(bytes instanceof Uint8Array)) throw new TypeError('only raw documents are read in chunks');
+      found.push(read(decode(bytes)));
+    }
     if (cursor.bufferedCount() === 0) return found;
     await nextTurn();
   }

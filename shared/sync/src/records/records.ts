@@ -25,15 +25,17 @@ export function openRecords(store: Store, collection: string): Records {
     async read(integration, internalIds) {
       if (internalIds.length === 0) return new Map();
       const found = await readInChunks(
-        records.find<Pick<RecordDocument, '_id' | 'fields' | 'push' | 'changed' | 'lastSyncedAt'>>(
-          these(integration, internalIds),
-          {
-            projection: { fields: 1, push: 1, changed: 1, lastSyncedAt: 1 },
-            ...allOfThem(internalIds.length),
-          },
-        ),
+        records.find(these(integration, internalIds), {
+          projection: { fields: 1, push: 1, changed: 1, lastSyncedAt: 1 },
+          raw: true,
+          ...allOfThem(internalIds.length),
+        }),
+        ({ _id, fields, push, changed, lastSyncedAt }): [string, Stored] => [
+          _id,
+          { fields, push, lastSyncedAt, changed },
+        ],
       );
-      return new Map(found.map((stored) => [stored._id, stored]));
+      return new Map(found);
     },
 
     async trace(integration, internalIds) {
