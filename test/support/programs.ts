@@ -1,13 +1,14 @@
 // The programs that tests start as processes, each in one file. Node loads more than a thousand modules for a
 // service, and tests start some two hundred processes: from one file, a service starts with a third of the
-// processor time. The source is the same; the storm and `npm start` run the source files themselves.
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+// processor time. The source is the same; `npm start` and `npm run storm` run the source files themselves.
+import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 const root = join(import.meta.dirname, '../..');
 
 const sources = {
+  gateway: 'services/gateway/src/main.ts',
   catalog: 'services/catalog/src/main.ts',
   batches: 'services/batches/src/main.ts',
   webhooks: 'services/webhooks/src/main.ts',
@@ -18,11 +19,11 @@ const sources = {
   speech: 'test/component/runtime/processes/speech.ts',
 };
 
-/** It reads pages that are beside its source. */
-const gateway = join(root, 'services/gateway/src/main.ts');
+/** The gateway reads these pages, which are beside its source. */
+const pages = 'explorer';
 
 /** Where each program is. */
-export type Programs = Record<keyof typeof sources | 'gateway', string>;
+export type Programs = Record<keyof typeof sources, string>;
 
 /**
  * In the repository, where programs find the packages' other files, and with a hash of their content in their
@@ -34,6 +35,7 @@ const keptMs = 24 * 60 * 60 * 1_000;
 export async function makePrograms(): Promise<Programs> {
   await mkdir(folder, { recursive: true });
   await removeOld();
+  await cp(join(root, 'services/gateway/src', pages), join(folder, pages), { recursive: true });
   const bundle = await rolldown({
     cwd: root,
     input: sources,
@@ -54,12 +56,13 @@ export async function makePrograms(): Promise<Programs> {
     return join(folder, made.fileName);
   };
   const made = Object.keys(sources).map((name) => [name, find(name)]);
-  return { ...Object.fromEntries(made), gateway };
+  return Object.fromEntries(made);
 }
 
 /** Another run may be using younger ones at this moment. */
 async function removeOld(): Promise<void> {
   for (const name of await readdir(folder)) {
+    if (name === pages) continue;
     const file = join(folder, name);
     const made = await stat(file).catch(() => undefined);
     if (made !== undefined && Date.now() - made.mtimeMs > keptMs) await rm(file, { force: true });

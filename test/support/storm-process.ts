@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { inject } from 'vitest';
 
 const main = join(import.meta.dirname, '../../dev/storm/main.ts');
 
@@ -20,6 +21,7 @@ export interface StormChoice {
 export function startStorm({ folder, seconds, profile }: StormChoice): StormProcess {
   const options = ['--seed', '7', '--seconds', String(seconds), '--profile', profile, '--folder', folder];
   const child = spawn(process.execPath, [main, ...options], {
+    env: { ...process.env, STORM_PROGRAMS: JSON.stringify(inject('programs')) },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -11,11 +11,11 @@ import { readFacts } from '../../stack/facts.ts';
 import { startStack, type Stack } from '../../stack/index.ts';
 import { waitUntilReady } from '../../stack/readiness.ts';
 import { startReplica, type Replica } from '../../stack/replica.ts';
-import { mainOf } from '../../stack/services.ts';
 import { clockMs } from '../clock.ts';
 import { writeNodes } from '../cluster/nodes.ts';
 import { startProxy } from '../cluster/proxy.ts';
 import { openLedgerFile } from '../ledger.ts';
+import { programOf } from '../programs.ts';
 import { residentByPid } from '../resident.ts';
 import { folderOfRole, say, takeRole } from '../role.ts';
 import { stackFolderOf } from '../plan.ts';
@@ -40,6 +40,7 @@ async function start(settings: Record<string, string> = {}) {
     fresh: true,
     temporary: true,
     environment,
+    mainOf: programOf,
     say: sayUnlessTrouble,
   };
   stack = running.use(await startStack({ ...options, replicas: { catalog: 2, batches: 2, webhooks: 2 } }));
@@ -104,7 +105,7 @@ async function startSecondGateway(of: Stack, environment: NodeJS.ProcessEnv): Pr
     number: 2,
     settings: { ...readFacts(stackFolderOf(folder))?.settings.gateway, GATEWAY_PORT: String(port) },
     environment,
-    main: mainOf('gateway'),
+    main: programOf('gateway'),
     logFolder: of.logFolder,
     ledger,
     stopWithinMs: 10_000,

@@ -20,6 +20,11 @@ const usedMs = (since?: NodeJS.CpuUsage): number => {
   return (user + system) / 1_000;
 };
 
+const mainUsedMs = (since: NodeJS.CpuUsage): number => {
+  const { user, system } = process.threadCpuUsage(since);
+  return (user + system) / 1_000;
+};
+
 function computeHere(ms: number): void {
   const before = process.cpuUsage();
   while (usedMs(before) < ms);
@@ -28,8 +33,10 @@ function computeHere(ms: number): void {
 const ways: Readonly<Record<Where, (ms: number) => Promise<unknown>>> = {
   itself: async (ms) => computeHere(ms),
   async thread(ms) {
-    const before = process.cpuUsage();
-    while (usedMs(before) < ms) await derive('secret', 'salt', 20_000, 32, 'sha256');
+    const [before, mainBefore] = [process.cpuUsage(), process.threadCpuUsage()];
+    // What the main thread uses to wait for the other does not count.
+    const elsewhereMs = (): number => usedMs(before) - mainUsedMs(mainBefore);
+    while (elsewhereMs() < ms) await derive('secret', 'salt', 20_000, 32, 'sha256');
   },
   child: (ms) =>
     once(spawn(process.execPath, [import.meta.filename, String(ms)], { stdio: 'inherit' }), 'exit'),
