@@ -27,22 +27,24 @@ export class ConfigError extends Error {
   }
 }
 
+/** One for all schemas: it compiles the schema of schemas once for a process, and each of them once. */
+const ajv = new Ajv({
+  allErrors: true,
+  strict: true,
+  strictRequired: false,
+  useDefaults: true,
+  formats: formatsOf(),
+});
+ajv.addVocabulary(['secret', 'file', 'expected', 'beside']);
+ajv.addKeyword({
+  keyword: 'check',
+  validate: (check: (text: string) => boolean, text: string) => check(text),
+  errors: false,
+});
+
 export function readConfig<T extends TObject>(schema: T, environment: Environment): Readonly<Static<T>> {
   const given = readFiles(schema, environment);
   const values = valuesOf(schema, given.environment);
-  const ajv = new Ajv({
-    allErrors: true,
-    strict: true,
-    strictRequired: false,
-    useDefaults: true,
-    formats: formatsOf(),
-  });
-  ajv.addVocabulary(['secret', 'file', 'expected', 'beside']);
-  ajv.addKeyword({
-    keyword: 'check',
-    validate: (check: (text: string) => boolean, text: string) => check(text),
-    errors: false,
-  });
   const valid = ajv.compile<Static<T>>(schema);
   const isValid = valid(values);
   const problems = [...problemsOf(schema, given, valid.errors ?? []), ...problemsBeside(schema, values)];

@@ -17,9 +17,11 @@ export interface Verdict {
 
 export type Validator = (value: unknown) => Verdict;
 
+/** One for all kinds: it compiles the schema of schemas once for a process, and each of them once. */
+const ajv = new Ajv({ strict: true, allowUnionTypes: true, formats: { ...formats } });
+ajv.addVocabulary(['x-expected', 'x-required']);
+
 export function compileValidator(schema: TObject): Validator {
-  const ajv = new Ajv({ strict: true, allowUnionTypes: true, formats: { ...formats } });
-  ajv.addVocabulary(['x-expected', 'x-required']);
   const isRight = ajv.compile<Item & { externalId: string }>(schema);
   const rules = Object.entries<TSchema>(schema.properties).map(([name, property]) =>
     ruleOf(name, property, ajv.compile(property)),
