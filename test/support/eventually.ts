@@ -7,6 +7,9 @@ import { awake } from './awake.ts';
  */
 export const patienceMs = 10_000;
 
+/** Between two looks: a tenth of the wait so far, since a look may cost the engines more than the wait is worth. */
+const stepsMs = { least: 20, most: 250 };
+
 /**
  * Waits until `reads` gives the wanted value, or says what it gave last. Patience is by `awake()`, a limit by
  * the clock.
@@ -18,11 +21,15 @@ export async function eventually<T>(
 ): Promise<T> {
   const now = limitMs === undefined ? awake : Date.now;
   const forMs = limitMs ?? patienceMs;
-  const endsAt = now() + forMs;
+  const begunAt = now();
   for (;;) {
     const value = await reads();
     if (holds(value)) return value;
-    if (now() > endsAt) throw new Error(`still ${JSON.stringify(value)} after ${forMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const pastMs = now() - begunAt;
+    if (pastMs > forMs) throw new Error(`still ${JSON.stringify(value)} after ${forMs} ms`);
+    const stepMs = Math.min(Math.max(pastMs / 10, stepsMs.least), stepsMs.most);
+    // The last look is at the end of the wait.
+    const waitMs = Math.min(stepMs, Math.max(forMs - pastMs, 0) + 1);
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }
