@@ -45,11 +45,17 @@ export function comeIn(environment: Environment, name = 'test'): Coming {
   return { bus, logText: text };
 }
 
+/**
+ * Before the line that a wait says every 5 s. The first two attempts to connect may end by their time-out, which takes
+ * 2 s, with 250 ms after each.
+ */
+const reasonWithinMs = 4_900;
+
 /** What stands in the first line that says that it waits, and why. */
 export async function reasonOfWait({ bus, logText }: Coming): Promise<string> {
   const isIn = bus.then(() => true);
   isIn.catch(() => undefined);
-  const text = eventually(logText, (lines) => lines.includes('waiting for nats'), 4_500);
+  const text = eventually(logText, (lines) => lines.includes('waiting for nats'), reasonWithinMs);
   const first = await Promise.race([isIn, text]);
   if (first === true) throw new Error('nats-server let it in');
   const line = String(first)
