@@ -84,10 +84,11 @@ const webhooksRooms = {
   fanout: ['tools', 'streams', 'endpoints', 'metrics.ts'],
   delivering: ['tools', 'streams', 'endpoints', 'sending', 'metrics.ts'],
   retrying: ['tools', 'streams', 'endpoints', 'metrics.ts', 'delivering'],
+  partitions: ['tools', 'streams', 'metrics.ts', 'retrying'],
   intake: ['tools', 'streams', 'endpoints', 'metrics.ts', 'delivering', 'retrying'],
   api: roomsOfApi,
   'config.ts': ['secrets', 'sending'],
-  'pipeline.ts': [...roomsOfApi, 'intake'],
+  'pipeline.ts': [...roomsOfApi, 'partitions', 'intake'],
   // What operators' commands do; the wiring alone imports it.
   operating: ['secrets', 'streams', 'endpoints', 'fanout'],
 } satisfies Record<string, string[]>;

@@ -241,6 +241,19 @@ const webhooks: Dashboard = {
       ],
     },
     {
+      title: 'Partitions',
+      panels: [
+        one('Partitions', 'short', 'max(webhook_partitions)', 'in force'),
+        one('Partitions being read', 'short', 'sum by (instance) (webhook_partitions_read)', '{{instance}}'),
+        one(
+          'Waiting in a partition',
+          'short',
+          'max by (stream, partition) (webhook_partition_waiting)',
+          '{{stream}} {{partition}}',
+        ),
+      ],
+    },
+    {
       title: 'Failing and slow receivers',
       panels: [
         one('Held deliveries', 'short', 'max(webhook_held)', 'held'),

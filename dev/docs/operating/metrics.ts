@@ -109,6 +109,18 @@ const ofWebhooks: readonly MetricRow[] = [
     says: 'Of this replica: integrations whose backlogs it reads (at most 100 at a time).',
   },
   {
+    metrics: [gauge('webhook_partitions'), gauge('webhook_partitions_read')],
+    says:
+      'How many partitions there are, and how many of them this replica reads: a single one is read by all replicas, ' +
+      'of several each by one, so the sum of the second over all replicas is the first.',
+  },
+  {
+    metrics: [gauge('webhook_partition_waiting', 'stream', 'partition')],
+    says:
+      'Messages of BUNDLES and of DELIVERIES that no replica has taken yet, by partition, from the replica that reads it; ' +
+      'so take `max`. One far above the others: an integration that pushes more than a partition carries.',
+  },
+  {
     metrics: [gauge('webhook_kept')],
     says: 'Endpoints with something held that this replica looks after. High for long: receivers that fail or are slow.',
   },

@@ -13,6 +13,7 @@ const busSettings = {
 export const StreamsConfig = Type.Object({
   ...busSettings,
   HELD_MAX_BYTES: WebhooksConfig.properties.HELD_MAX_BYTES,
+  DELIVERY_PARTITIONS: WebhooksConfig.properties.DELIVERY_PARTITIONS,
 });
 export type StreamsConfig = Static<typeof StreamsConfig>;
 

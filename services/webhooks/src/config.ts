@@ -1,4 +1,5 @@
 // The settings of webhooks.
+import { partitionsMax } from '@integration-sync/contracts';
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 import { parseKeys } from './secrets/vault.ts';
@@ -13,6 +14,16 @@ export const WebhooksConfig = Type.Object({
         'How many bytes of deliveries HELD may have; 0: no limit. Without it no limit where it is made, ' +
         'and what it has where it is there. Fewer need STREAMS_MAY_SHRINK.',
       minimum: 0,
+    }),
+  ),
+  DELIVERY_PARTITIONS: Type.Optional(
+    Type.Integer({
+      description:
+        'Into how many partitions events and deliveries are divided by integration, each read by one replica at a time. ' +
+        'Without it 1 where BUNDLES and DELIVERIES are made, and what they have where they are there. ' +
+        'Fewer need STREAMS_MAY_SHRINK.',
+      minimum: 1,
+      maximum: partitionsMax,
     }),
   ),
   WEBHOOK_SECRET_KEY: Type.String({
@@ -49,6 +60,29 @@ export const WebhooksConfig = Type.Object({
     description: 'How many endpoints one integration may have.',
     default: 1_000,
     minimum: 1,
+    maximum: 100_000,
+  }),
+  WEBHOOK_ENDPOINTS_REMEMBERED: Type.Integer({
+    description:
+      'How many endpoints one process remembers for sending, some 2 KB each. Beyond that it forgets the one that it has ' +
+      'not needed for longest, and asks MongoDB again.',
+    default: 20_000,
+    minimum: 100,
+    maximum: 10_000_000,
+  }),
+  WEBHOOK_SUBSCRIPTIONS_REMEMBERED: Type.Integer({
+    description:
+      'The same of what endpoints subscribe to, for the fan-out, some 0.5 KB each: about as many as all endpoints.',
+    default: 100_000,
+    minimum: 100,
+    maximum: 10_000_000,
+  }),
+  WEBHOOK_HOSTS_CONNECTED: Type.Integer({
+    description:
+      'To how many addresses of receivers one process keeps connections. Beyond that it closes those that it has not ' +
+      'used for longest, and connects again.',
+    default: 2_000,
+    minimum: 10,
     maximum: 100_000,
   }),
   WEBHOOK_TRACEPARENT: Type.Boolean({

@@ -1,6 +1,6 @@
 // The metrics of webhooks. Labels never name an endpoint or an integration: there are too many.
 import { openGauge } from '@integration-sync/runtime/metrics';
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './sending/outcome.ts';
 
 export interface Gauges {
@@ -11,6 +11,16 @@ export interface Gauges {
   owners: () => number;
   disabled: () => Promise<number>;
   held: () => Promise<number>;
+  partitions: () => number;
+  partitionsRead: () => number;
+  partitionsWaiting: () => Promise<readonly PartitionWaiting[]>;
+}
+
+/** Messages of one partition that no replica has taken yet. */
+export interface PartitionWaiting {
+  stream: string;
+  partition: number;
+  messages: number;
 }
 
 export interface WebhookMetrics {
@@ -72,15 +82,7 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
   });
   // Prometheus sees a rise only from what it knew before.
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
-  const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
-    openGauge(registry, { name, help }, read);
-  gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
-  gauge('webhook_waiting', 'Deliveries waiting in memory for their turn.', gauges.waiting);
-  gauge('webhook_lanes', 'Endpoints with something in flight or waiting.', gauges.lanes);
-  gauge('webhook_backlogs', 'Integrations whose backlog this replica reads.', gauges.backlogs);
-  gauge('webhook_kept', 'Endpoints whose held deliveries this replica looks after.', gauges.owners);
-  gauge('webhook_held', 'Deliveries that are set aside, over all replicas.', gauges.held);
-  gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
+  openGauges(registry, gauges);
 
   return {
     attempt(verdict, durationMs) {
@@ -97,4 +99,30 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
     setAside: (count) => setAside.inc(count),
     disabledBy: (reason) => disabled.inc({ reason }),
   };
+}
+
+function openGauges(registry: Registry, gauges: Gauges): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
+    openGauge(registry, { name, help }, read);
+  gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
+  gauge('webhook_waiting', 'Deliveries waiting in memory for their turn.', gauges.waiting);
+  gauge('webhook_lanes', 'Endpoints with something in flight or waiting.', gauges.lanes);
+  gauge('webhook_backlogs', 'Integrations whose backlog this replica reads.', gauges.backlogs);
+  gauge('webhook_kept', 'Endpoints whose held deliveries this replica looks after.', gauges.owners);
+  gauge('webhook_held', 'Deliveries that are set aside, over all replicas.', gauges.held);
+  gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
+  gauge('webhook_partitions', 'Partitions that are in force.', gauges.partitions);
+  gauge('webhook_partitions_read', 'Partitions that this replica reads.', gauges.partitionsRead);
+  const waiting = new Gauge({
+    name: 'webhook_partition_waiting',
+    help: 'Messages that no replica has taken yet, of each partition that this replica reads.',
+    labelNames: ['stream', 'partition'],
+    registers: [registry],
+    async collect() {
+      const all = await gauges.partitionsWaiting().catch(() => []);
+      // Another replica says it of those that this one no longer reads.
+      waiting.reset();
+      for (const { stream, partition, messages } of all) waiting.set({ stream, partition }, messages);
+    },
+  });
 }

@@ -26,12 +26,13 @@ import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
 import type { Revisions } from './endpoints/revisions.ts';
 import type { Endpoints } from './endpoints/store.ts';
-import { openFanout, type Fanout } from './fanout/fanout.ts';
+import { openFanout } from './fanout/fanout.ts';
 import { openSubscribers } from './fanout/subscribers.ts';
 import { readUnbundled } from './fanout/unbundled.ts';
 import { openBacklogs } from './intake/backlogs.ts';
 import { openIntake } from './intake/intake.ts';
 import { openMetrics, type WebhookMetrics } from './metrics.ts';
+import { openPartitions, type Partitions } from './partitions/partitions.ts';
 import { openHeld, type Held } from './retrying/held.ts';
 import { openOwners, type Owners } from './retrying/owners.ts';
 import { openReplicas, type Replicas } from './retrying/replicas.ts';
@@ -40,7 +41,7 @@ import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
 import { openLeases, type Leases } from './streams/leases.ts';
 import { openReadingCheck } from './streams/reading.ts';
-import { deliverConsumer, deliveriesStream, fanoutConsumer, heldStream } from './streams/streams.ts';
+import { deliveriesStream, heldStream } from './streams/streams.ts';
 import { openCounting } from './streams/ways.ts';
 import { openLimiter } from './tools/limiter.ts';
 import { openRetry } from './tools/retry.ts';
@@ -55,6 +56,8 @@ export interface PipelineOptions {
   /** Fires when what is still in flight is given up. */
   signal: AbortSignal;
   inFlightMax: number;
+  /** How many this replica remembers; beyond that it forgets those that it has not needed for longest. */
+  remembered: { endpoints: number; subscriptions: number };
   metrics: Pick<Metrics, 'registry'>;
   /** Undefined where nothing is traced. */
   tracing: Tracing | undefined;
@@ -78,9 +81,11 @@ export interface Pipeline extends AsyncDisposable {
 }
 
 /** What is under way over all replicas bounds how many wait here (streams.ts). */
-const bundlesAhead = 64;
+const bundlesAhead = { min: 8, max: 64 };
 /** Parcels that nats-server sends ahead. Until this replica takes them it has no lease, so they must not wait long. */
 const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };
+/** Of so many partitions each has as much ahead as one that is the whole; of more, less. */
+const fullPartitions = { bundles: 4, parcels: 2 };
 /** Parcels that a replica takes and cannot begin are kept from the others. */
 const waitingPerInFlight = 2;
 const waitingMax = 1_000;
@@ -100,13 +105,16 @@ export function startPipeline(options: PipelineOptions): Pipeline {
     owners: () => owners.count,
     disabled: () => endpoints.countDisabled(),
     held: async () => (await bus.streamFacts(heldStream)).messages,
+    partitions: () => partitions.number,
+    partitionsRead: () => partitions.read,
+    partitionsWaiting: () => partitions.waiting(),
   });
   const { deliver, owners, tellChanged } = openSending(options, state, metrics);
   const stopping = new AbortController();
   const retry = openRetry(log, stopping.signal);
   const setAside = openSetAside({ ...state, owners, metrics, retry, signal: stopping.signal, log });
   const onMessage = openIntake({ ...state, setAside, owners, deliver, metrics, retry, log });
-  const subscribers = openSubscribers(options.revisions, endpoints);
+  const subscribers = openSubscribers(options.revisions, endpoints, options.remembered.subscriptions);
   const countUnsettled = openCounting(bus);
   const onBacklog = (): void => backlogs.look();
   const fanout = openFanout({ subscribers, bus, leases, metrics, countUnsettled, onBacklog, tracing, log });
@@ -119,7 +127,7 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   closing.defer(async () => void (await Promise.all([owners.close(), lanes.close()])));
   closing.defer(() => fanout.settled());
   closing.use(startSweeping([owners.sweep, disabledEvents.sweep], log));
-  const checkReading = startReading(options, closing, { onEvents: fanout.take, onMessage });
+  const { checkReading, partitions } = startReading(options, closing, replicas, fanout.take, onMessage);
   // What can wait leaves the processor to the fan-out, which others wait for.
   const onBacklogMessage = async (message: StreamMessage): Promise<void> => {
     await onMessage(message);
@@ -127,7 +135,7 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   };
   const { ensure } = options;
   const backlogs = closing.use(
-    openBacklogs({ bus, countUnsettled, onMessage: onBacklogMessage, ensure, log }),
+    openBacklogs({ bus, countUnsettled, onMessage: onBacklogMessage, ensure, ...partitions, log }),
   );
   // First of all: a reader may wait for what would be tried for as long as the process lives.
   closing.defer(() => stopping.abort(new Error('the process stops')));
@@ -156,7 +164,7 @@ interface State {
 }
 
 function openState(
-  { bus, endpoints, revisions, vault, inFlightMax, log }: PipelineOptions,
+  { bus, endpoints, revisions, vault, inFlightMax, remembered, log }: PipelineOptions,
   closing: AsyncDisposableStack,
 ): State {
   const replicas = closing.use(openReplicas(bus));
@@ -165,7 +173,7 @@ function openState(
     replicas,
     attemptLog,
     held: openHeld(bus),
-    cache: openEndpointCache(endpoints, vault),
+    cache: openEndpointCache(endpoints, vault, remembered.endpoints),
     lanes: closing.use(
       openLanes({ inFlightMax, waitingMax: Math.min(inFlightMax * waitingPerInFlight, waitingMax) }),
     ),
@@ -221,24 +229,43 @@ function listenForChanges(
   return bus.listen(endpointChangedSubject, onChanged, onAnyChanged);
 }
 
-interface Readers {
-  onEvents: Fanout['take'];
-  onMessage: (message: StreamMessage) => Promise<void> | undefined;
+type OnMessage = (message: StreamMessage) => Promise<void> | undefined;
+
+interface Reading {
+  partitions: Partitions;
+  /** Throws where this replica cannot read them. */
+  checkReading: () => void;
 }
 
-/** Reads the events and the shared way. Returns what throws where this replica cannot read them. */
+/** Reads the events and the shared way. */
 function startReading(
   { bus, inFlightMax, ensure, unbundledEvents, log }: PipelineOptions,
   closing: AsyncDisposableStack,
-  { onEvents, onMessage }: Readers,
-): () => void {
-  const events = { ahead: bundlesAhead, onMessage: onEvents, ensure };
-  const reading = closing.use(bus.consume(bundlesStream, fanoutConsumer.name, events));
-  if (unbundledEvents) closing.use(readUnbundled({ bus, take: onEvents, log }));
+  replicas: Replicas,
+  onBundle: (message: StreamMessage) => void,
+  onParcel: OnMessage,
+): Reading {
+  if (unbundledEvents) closing.use(readUnbundled({ bus, take: onBundle, log }));
   const { min, max, perInFlight } = parcelsAhead;
-  const ahead = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
-  const delivering = closing.use(
-    bus.consume(deliveriesStream, deliverConsumer.name, { ahead, onMessage, ensure }),
+  const parcels = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
+  const partitions = closing.use(
+    openPartitions({
+      bus,
+      replicas,
+      onBundle,
+      onParcel,
+      bundlesAhead: (number) => shareOf(bundlesAhead.max, number / fullPartitions.bundles, bundlesAhead.min),
+      parcelsAhead: (number) => shareOf(parcels, number / fullPartitions.parcels, min),
+      ensure,
+      log,
+    }),
   );
-  return openReadingCheck({ [bundlesStream]: reading, [deliveriesStream]: delivering });
+  const { bundles, deliveries } = partitions;
+  return {
+    partitions,
+    checkReading: openReadingCheck({ [bundlesStream]: bundles, [deliveriesStream]: deliveries }),
+  };
 }
+
+const shareOf = (all: number, among: number, least: number): number =>
+  Math.max(least, Math.floor(all / Math.max(1, among)));

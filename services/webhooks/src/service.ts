@@ -1,12 +1,6 @@
 // The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
 // else. What is opened first is closed last.
-import {
-  bundlesStream,
-  bundlesStreamSpec,
-  eventsStream,
-  eventsStreamSpec,
-  healthSubject,
-} from '@integration-sync/contracts';
+import { bundlesStream, eventsStream, eventsStreamSpec, healthSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { buildOf } from '@integration-sync/runtime/build';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
@@ -36,7 +30,8 @@ import { openEgressGuard, type EgressGuard } from './sending/egress-guard.ts';
 import { openPoster } from './sending/post.ts';
 import { openResolver, type Resolve } from './sending/resolver.ts';
 import { openSend, type Send } from './sending/send.ts';
-import { deliverConsumer, deliveriesStream, fanoutConsumer, streamSpecs } from './streams/streams.ts';
+import { allSpecs } from './streams/partitioning.ts';
+import { deliverConsumer, deliveriesStream, fanoutConsumer } from './streams/streams.ts';
 import { startReconciler } from './streams/reconcile.ts';
 
 export interface Webhooks extends AsyncDisposable {
@@ -87,7 +82,8 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   starting.use(startReconciler(ensure, log));
 
   const { connector, ca } = deps;
-  const connections = starting.use(openConnections({ proxyUrl: config.WEBHOOK_EGRESS_PROXY, connector, ca }));
+  const { WEBHOOK_EGRESS_PROXY: proxyUrl, WEBHOOK_HOSTS_CONNECTED: setsMax } = config;
+  const connections = starting.use(openConnections({ proxyUrl, setsMax, connector, ca }));
   const guard = openEgressGuard({ allowed, resolve: openResolver(deps.resolve) });
   const stop = new AbortController();
   const userAgent = `${config.PLATFORM_NAME}-Webhook/1.0`;
@@ -104,6 +100,10 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       send,
       signal: stop.signal,
       inFlightMax,
+      remembered: {
+        endpoints: config.WEBHOOK_ENDPOINTS_REMEMBERED,
+        subscriptions: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
+      },
       metrics,
       tracing,
       log,
@@ -123,8 +123,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
 }
 
 async function ensureStreams(bus: Bus, config: WebhooksConfig): Promise<void> {
-  const shared = [eventsStreamSpec(config), bundlesStreamSpec(config)];
-  for (const spec of [...shared, ...streamSpecs(config)]) await bus.ensureStream(spec);
+  for (const spec of [eventsStreamSpec(config), ...allSpecs(config)]) await bus.ensureStream(spec);
 }
 
 async function ensureConsumers(bus: Bus): Promise<void> {

@@ -8,6 +8,7 @@ export * from './failure.ts';
 export { formats, hints } from './fields.ts';
 export * from './limits.ts';
 export * from './listings.ts';
+export * from './partitions.ts';
 export * from './plans.ts';
 export * from './problems.ts';
 export * from './products.ts';

@@ -5,7 +5,11 @@ import {
   type InspectedConsumer,
   type InspectedStream,
 } from '@integration-sync/runtime/bus';
-import { isBacklogConsumer, leftOverConsumers } from '@integration-sync/webhooks/operating';
+import {
+  isBacklogConsumer,
+  isPartitionConsumer,
+  leftOverConsumers,
+} from '@integration-sync/webhooks/operating';
 import { bytesInWords, numberInWords, spanInWords } from '../output.ts';
 
 /** `apply`: --apply does it. `left-over`: --apply with --remove-left-over does it. `none`: a person does. */
@@ -133,7 +137,7 @@ function consumerFindings(
   if (isMissing)
     return [{ ...apply, what: `${stream} has no consumer ${consumer}.`, toDo: `${byItself} makes it.` }];
   if (facts === undefined) return [];
-  if (!isExpected) return strangers(stream, consumer, facts);
+  if (!isExpected && !isPartitionConsumer(stream, consumer)) return strangers(stream, consumer, facts);
   const findings: Finding[] = [];
   if (names.length > 0)
     findings.push({

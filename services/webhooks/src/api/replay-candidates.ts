@@ -5,14 +5,9 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { readStreamEvent } from '../fanout/event.ts';
 import type { Held } from '../retrying/held.ts';
-import {
-  deliveriesSubject,
-  readEventHead,
-  unpackParcel,
-  type Delivery,
-  type RawEvent,
-} from '../streams/messages.ts';
+import { readEventHead, unpackParcel, type Delivery, type RawEvent } from '../streams/messages.ts';
 import { deliveriesStream } from '../streams/streams.ts';
+import { storedDeliveries } from '../streams/subjects.ts';
 
 export interface CandidatesOptions {
   held: Pick<Held, 'readAll'>;
@@ -63,8 +58,8 @@ export function openCandidates({ held, bus }: CandidatesOptions): Candidates {
     { _id: endpointId, integration }: Pick<Endpoint, '_id' | 'integration'>,
     epoch: number,
   ): AsyncGenerator<Delivery | undefined> {
-    for (const way of ['shared', 'backlog'] as const) {
-      const reading = { subject: deliveriesSubject(integration, way), from: { sequence: 1 }, exact: true };
+    for (const subject of storedDeliveries(integration)) {
+      const reading = { subject, from: { sequence: 1 }, exact: true };
       for await (const message of bus.readStream(deliveriesStream, reading)) {
         for (const delivery of unpackParcel(message)) {
           yield delivery.endpointId === endpointId && delivery.epoch === epoch ? delivery : undefined;

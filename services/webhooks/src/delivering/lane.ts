@@ -1,6 +1,6 @@
 // One lane, and the table of all that have something in flight or waiting. The table keeps the order in which lanes that
 // wait get the next free place: integrations in turn, and the lanes of one integration in turn.
-import type { Way } from '../streams/messages.ts';
+import type { Way } from '../streams/subjects.ts';
 import type { Shares } from '../tools/shares.ts';
 
 export interface Job {

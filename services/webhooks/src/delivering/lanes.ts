@@ -12,7 +12,7 @@
 //
 // An endpoint is slow if its own 8 are in flight and others wait all the same, or if one of them takes too long.
 // One that waits for the common bound is not; nor is a fast one with a deep backlog, which stays under 300 ms.
-import type { Way } from '../streams/messages.ts';
+import type { Way } from '../streams/subjects.ts';
 import { openLaneTable, type Job, type Lane, type LaneKey } from './lane.ts';
 import { openLaneRunner } from './lane-runner.ts';
 import { watchSlowLanes } from './slow-lanes.ts';

@@ -5,7 +5,7 @@
 //                           stays where it is
 //   no way                  an owner waits with what is held: that has a bound of its own, and must not stop the stream
 //                           for the others
-import type { Way } from '../streams/messages.ts';
+import type { Way } from '../streams/subjects.ts';
 import { openShares } from '../tools/shares.ts';
 
 export interface Waiting {

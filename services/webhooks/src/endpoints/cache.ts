@@ -40,7 +40,6 @@ export interface EndpointCache {
   forgetAll(): void;
 }
 
-const endpointsMax = 20_000;
 /** The last resort, should a broadcast get lost. */
 const keptMs = 30_000;
 
@@ -54,7 +53,11 @@ interface Load {
   outdated: boolean;
 }
 
-export function openEndpointCache(endpoints: Pick<Endpoints, 'findAll'>, vault: Vault): EndpointCache {
+export function openEndpointCache(
+  endpoints: Pick<Endpoints, 'findAll'>,
+  vault: Vault,
+  endpointsMax = 20_000,
+): EndpointCache {
   const entries = new LRUCache<string, Entry>({ max: endpointsMax });
   const loads = new Map<string, Load>();
 

@@ -2,13 +2,14 @@
 // in it, and parcels of what goes where, by the way that each integration's take (ways.ts). Their ids are made of what is
 // in them, so that a batch that was half done when its replica died is done again without harm.
 import { setTimeout as wait } from 'node:timers/promises';
-import { bundlesStream, unbundle, type Bundle } from '@integration-sync/contracts';
+import { bundlesStream, readPartitionedSubject, unbundle, type Bundle } from '@integration-sync/contracts';
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Span, SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Leases, Lease } from '../streams/leases.ts';
-import { firstSending, packParcels, type Message, type Way } from '../streams/messages.ts';
+import { firstSending, packParcels, type Message } from '../streams/messages.ts';
+import type { Way } from '../streams/subjects.ts';
 import { wayOf, type Unsettled } from '../streams/ways.ts';
 import { openBatchQueue } from '../tools/batch-queue.ts';
 import { readStreamEvent, type StreamEvent } from './event.ts';
@@ -174,12 +175,15 @@ function* parcelsOf({ integration, groups, way }: Outgoing): Generator<Message> 
 
 /** An event that came without a bundle is one of its own. */
 function bundleOf({ subject, id, sequence, body }: StreamMessage): Bundle | undefined {
-  if (!subject.startsWith('events.')) return unbundle(body);
+  if (!isEvent(subject)) return unbundle(body);
   return { count: 1, place: sequence, events: () => [{ id, body }] };
 }
 
-/** `bundles.<integration>`, or `events.<integration>.<entity>.<action>` */
-const integrationOf = ({ subject }: StreamMessage): string => subject.split('.', 2)[1] ?? '';
+/** Of a bundle, or of `events.<integration>.<entity>.<action>` */
+const integrationOf = ({ subject }: StreamMessage): string =>
+  (isEvent(subject) ? subject.split('.', 2)[1] : readPartitionedSubject(subject)?.integration) ?? '';
+
+const isEvent = (subject: string): boolean => subject.startsWith('events.');
 
 function groupBundles(batch: readonly Taken[]): Map<string, Taken[]> {
   const byIntegration = new Map<string, Taken[]>();

@@ -19,11 +19,12 @@ interface Entry {
 
 /** A change that was made and never answered, because its replica died, is noticed after this. */
 const keptMs = 30_000;
-const weightMax = 100_000;
 
 export function openSubscribers(
   revisions: Pick<Revisions, 'of'>,
   endpoints: Pick<Endpoints, 'subscribersOf'>,
+  /** Subscriptions that are remembered. */
+  weightMax = 100_000,
 ): Subscribers {
   const entries = new LRUCache<string, Entry>({
     maxSize: weightMax,

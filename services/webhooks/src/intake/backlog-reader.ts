@@ -1,7 +1,7 @@
 // Reads one integration's own way with a consumer of its own, until it is disposed.
 import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { backlogConsumer, deliverConsumer, deliveriesStream } from '../streams/streams.ts';
+import { backlogConsumer, deliveriesStream } from '../streams/streams.ts';
 
 export interface BacklogReaderOptions {
   bus: Pick<Bus, 'consume' | 'ensureConsumer' | 'consumerFacts' | 'streamFacts'>;
@@ -9,6 +9,8 @@ export interface BacklogReaderOptions {
   onMessage: (message: StreamMessage) => void | Promise<void>;
   /** Makes the stream again, should nats-server have lost it. */
   ensure: () => Promise<void>;
+  /** The consumer by which the integration's parcels leave the shared way; undefined while none does. */
+  sharedConsumerOf: (integration: string) => string | undefined;
   log: Log;
 }
 
@@ -19,7 +21,7 @@ const pollMs = 20;
 
 export function openBacklogReader(
   integration: string,
-  { bus, onMessage, ensure, log }: BacklogReaderOptions,
+  { bus, onMessage, ensure, sharedConsumerOf, log }: BacklogReaderOptions,
   onFailed: () => void,
 ): AsyncDisposable {
   const consumer = backlogConsumer(integration);
@@ -39,7 +41,7 @@ export function openBacklogReader(
 
   const open = async (): Promise<AsyncDisposable | undefined> => {
     try {
-      await sharedWayRead(bus, stop.signal);
+      await sharedWayRead(bus, () => sharedConsumerOf(integration), stop.signal);
       if (stop.signal.aborted) return undefined;
       await bus.ensureConsumer(deliveriesStream, consumer);
     } catch (error) {
@@ -63,12 +65,16 @@ export function openBacklogReader(
 /** What the integration has on the shared way is older, and goes first. */
 async function sharedWayRead(
   bus: Pick<Bus, 'consumerFacts' | 'streamFacts'>,
+  sharedConsumer: () => string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { lastSequence } = await bus.streamFacts(deliveriesStream);
   for (let waitedMs = 0; waitedMs < patienceMs && !signal.aborted; waitedMs += pollMs) {
-    const { handedOutThrough, pending } = await bus.consumerFacts(deliveriesStream, deliverConsumer.name);
-    if (pending === 0 || handedOutThrough >= lastSequence) return;
+    const consumer = sharedConsumer();
+    if (consumer !== undefined) {
+      const { handedOutThrough, pending } = await bus.consumerFacts(deliveriesStream, consumer);
+      if (pending === 0 || handedOutThrough >= lastSequence) return;
+    }
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }

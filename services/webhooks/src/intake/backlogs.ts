@@ -1,8 +1,8 @@
 // The ways that integrations have for themselves, each read by a consumer of its own for as long as there is something on
-// it: so none of them waits behind another. Every replica reads each of them, up to so many at once; where there are
-// more, they take turns.
-import type { Log } from '@integration-sync/runtime/log';
+// it: so none of them waits behind another. Every replica that reads their partition reads each of them, up to so many at
+// once; where there are more, they take turns.
 import type { Unsettled } from '../streams/ways.ts';
+import { openLooks } from '../tools/looks.ts';
 import { openBacklogReader, type BacklogReaderOptions } from './backlog-reader.ts';
 
 export interface Backlogs extends AsyncDisposable {
@@ -14,6 +14,8 @@ export interface Backlogs extends AsyncDisposable {
 
 export interface BacklogsOptions extends BacklogReaderOptions {
   countUnsettled: () => Promise<Unsettled>;
+  /** Whether this replica reads the partition of the integration. */
+  isMine: (integration: string) => boolean;
   readersMax?: number;
   turnMs?: number;
 }
@@ -23,7 +25,7 @@ const lookMs = 250;
 const lingerMs = 5_000;
 
 export function openBacklogs(options: BacklogsOptions): Backlogs {
-  const { countUnsettled, log, readersMax = 100, turnMs = 2_000 } = options;
+  const { countUnsettled, isMine, log, readersMax = 100, turnMs = 2_000 } = options;
   const readings = openReadings(options);
   const closing = new AbortController();
   /** The integration whose turn began last; the next one in the order of names follows. */
@@ -34,9 +36,12 @@ export function openBacklogs(options: BacklogsOptions): Backlogs {
     const now = performance.now();
     for (const [integration, reading] of readings.all) {
       reading.emptySince = backlog.has(integration) ? undefined : (reading.emptySince ?? now);
-      if (reading.emptySince !== undefined && reading.emptySince <= now - lingerMs) readings.end(integration);
+      const isOver = reading.emptySince !== undefined && reading.emptySince <= now - lingerMs;
+      if (isOver || !isMine(integration)) readings.end(integration);
     }
-    const unread = [...backlog.keys()].filter((integration) => !readings.all.has(integration)).toSorted();
+    const unread = [...backlog.keys()]
+      .filter((integration) => !readings.all.has(integration) && isMine(integration))
+      .toSorted();
     const inTurn = [...unread.filter((name) => name > last), ...unread.filter((name) => name <= last)];
     for (const integration of inTurn) {
       if (closing.signal.aborted || !makeRoom(now)) return;
@@ -56,8 +61,7 @@ export function openBacklogs(options: BacklogsOptions): Backlogs {
     return true;
   };
 
-  const looks = openLooks(lookOnce, closing.signal, log);
-  const timer = setInterval(looks.look, lookMs);
+  const looks = openLooks(lookOnce, { what: 'backlogs', everyMs: lookMs, log });
 
   return {
     look: looks.look,
@@ -66,8 +70,7 @@ export function openBacklogs(options: BacklogsOptions): Backlogs {
     },
     async [Symbol.asyncDispose]() {
       closing.abort();
-      clearInterval(timer);
-      await looks.settled();
+      await looks[Symbol.asyncDispose]();
       await readings.endAll();
     },
   };
@@ -115,36 +118,6 @@ function openReadings(options: BacklogReaderOptions): Readings {
     async endAll() {
       for (const integration of all.keys()) end(integration);
       await Promise.all(ends);
-    },
-  };
-}
-
-/** Looks one after the other: one that is asked for during another follows it, however often it is asked for. */
-function openLooks(
-  lookOnce: () => Promise<void>,
-  closing: AbortSignal,
-  log: Log,
-): { look: () => void; settled(): Promise<void> } {
-  let looking: Promise<void> | undefined;
-  let again = false;
-  const lookOn = async (): Promise<void> => {
-    do {
-      again = false;
-      try {
-        await lookOnce();
-      } catch (error) {
-        log.debug({ err: error }, 'looking for backlogs failed, trying again');
-      }
-    } while (again && !closing.aborted);
-  };
-  return {
-    look() {
-      if (closing.aborted) return;
-      again = true;
-      looking ??= lookOn().finally(() => (looking = undefined));
-    },
-    async settled() {
-      await looking;
     },
   };
 }

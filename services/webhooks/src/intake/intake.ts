@@ -17,7 +17,8 @@ import type { WebhookMetrics } from '../metrics.ts';
 import type { Owners } from '../retrying/owners.ts';
 import type { SetAside } from '../retrying/set-aside.ts';
 import type { Leases, Lease } from '../streams/leases.ts';
-import { readDeliveriesSubject, unpackParcel, type Delivery, type Way } from '../streams/messages.ts';
+import { unpackParcel, type Delivery } from '../streams/messages.ts';
+import { readDeliveriesSubject, type Way } from '../streams/subjects.ts';
 import type { Retry } from '../tools/retry.ts';
 
 export interface IntakeOptions {

@@ -8,8 +8,9 @@ import type { Collection, Store } from '@integration-sync/runtime/store';
 import { endpointsCollection } from '../endpoints/store.ts';
 import { revisionsCollection } from '../endpoints/revisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { attemptsSubject, deliveriesSubject, heldSubjects, readEvent } from '../streams/messages.ts';
+import { attemptsSubject, heldSubjects, readEvent } from '../streams/messages.ts';
 import { attemptsStream, backlogConsumer, deliveriesStream, heldStream } from '../streams/streams.ts';
+import { storedDeliveries } from '../streams/subjects.ts';
 
 interface Note {
   /** The integration. */
@@ -80,10 +81,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
       documentHolding(store, revisionsCollection, { _id: integration }),
     ],
     messages: [
-      messageHolding(bus, deliveriesStream, [
-        deliveriesSubject(integration, 'shared'),
-        deliveriesSubject(integration, 'backlog'),
-      ]),
+      messageHolding(bus, deliveriesStream, storedDeliveries(integration)),
       ofEndpoints(heldStream, 'held.>', heldSubjects),
       ofEndpoints(attemptsStream, 'attempts.>', attemptsSubject),
     ],

@@ -1,23 +1,24 @@
 // Which streams and consumers there are when all services run, by the settings of one of them.
-import { bundlesStreamSpec, eventsStream, eventsStreamSpec } from '@integration-sync/contracts';
-import type { ExpectedStream } from '@integration-sync/runtime/bus';
+import { bundlesStream, eventsStream, eventsStreamSpec } from '@integration-sync/contracts';
+import type { ConsumerSpec, ExpectedStream } from '@integration-sync/runtime/bus';
 import { unbundledConsumer } from '../fanout/unbundled.ts';
+import { allSpecs } from '../streams/partitioning.ts';
 import {
   backlogConsumer,
   deliverConsumer,
   deliveriesStream,
   fanoutConsumer,
-  streamSpecs,
   type WebhooksStreamSettings,
 } from '../streams/streams.ts';
 
+const consumersOf: Readonly<Record<string, readonly ConsumerSpec[]>> = {
+  [bundlesStream]: [fanoutConsumer],
+  [deliveriesStream]: [deliverConsumer],
+};
+
 export const expectedStreams = (settings: WebhooksStreamSettings): ExpectedStream[] => [
   { spec: eventsStreamSpec(settings), consumers: [] },
-  { spec: bundlesStreamSpec(settings), consumers: [fanoutConsumer] },
-  ...streamSpecs(settings).map((spec) => ({
-    spec,
-    consumers: spec.name === deliveriesStream ? [deliverConsumer] : [],
-  })),
+  ...allSpecs(settings).map((spec) => ({ spec, consumers: consumersOf[spec.name] ?? [] })),
 ];
 
 /** Which the release before has made, and this one reads for as long as they are there. */

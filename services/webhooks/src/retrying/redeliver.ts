@@ -10,6 +10,7 @@ import type { LaneKey, Lanes } from '../delivering/lanes.ts';
 import { attemptsMax } from '../delivering/policy.ts';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
 import type { Endpoint, Trial } from '../endpoints/endpoint.ts';
+import { remember } from '../tools/remember.ts';
 import type { Held, HeldEntry } from './held.ts';
 import { nap, type OwnedEndpoint } from './owned.ts';
 
@@ -135,8 +136,7 @@ function waitMsOf({ sequence, delivery }: HeldEntry, waiting: Map<string, number
     waiting.delete(key);
     return 0;
   }
-  if (waiting.size >= waitingMax) waiting.clear();
-  waiting.set(key, since);
+  remember(waiting, key, since, waitingMax);
   return waitMs;
 }
 

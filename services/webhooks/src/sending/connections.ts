@@ -29,10 +29,15 @@ interface Entry extends ConnectionSet {
 }
 
 const idleMs = 60_000;
-const setsMax = 2_000;
 
-export function openConnections(options: ConnectionsOptions = {}): Connections {
+export interface KeptConnectionsOptions extends ConnectionsOptions {
+  /** Sets that are kept; where there are more, the one that was not used for longest is closed. */
+  setsMax?: number;
+}
+
+export function openConnections({ setsMax = 2_000, ...options }: KeptConnectionsOptions = {}): Connections {
   const dispatchers = openDispatchers(options);
+  /** In the order of their last use. */
   const entries = new Map<string, Entry>();
 
   const close = (key: string, { dispatcher }: Entry): void => {
@@ -42,9 +47,8 @@ export function openConnections(options: ConnectionsOptions = {}): Connections {
   };
 
   const closeLeastUsed = (): void => {
-    const [first, ...others] = entries;
-    if (first === undefined) return;
-    close(...others.reduce((least, one) => (one[1].usedAt < least[1].usedAt ? one : least), first));
+    const [first] = entries;
+    if (first !== undefined) close(...first);
   };
 
   const sweep = setInterval(() => {
@@ -65,6 +69,8 @@ export function openConnections(options: ConnectionsOptions = {}): Connections {
       const found = entries.get(key);
       if (found !== undefined) {
         found.usedAt = performance.now();
+        entries.delete(key);
+        entries.set(key, found);
         return found;
       }
       if (entries.size >= setsMax) closeLeastUsed();

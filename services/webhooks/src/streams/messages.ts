@@ -16,6 +16,7 @@
 // Parcels are what makes a burst cheap, be it of events or of endpoints: storing a message, taking it and removing
 // it costs more than a delivery does.
 import { hash } from 'node:crypto';
+import { deliveriesSubject, type Way } from './subjects.ts';
 import { packTraces, unpackTraces, type PackedTraces } from './traces.ts';
 
 export interface Delivery {
@@ -57,9 +58,6 @@ export interface PackOptions {
   to: readonly Addressee[];
   events: readonly RawEvent[];
 }
-
-/** The way that a parcel takes: the one that all integrations share, or the one that its integration has for itself. */
-export type Way = 'shared' | 'backlog';
 
 export const firstSending = '0';
 /** What is in one parcel is settled together, so a replica that dies with it has so many done again. */
@@ -164,17 +162,6 @@ function readHead(text: string): Head | undefined {
   } catch {
     return undefined;
   }
-}
-
-export const deliveriesSubject = (integration: string, way: Way): string =>
-  way === 'shared' ? `deliveries.${integration}` : `deliveries.${integration}.backlog`;
-
-/** Those of one way, whichever integration they are of. */
-export const allDeliveries = (way: Way): string => deliveriesSubject('*', way);
-
-export function readDeliveriesSubject(subject: string): { integration: string; way: Way } {
-  const [, integration = '', backlog] = subject.split('.');
-  return { integration, way: backlog === undefined ? 'shared' : 'backlog' };
 }
 
 export const heldSubject = (endpointId: string, epoch: number): string => `held.${endpointId}.${epoch}`;

@@ -1,7 +1,14 @@
-// The streams and consumers of webhooks. EVENTS and BUNDLES are in the contracts, as other services publish to them.
-import { fromSetting, ofEveryStream, type StreamSettings } from '@integration-sync/contracts';
+// The streams and consumers of webhooks. EVENTS and BUNDLES are in the contracts, as other services publish to them;
+// what BUNDLES and DELIVERIES have by partition is in partitioning.ts.
+import {
+  bundlesFilter,
+  fromSetting,
+  ofEveryStream,
+  type PartitionedNoun,
+  type StreamSettings,
+} from '@integration-sync/contracts';
 import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
-import { allDeliveries, deliveriesSubject } from './messages.ts';
+import { deliveriesNoun, deliveriesSubject, sharedDeliveries } from './subjects.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -15,16 +22,27 @@ const ackWaitMs = 4_000;
 export interface WebhooksStreamSettings extends StreamSettings {
   /** 0: no limit. */
   HELD_MAX_BYTES?: number;
+  DELIVERY_PARTITIONS?: number;
 }
+
+/** Of a stream that is divided by integration. */
+export const inPartitions = (noun: PartitionedNoun, settings: WebhooksStreamSettings) => ({
+  noun,
+  partitions: settings.DELIVERY_PARTITIONS ?? 1,
+  settings: { partitions: fromSetting('DELIVERY_PARTITIONS', settings) },
+});
 
 export const streamSpecs = (settings: WebhooksStreamSettings): StreamSpec[] => {
   const all = { ...ofEveryStream(settings), atomicBatches: true };
+  const divided = inPartitions(deliveriesNoun, settings);
   return [
     {
       ...all,
+      ...divided,
+      settings: { ...all.settings, ...divided.settings },
       name: deliveriesStream,
       description: 'What is to be delivered: parcels of events and the endpoints that they are for',
-      subjects: ['deliveries.>'],
+      subjects: [`${deliveriesNoun}.>`],
       retention: 'workqueue',
       discard: 'new',
       duplicateWindowMs: 10 * 60 * 1000,
@@ -58,6 +76,8 @@ export const streamSpecs = (settings: WebhooksStreamSettings): StreamSpec[] => {
 export const fanoutConsumer: ConsumerSpec = {
   name: 'webhook-fanout',
   description: 'Turns events into deliveries',
+  // Those that came while there was one partition; where there are more, others have consumers of their own.
+  filterSubjects: [bundlesFilter],
   ackWaitMs,
   // Bundles that are under way, over all replicas: some 14 MB of usual ones, and 74 MB at most.
   ackPendingMax: 128,
@@ -67,7 +87,7 @@ export const fanoutConsumer: ConsumerSpec = {
 export const deliverConsumer: ConsumerSpec = {
   name: 'webhook-deliver',
   description: 'Deliveries, shared by all replicas',
-  filterSubjects: [allDeliveries('shared')],
+  filterSubjects: [sharedDeliveries],
   ackWaitMs,
   ackPendingMax: 50_000,
   deliver: 'all',

@@ -3,8 +3,8 @@
 // of its own, on which it waits for none but itself. nats-server counts what is on which, for all replicas alike.
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openBatcher } from '../tools/batcher.ts';
-import { readDeliveriesSubject, type Way } from './messages.ts';
 import { deliveriesStream } from './streams.ts';
+import { deliveriesNoun, readDeliveriesSubject, type Way } from './subjects.ts';
 
 /** Parcels that are not settled, by integration. */
 export type Unsettled = Readonly<Record<Way, ReadonlyMap<string, number>>>;
@@ -12,11 +12,12 @@ export type Unsettled = Readonly<Record<Way, ReadonlyMap<string, number>>>;
 /** Asks for all at once, and once for all callers that ask meanwhile. */
 export function openCounting(bus: Pick<Bus, 'countBySubject'>): () => Promise<Unsettled> {
   const ask = openBatcher<undefined, Unsettled>(async (all) => {
-    const counts = await bus.countBySubject(deliveriesStream, 'deliveries.>');
+    const counts = await bus.countBySubject(deliveriesStream, `${deliveriesNoun}.>`);
     const unsettled = { shared: new Map<string, number>(), backlog: new Map<string, number>() };
     for (const [subject, count] of counts) {
       const { integration, way } = readDeliveriesSubject(subject);
-      unsettled[way].set(integration, count);
+      // It may have some under the number of partitions that was in force before.
+      unsettled[way].set(integration, (unsettled[way].get(integration) ?? 0) + count);
     }
     return all.map(() => unsettled);
   }, Infinity);

@@ -31,6 +31,11 @@ export interface ConsumeOptions {
   onMessage(message: StreamMessage): void | Promise<void>;
   /** Makes stream and consumer again, should the server have lost them. */
   ensure(): Promise<void>;
+  /**
+   * Another process reads on where this one ends. So it ends by asking for no more, and takes what nats-server has on the
+   * way: what a client that closes its ears does not hear, another gets only after a while, behind newer messages.
+   */
+  handsOver?: boolean;
 }
 
 export interface Reading extends AsyncDisposable {
@@ -41,6 +46,8 @@ export interface Reading extends AsyncDisposable {
 /** A consumer that has another leader is asked this soon after it has one. */
 const againMs = 250;
 const failingLineMs = 5_000;
+/** Longer than one that hands over asks for at a time. */
+const handOverMs = 3_000;
 
 /** Reads until disposed, through whatever happens to the server. */
 export function consume(
@@ -114,6 +121,8 @@ export function consume(
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
+      if (options.handsOver === true)
+        await Promise.race([reading, wait(handOverMs, undefined, { ref: false })]);
       await messages?.close();
       await reading;
     },

@@ -1,5 +1,6 @@
 // The bus: everything that this system does with NATS goes through this door, and no other room imports a NATS package.
 // Questions are requests and replies, facts go to JetStream.
+import type { PartitionedNoun } from '@integration-sync/contracts';
 import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
@@ -19,6 +20,7 @@ import { openConnection } from './connection.ts';
 import { consume, type ConsumeOptions, type Reading } from './consume.ts';
 import { inspectStreams, type ExpectedStream, type InspectedStream } from './inspect.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
+import { partitionsOf, type PartitionsInForce } from './partitions.ts';
 import { patiently } from './patience.ts';
 import {
   openBatchPublisher,
@@ -52,6 +54,7 @@ export type {
   InspectedStream,
 } from './inspect.ts';
 export type { Headers } from './message.ts';
+export type { PartitionsInForce } from './partitions.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { quantityInWords, type Difference } from './quantities.ts';
@@ -114,6 +117,8 @@ export interface Bus extends AsyncDisposable {
 
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
   streamFacts(stream: string): Promise<StreamFacts>;
+  /** Of a stream whose subjects begin with the noun. */
+  partitionsOf(stream: string, noun: PartitionedNoun): Promise<PartitionsInForce>;
   countMessages(stream: string, subject: string): Promise<number>;
   countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
   purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
@@ -170,6 +175,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
     readStream: openReading(connection),
     streamFacts: (stream) => streamFacts(connection, stream),
+    partitionsOf: (stream, noun) => partitionsOf(connection, stream, noun),
     countMessages: (stream, subject) => countMessages(connection, stream, subject),
     countBySubject: (stream, subject) => countBySubject(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),

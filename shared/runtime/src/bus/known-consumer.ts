@@ -20,10 +20,14 @@ export interface KeeperOptions {
   ahead: number;
   /** Makes stream and consumer again. */
   ensure(): Promise<void>;
+  /** Asks for a short while at a time, as it ends only when nothing is asked for any more. */
+  handsOver?: boolean;
 }
 
 const heartbeatMs = 1_000;
 const expiresMs = 30_000;
+/** A client misses no heartbeat sooner. */
+const handOverMs = 2_000;
 /** The shortest that the client takes. */
 const expiresMinMs = 1_000;
 
@@ -50,7 +54,7 @@ export function openConsumerKeeper(
     async get() {
       if (known !== undefined) return known;
       const source = await connection.stream.consumers.get(stream, consumer);
-      known = { source, asked: withinLimits((await source.info(true)).config, options.ahead) };
+      known = { source, asked: withinLimits((await source.info(true)).config, options) };
       return known;
     },
     async onFailure(failure) {
@@ -70,9 +74,9 @@ export function openConsumerKeeper(
 }
 
 /** What an operator has set for the consumer, or nats-server sets for all, is in the consumer's configuration. */
-function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number) {
+function withinLimits({ max_batch, max_expires }: ConsumerConfig, { ahead, handsOver }: KeeperOptions) {
   const longest = (max_expires || Infinity) / 1_000_000;
-  const expires = Math.max(expiresMinMs, Math.min(expiresMs, longest));
+  const expires = Math.max(expiresMinMs, Math.min(handsOver === true ? handOverMs : expiresMs, longest));
   return {
     max_messages: Math.min(ahead, max_batch || Infinity),
     expires,

@@ -47,6 +47,10 @@ export interface ConsumerFacts {
   handedOutThrough: number;
   /** Messages that it has not handed out yet. */
   pending: number;
+  /** Handed out, and not settled. */
+  unacknowledged: number;
+  /** Requests for messages that wait at nats-server. */
+  readersWaiting: number;
 }
 
 const nanos = (ms: number): number => ms * 1_000_000;
@@ -172,7 +176,12 @@ export async function consumerFacts(
   consumer: string,
 ): Promise<ConsumerFacts> {
   const info = await connection.whileConnected(() => connection.manager.consumers.info(stream, consumer));
-  return { handedOutThrough: info.delivered.stream_seq, pending: info.num_pending };
+  return {
+    handedOutThrough: info.delivered.stream_seq,
+    pending: info.num_pending,
+    unacknowledged: info.num_ack_pending,
+    readersWaiting: info.num_waiting,
+  };
 }
 
 export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string } {
