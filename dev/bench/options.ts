@@ -79,7 +79,14 @@ function benchOf(text: string): Bench {
   return bench;
 }
 
-export const webhooksBenches = ['throughput', 'hanging', 'fanout', 'burst', 'replicas'] as const;
+export const webhooksBenches = [
+  'throughput',
+  'hanging',
+  'fanout',
+  'burst',
+  'replicas',
+  'partitions',
+] as const;
 export type WebhooksBench = (typeof webhooksBenches)[number];
 
 export const webhooksUsage = `Usage: npm run bench:webhooks [-- ${webhooksBenches.join(' ')}] [OPTIONS]

@@ -1,4 +1,4 @@
-// npm run bench:webhooks [-- throughput hanging fanout burst replicas]: how fast deliveries are, beside a bare loop and
+// npm run bench:webhooks [-- throughput hanging fanout burst replicas partitions]: how fast deliveries are, beside a bare loop and
 // beside BullMQ on Redis, and whether dead endpoints cost a healthy one anything. Everything runs on this machine, on
 // engines of its own, and leaves nothing behind. Redis must be on PATH (Debian: redis-server).
 import { parseWebhooksBenchOptions, webhooksUsage, type WebhooksBench } from './options.ts';
@@ -6,6 +6,7 @@ import { runAsCommand, say } from './run.ts';
 import { benchBurst } from './webhooks/burst.ts';
 import { openHouse, type House } from './webhooks/house.ts';
 import { benchFanout, benchHanging } from './webhooks/neighbours.ts';
+import { benchPartitions } from './webhooks/partitions.ts';
 import { benchReplicas } from './webhooks/replicas.ts';
 import { benchThroughput } from './webhooks/throughput.ts';
 
@@ -17,6 +18,7 @@ const runs: Readonly<Record<WebhooksBench, Bench>> = {
   fanout: benchFanout,
   burst: benchBurst,
   replicas: benchReplicas,
+  partitions: benchPartitions,
 };
 
 await runAsCommand(webhooksUsage, async (start) => {

@@ -1,5 +1,5 @@
 // What a stream has under which number of partitions, the oldest first, and how many messages of it are before what is newer.
-import { partitionFilter, type Partition } from '@integration-sync/contracts';
+import { partitionFilter, unpartitioned, type Partition } from '@integration-sync/contracts';
 import type { Bus, PartitionsInForce } from '@integration-sync/runtime/bus';
 import type { PartitionedStream } from '../streams/partitioning.ts';
 import type { Generation } from './plan.ts';
@@ -15,12 +15,12 @@ export interface GenerationsOptions {
 export type GenerationsOf = (inForce: PartitionsInForce) => Promise<Generation[]>;
 
 export function openGenerations({ bus, of, inOrder }: GenerationsOptions): GenerationsOf {
+  /** The place of the oldest message. */
   const firstOf = async (number: number): Promise<number> => {
-    for (const subject of subjectsOf(of, number)) {
-      const reading = { subject, from: { sequence: 1 }, max: 1 };
-      for await (const { sequence } of bus.readStream(of.stream, reading)) return sequence;
-    }
-    return Infinity;
+    const subject = number === 1 ? partitionFilter(of.noun, unpartitioned) : `${of.noun}.${number}.*.*`;
+    const reading = bus.readStream(of.stream, { subject, from: { sequence: 1 }, max: 1 });
+    const [first] = await Array.fromAsync(reading);
+    return first?.sequence ?? Infinity;
   };
 
   /** All of them, where there is no consumer yet. */
@@ -52,7 +52,3 @@ export function openGenerations({ bus, of, inOrder }: GenerationsOptions): Gener
 
 const partitionsOf = (number: number): Partition[] =>
   Array.from({ length: number }, (_, partition) => ({ number, partition }));
-
-/** One that stands for all of its partitions. */
-const subjectsOf = ({ noun }: PartitionedStream, number: number): string[] =>
-  number === 1 ? [partitionFilter(noun, { number, partition: 0 })] : [`${noun}.${number}.*.*`];

@@ -48,18 +48,21 @@ export function openPartitionReader(options: PartitionReaderOptions): PartitionR
   let failingSince: number | undefined;
 
   const lookOnce = async (): Promise<void> => {
+    inForce = await bus.partitionsOf(of.stream, of.noun);
+    const numbers = whichToRead(await generationsOf(inForce), performance.now());
+    isCurrent = numbers.includes(inForce.number);
+    readings.read(numbers.flatMap(own));
+  };
+  const noting = async (): Promise<void> => {
     try {
-      inForce = await bus.partitionsOf(of.stream, of.noun);
+      await lookOnce();
       failingSince = undefined;
     } catch (error) {
       failingSince ??= performance.now();
       throw error;
     }
-    const numbers = whichToRead(await generationsOf(inForce), performance.now());
-    isCurrent = numbers.includes(inForce.number);
-    readings.read(numbers.flatMap(own));
   };
-  const looks = openLooks(lookOnce, { what: `partitions of ${of.stream}`, everyMs, log });
+  const looks = openLooks(noting, { what: `partitions of ${of.stream}`, everyMs, log });
   looks.look();
 
   return {
@@ -89,7 +92,6 @@ interface Open {
   partition: Partition;
   stop: AbortController;
   reading: Reading | undefined;
-  done: Promise<void>;
 }
 
 /** The consumers that this replica reads now. */
@@ -104,6 +106,8 @@ function openReadings({ bus, of, ahead, onMessage, inOrder, ensure, log }: Parti
   /** By the name of the consumer. */
   const open = new Map<string, Open>();
   const ends = new Set<Promise<void>>();
+  /** Since when one is to be read and cannot be, over all tries. */
+  const unreadSince = new Map<string, number>();
   const handedOver = openHandover(bus, of.stream);
 
   const start = async (partition: Partition, one: Open): Promise<void> => {
@@ -114,6 +118,8 @@ function openReadings({ bus, of, ahead, onMessage, inOrder, ensure, log }: Parti
       if (inOrder) await handedOver(consumer.name, one.stop.signal);
     }
     if (one.stop.signal.aborted) return;
+    if (partition.number > 1) log.info({ consumer: consumer.name }, 'a partition is read here now');
+    unreadSince.delete(consumer.name);
     one.reading = bus.consume(of.stream, consumer.name, {
       ahead: ahead(partition.number),
       onMessage,
@@ -127,9 +133,10 @@ function openReadings({ bus, of, ahead, onMessage, inOrder, ensure, log }: Parti
   };
 
   const begin = (name: string, partition: Partition): void => {
-    const one: Open = { partition, stop: new AbortController(), reading: undefined, done: Promise.resolve() };
+    const one: Open = { partition, stop: new AbortController(), reading: undefined };
     open.set(name, one);
-    one.done = start(partition, one).catch((error: unknown) => {
+    if (!unreadSince.has(name)) unreadSince.set(name, performance.now());
+    start(partition, one).catch((error: unknown) => {
       log.debug({ err: error, consumer: name }, 'a partition cannot be read yet, trying again');
       if (open.get(name) === one) open.delete(name);
     });
@@ -138,9 +145,11 @@ function openReadings({ bus, of, ahead, onMessage, inOrder, ensure, log }: Parti
   const end = (name: string): void => {
     const one = open.get(name);
     if (one === undefined) return;
+    if (one.partition.number > 1) log.info({ consumer: name }, 'a partition is no longer read here');
     open.delete(name);
     one.stop.abort();
-    const ended = one.done.then(() => one.reading?.[Symbol.asyncDispose]()).finally(() => ends.delete(ended));
+    // One that is not read yet will not be any more.
+    const ended = Promise.resolve(one.reading?.[Symbol.asyncDispose]()).finally(() => ends.delete(ended));
     ends.add(ended);
   };
 
@@ -148,13 +157,21 @@ function openReadings({ bus, of, ahead, onMessage, inOrder, ensure, log }: Parti
     read(partitions) {
       const wanted = new Map(partitions.map((partition) => [of.consumerOf(partition).name, partition]));
       for (const name of open.keys()) if (!wanted.has(name)) end(name);
+      for (const name of unreadSince.keys()) if (!wanted.has(name)) unreadSince.delete(name);
       for (const [name, partition] of wanted) if (!open.has(name)) begin(name, partition);
     },
     get partitions() {
-      return Array.from(open.values(), ({ partition }) => partition);
+      return [...open.values()].flatMap(({ partition, reading }) =>
+        reading === undefined ? [] : [partition],
+      );
     },
     get failingForMs() {
-      return Math.max(0, ...open.values().map(({ reading }) => reading?.failingForMs ?? 0));
+      const now = performance.now();
+      return Math.max(
+        0,
+        ...open.values().map(({ reading }) => reading?.failingForMs ?? 0),
+        ...unreadSince.values().map((since) => now - since),
+      );
     },
     async [Symbol.asyncDispose]() {
       for (const name of open.keys()) end(name);

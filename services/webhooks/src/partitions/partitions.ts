@@ -72,7 +72,7 @@ export function openPartitions(options: PartitionsOptions): Partitions {
       return deliveries.inForce?.number ?? 1;
     },
     get read() {
-      return current(deliveries).length;
+      return Math.min(current(bundles).length, current(deliveries).length);
     },
     async waiting() {
       const all = [bundles, deliveries].flatMap((one) =>

@@ -76,8 +76,10 @@ export const streamSpecs = (settings: WebhooksStreamSettings): StreamSpec[] => {
 export const fanoutConsumer: ConsumerSpec = {
   name: 'webhook-fanout',
   description: 'Turns events into deliveries',
-  // Those that came while there was one partition; where there are more, others have consumers of their own.
-  filterSubjects: [bundlesFilter],
+  // Those that came while there was one partition; where there are more, others have consumers of their own. A consumer
+  // whose filter is the stream's own subject nats-server takes for one without a filter, and keeps for it what the others
+  // have acknowledged; so there is a second one, under which nothing comes.
+  filterSubjects: [bundlesFilter, 'bundles.1.0.*'],
   ackWaitMs,
   // Bundles that are under way, over all replicas: some 14 MB of usual ones, and 74 MB at most.
   ackPendingMax: 128,
