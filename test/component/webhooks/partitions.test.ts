@@ -149,6 +149,15 @@ async function consumerNames({ nats }: House): Promise<string[]> {
   return streams.flatMap(({ consumers }) => consumers.map(({ name }) => name));
 }
 
+/** Resolves when nats-server has dropped what replicas have acknowledged. */
+async function nothingLeft({ bus }: House): Promise<void> {
+  for (const stream of ['BUNDLES', 'DELIVERIES'])
+    await eventually(
+      async () => (await bus.streamFacts(stream)).messages,
+      (messages) => messages === 0,
+    );
+}
+
 /** As a replica that starts with these settings changes the streams. */
 async function divide(house: House, settings: Parameters<typeof allSpecs>[0]): Promise<void> {
   for (const spec of allSpecs(settings)) await house.bus.ensureStream(spec);
@@ -184,6 +193,7 @@ describe.each([2, 4])('with %i partitions', { timeout }, (number) => {
     expect(traffic.doubles()).toEqual([]);
     expect(traffic.fannedOut).toEqual(traffic.announced);
     expect(await inForce(house)).toEqual([number, number]);
+    await nothingLeft(house);
   });
 
   it('each event goes out in the order of its integration where a replica is killed', async () => {
@@ -251,6 +261,7 @@ describe('where the number of partitions changes', { timeout }, () => {
       await traffic.delivered();
       expect(traffic.doubles()).toEqual([]);
       expect(traffic.fannedOut).toEqual(traffic.announced);
+      await nothingLeft(house);
     },
   );
 
