@@ -9,7 +9,7 @@ import type { House } from './house.ts';
 
 const integrations = Array.from({ length: 40 }, (_, n) => `customer-${n}`);
 const perBundle = 20;
-const eventsEach = Number(process.env['BENCH_PARTITIONS'] ?? 750);
+const eventsEach = Number(process.env['BENCH_PARTITIONS'] ?? 300);
 const all = integrations.length * eventsEach;
 const turns = 2;
 /** In this order, as partitions are raised and not lowered. */

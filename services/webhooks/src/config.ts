@@ -71,8 +71,7 @@ export const WebhooksConfig = Type.Object({
     maximum: 10_000_000,
   }),
   WEBHOOK_SUBSCRIPTIONS_REMEMBERED: Type.Integer({
-    description:
-      'The same of what endpoints subscribe to, for the fan-out, some 0.5 KB each: about as many as all endpoints.',
+    description: 'The same of what endpoints subscribe to, for the fan-out: about as many as all endpoints.',
     default: 100_000,
     minimum: 100,
     maximum: 10_000_000,
