@@ -8,6 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 export const longest: readonly string[] = [
   'system/storm',
   'component/ops/purge',
+  'component/webhooks/partitions',
+  'component/webhooks/partition-numbers',
   'component/webhooks/outages',
   'component/sync/crashes',
   'component/bus/failover',

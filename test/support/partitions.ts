@@ -1,0 +1,166 @@
+// Integrations in several partitions, what they announce and what becomes of it; and what streams and replicas say of partitions.
+import { partitionOf } from '@integration-sync/contracts';
+import type { Webhooks } from '@integration-sync/webhooks';
+import { unpackParcel } from '../../services/webhooks/src/streams/messages.ts';
+import { allSpecs } from '../../services/webhooks/src/streams/partitioning.ts';
+import { eventually } from './eventually.ts';
+import { runOps } from './ops.ts';
+import { openReceiver, type Receiver } from './receiver.ts';
+import type { Client, House } from './webhooks.ts';
+
+export const patienceMs = 60_000;
+export const timeout = 120_000;
+export const into = (number: number) => ({ DELIVERY_PARTITIONS: String(number) });
+
+/** Every event of every one of its integrations, as it was announced, fanned out and delivered. */
+interface Traffic extends AsyncDisposable {
+  /** Announces so many events for each integration, one push after the other. */
+  announce(count: number): Promise<void>;
+  /** Announces on and on, until disposed. */
+  announceOn(): AsyncDisposable;
+  /** Resolves when each that was announced has been delivered. */
+  delivered(): Promise<void>;
+  /** How often each was delivered that was delivered more than once. */
+  doubles(): number[];
+  /** By integration: events as they were announced, and as they were fanned out for the first time. */
+  announced: Map<string, string[]>;
+  fannedOut: Map<string, string[]>;
+  readonly receiver: Receiver;
+  readonly clients: readonly Client[];
+}
+
+/** As many integrations as it takes until each of so many partitions has two. */
+function clientsFor(house: House, number: number): Client[] {
+  const clients: Client[] = [];
+  const perPartition = new Map<number, number>();
+  while (perPartition.size < number || perPartition.values().some((count) => count < 2)) {
+    const client = house.newClient();
+    const partition = partitionOf(client.integration, number);
+    if ((perPartition.get(partition) ?? 0) >= 2) continue;
+    perPartition.set(partition, (perPartition.get(partition) ?? 0) + 1);
+    clients.push(client);
+  }
+  return clients;
+}
+
+export async function openTraffic(house: House, number: number): Promise<Traffic> {
+  const stack = new AsyncDisposableStack();
+  const receiver = stack.use(await openReceiver());
+  const clients = clientsFor(house, number);
+  for (const client of clients) await client.register(`${receiver.url}/${client.integration}`);
+  const announced = new Map<string, string[]>(clients.map(({ integration }) => [integration, []]));
+  const fannedOut = new Map<string, string[]>(clients.map(({ integration }) => [integration, []]));
+  // Every reader of the subject gets what a replica publishes to the stream, in the order of publishing.
+  stack.use(
+    house.bus.listen('deliveries.>', ({ subject, body }) => {
+      const events = fannedOut.get(subject.split('.')[1] ?? '');
+      for (const { eventId } of unpackParcel({ body })) if (!events?.includes(eventId)) events?.push(eventId);
+    }),
+  );
+  const times = (): Map<string, number> => {
+    const counts = new Map<string, number>();
+    for (const { headers } of receiver.hits) {
+      const id = headers['webhook-id'] ?? '';
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return counts;
+  };
+  const missing = (): number => {
+    const there = times();
+    return announced
+      .values()
+      .flatMap((ids) => ids)
+      .filter((id) => !there.has(id))
+      .toArray().length;
+  };
+  const announce = async (count: number): Promise<void> => {
+    for (let push = 0; push < count; push += 1) {
+      await Promise.all(
+        clients.map(async (client) => announced.get(client.integration)?.push(...(await client.announce(1)))),
+      );
+    }
+  };
+  return {
+    announce,
+    announceOn() {
+      const stop = new AbortController();
+      const done = (async () => {
+        while (!stop.signal.aborted) {
+          await announce(1);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      })();
+      return {
+        async [Symbol.asyncDispose]() {
+          stop.abort();
+          await done;
+        },
+      };
+    },
+    async delivered() {
+      await eventually(missing, (count) => count === 0, patienceMs);
+    },
+    doubles: () => [...times().values()].filter((count) => count > 1),
+    announced,
+    fannedOut,
+    receiver,
+    clients,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A figure of a replica of this process. */
+async function figure(metricsUrl: string, name: string): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text();
+  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+export const readBy = ({ metricsUrl }: Webhooks): Promise<number> =>
+  figure(metricsUrl, 'webhook_partitions_read');
+
+/** Resolves when the replica reads so many partitions. */
+export async function reads(replica: Webhooks, count: number): Promise<void> {
+  await eventually(
+    () => readBy(replica),
+    (read) => read === count,
+    patienceMs,
+  );
+}
+
+export const inForce = async ({ bus }: House): Promise<number[]> => [
+  (await bus.partitionsOf('BUNDLES', 'bundles')).number,
+  (await bus.partitionsOf('DELIVERIES', 'deliveries')).number,
+];
+
+export const standing = async (house: House) => ({
+  streams: await inForce(house),
+  names: await consumerNames(house),
+});
+
+async function consumerNames({ nats }: House): Promise<string[]> {
+  const { stdout } = await runOps(['streams', '--json'], { NATS_URL: nats.url });
+  const { streams }: { streams: { consumers: { name: string }[] }[] } = JSON.parse(stdout);
+  return streams.flatMap(({ consumers }) => consumers.map(({ name }) => name));
+}
+
+/** Resolves when nats-server has dropped what replicas have acknowledged. */
+export async function nothingLeft({ bus }: House): Promise<void> {
+  for (const stream of ['BUNDLES', 'DELIVERIES'])
+    await eventually(
+      async () => (await bus.streamFacts(stream)).messages,
+      (messages) => messages === 0,
+    );
+}
+
+/** As a replica that starts with these settings changes the streams. */
+export async function divide(house: House, settings: Parameters<typeof allSpecs>[0]): Promise<void> {
+  for (const spec of allSpecs(settings)) await house.bus.ensureStream(spec);
+}
+
+/** What the replicas say at readiness. */
+export async function notes({ bus }: House): Promise<string> {
+  const answers = await bus.askAll('svc.webhooks.health.notes', 500);
+  return answers.map((answer) => Buffer.from(answer).toString()).join('\n');
+}
