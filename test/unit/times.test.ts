@@ -152,6 +152,23 @@ const orders = [
     why: 'a replica that lives keeps its leases through some lost beats',
   },
   {
+    short: `${webhooks}/streams/leases.ts beatMs`,
+    long: `${webhooks}/streams/leases.ts lapsesAfterMs`,
+    times: 4,
+    why: 'a replica that lives does not take its leases for lapsed after some late beats',
+  },
+  {
+    short: `${webhooks}/streams/leases.ts lapsesAfterMs`,
+    long: `${webhooks}/streams/streams.ts ackWaitMs`,
+    why: 'a replica knows that its lease has lapsed before another one is handed the message',
+  },
+  {
+    short: `${webhooks}/streams/streams.ts ackWaitMs`,
+    long: `${webhooks}/streams/leases.ts settledForMs`,
+    times: 2,
+    why: 'a message that nats-server hands out again, as its acknowledgement was lost, is known to be settled',
+  },
+  {
     short: `${webhooks}/retrying/replicas.ts beatMs`,
     long: `${webhooks}/retrying/replicas.ts silenceMs`,
     times: 4,

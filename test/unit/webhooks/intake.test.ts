@@ -4,7 +4,7 @@ import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
 import type { KnownEndpoint } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { packParcels } from '../../../services/webhooks/src/streams/messages.ts';
-import { openLeases } from '../../../services/webhooks/src/streams/leases.ts';
+import { lapsesAfterMs, openLeases } from '../../../services/webhooks/src/streams/leases.ts';
 import { openIntake } from '../../../services/webhooks/src/intake/intake.ts';
 import { openLanes } from '../../../services/webhooks/src/delivering/lanes.ts';
 import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
@@ -14,7 +14,7 @@ import { openEndpoint } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 
-function parcelFor(endpointId: string): { message: StreamMessage; settled: string[] } {
+function parcelFor(endpointId: string, sequence = 1): { message: StreamMessage; settled: string[] } {
   const to = [{ endpointId, epoch: 0, version: 1 }];
   const events = [{ eventId: 'one', body: Buffer.from('{}') }];
   const [parcel] = packParcels({ integration: 'acme', sending: '0', to, events }, 'shared');
@@ -23,7 +23,7 @@ function parcelFor(endpointId: string): { message: StreamMessage; settled: strin
   const message: StreamMessage = {
     ...parcel,
     headers: new Map(),
-    sequence: 1,
+    sequence,
     deliveries: 1,
     storedAt: new Date(),
     ack: () => void settled.push('ack'),
@@ -35,7 +35,15 @@ function parcelFor(endpointId: string): { message: StreamMessage; settled: strin
 }
 
 /** The endpoint closes while the delivery is under way, and for a while no replica can be made its owner. */
-function openHouse({ deliver }: { deliver: (known: KnownEndpoint) => Promise<'settled'> }) {
+function openHouse({
+  deliver,
+  inFlightMax = 10,
+  now = () => performance.now(),
+}: {
+  deliver: (known: KnownEndpoint) => Promise<'settled'>;
+  inFlightMax?: number;
+  now?: () => number;
+}) {
   const known: KnownEndpoint = {
     endpoint: openEndpoint('wh_1'),
     open: true,
@@ -48,8 +56,8 @@ function openHouse({ deliver }: { deliver: (known: KnownEndpoint) => Promise<'se
   let ensured = 0;
   const take = openIntake({
     cache: { peek: () => known, get: async () => known },
-    lanes: stack.use(openLanes({ inFlightMax: 10 })),
-    leases: stack.use(openLeases()),
+    lanes: stack.use(openLanes({ inFlightMax })),
+    leases: stack.use(openLeases(now)),
     setAside: { put: (_inHand, { eventId }) => void setAside.push(eventId), room: () => undefined },
     owners: {
       async ensure() {
@@ -94,4 +102,36 @@ it('a delivery that did not leave is set aside', async () => {
   );
   expect(house.setAside).toEqual(['one']);
   expect(settled).toEqual([]);
+});
+
+// Setup: a place for one delivery at a time; one is in flight, and one waits.
+// Timeline: the process stands still for longer than its leases hold, and then the first is answered.
+it.each([
+  ['is not sent by this replica', lapsesAfterMs + 1, 1, []],
+  ['is sent where the process stood still for less', lapsesAfterMs - 1, 2, ['ack']],
+])('a delivery that waited while the process stood still %s', async (_what, stoodStillMs, sent, ofSecond) => {
+  let nowMs = 0;
+  const answers = Promise.withResolvers<'settled'>();
+  let delivered = 0;
+  using house = openHouse({
+    inFlightMax: 1,
+    now: () => nowMs,
+    deliver() {
+      delivered += 1;
+      return answers.promise;
+    },
+  });
+  const [first, second] = [parcelFor('wh_1', 1), parcelFor('wh_1', 2)];
+  void house.take(first.message);
+  void house.take(second.message);
+  nowMs += stoodStillMs;
+  answers.resolve('settled');
+  await eventually(
+    () => first.settled,
+    ({ length }) => length > 0,
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(delivered).toBe(sent);
+  expect(second.settled).toEqual(ofSecond);
+  expect(house.setAside).toEqual([]);
 });

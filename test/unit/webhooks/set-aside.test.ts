@@ -22,13 +22,15 @@ function openHouse(putAll: (deliveries: readonly Delivery[]) => Promise<void>) {
     log,
   });
   const settled: string[] = [];
-  const take = (name: string): Lease =>
-    leases.take({
+  let sequence = 0;
+  const take = (name: string): Lease => {
+    sequence += 1;
+    const lease = leases.take({
       subject: 'deliveries.acme',
       id: name,
       headers: new Map(),
       body: new Uint8Array(),
-      sequence: 1,
+      sequence,
       deliveries: 1,
       storedAt: new Date(),
       ack: () => void settled.push(`${name} is settled`),
@@ -36,6 +38,9 @@ function openHouse(putAll: (deliveries: readonly Delivery[]) => Promise<void>) {
       working: () => undefined,
       term: () => undefined,
     });
+    if (lease === undefined) throw new Error('the message was not taken');
+    return lease;
+  };
   const put = (name: string): void => setAside.put(take(name), { ...deliveryFor('wh_1'), eventId: name });
   return { setAside, leases, stopping, settled, put, [Symbol.dispose]: () => leases[Symbol.dispose]() };
 }

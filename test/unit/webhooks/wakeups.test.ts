@@ -36,7 +36,14 @@ function counting(microtasks: number, onFirst: () => void): { take: () => Lease;
     count += 1;
     if (count === 1) later(microtasks);
   };
-  return { take: () => ({ message, ack, giveBack: () => undefined }), count: () => count };
+  const lease: Lease = {
+    message,
+    isLapsed: false,
+    ack,
+    giveBack: () => undefined,
+    leave: () => undefined,
+  };
+  return { take: () => lease, count: () => count };
 }
 
 it.each(moments)('an event that comes %i microtasks after the last one is fanned out', async (microtasks) => {

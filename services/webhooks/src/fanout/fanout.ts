@@ -7,7 +7,7 @@ import type { Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Span, SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { Leases, Lease } from '../streams/leases.ts';
+import type { Lease } from '../streams/leases.ts';
 import { firstSending, packParcels, type Message } from '../streams/messages.ts';
 import type { Way } from '../streams/subjects.ts';
 import { wayOf, type Unsettled } from '../streams/ways.ts';
@@ -24,10 +24,13 @@ export interface Fanout {
   settled(): Promise<void>;
 }
 
+/** What is fanned out twice has the same ids, so that a lease that lapsed means nothing here. */
+type BundleLease = Pick<Lease, 'message' | 'ack' | 'giveBack'>;
+
 export interface FanoutOptions {
   subscribers: Pick<Subscribers, 'of'>;
   bus: Pick<Bus, 'publishBatch'>;
-  leases: Pick<Leases, 'take'>;
+  leases: { take: (message: StreamMessage) => BundleLease | undefined };
   metrics: Pick<WebhookMetrics, 'fanoutLag' | 'fannedOut'>;
   countUnsettled: () => Promise<Unsettled>;
   /** Some integration has something on a way of its own. */
@@ -47,7 +50,7 @@ const retryMs = 1_000;
 
 /** A bundle that this replica has taken. */
 interface Taken {
-  lease: Lease;
+  lease: BundleLease;
   bundle: Bundle;
   /** From its being taken to its deliveries' being stored. */
   span: Span | undefined;
@@ -68,18 +71,21 @@ export function openFanout(options: FanoutOptions): Fanout {
   /** Says how many deliveries it made. */
   const fanOut = async (batch: readonly Taken[]): Promise<number> => {
     const byIntegration = groupBundles(batch);
-    const [found, unsettled] = await Promise.all([
-      subscribers.of([...byIntegration.keys()]),
-      countUnsettled(),
-    ]);
-    const all: Outgoing[] = [];
+    const found = await subscribers.of([...byIntegration.keys()]);
+    const matched: Omit<Outgoing, 'way'>[] = [];
     for (const [integration, subscribed] of found) {
       // Where no endpoint subscribes, nothing is even read.
       const events = subscribed.length === 0 ? [] : readEvents(byIntegration.get(integration) ?? []);
       const groups = matchEvents(subscribed, events);
       const count = groups.reduce((sum, { to, events: some }) => sum + to.length * some.length, 0);
-      all.push({ integration, groups, count, way: wayOf(integration, count, unsettled) });
+      if (count > 0) matched.push({ integration, groups, count });
     }
+    if (matched.length === 0) return 0;
+    const unsettled = await countUnsettled();
+    const all = matched.map(({ integration, groups, count }): Outgoing => {
+      const way = wayOf(integration, count, unsettled);
+      return { integration, groups, count, way };
+    });
     const { shared = [], backlog = [] } = Object.groupBy(all, ({ way }) => way);
     // Little work that many wait for, before much work that can wait.
     await publishAll(bus, shared);
@@ -126,11 +132,13 @@ export function openFanout(options: FanoutOptions): Fanout {
         message.term('not a bundle of events');
         return;
       }
+      const lease = leases.take(message);
+      if (lease === undefined) return;
       if (waiting <= waitingMax && waiting + bundle.count > waitingMax) less = Promise.withResolvers();
       waiting += bundle.count;
       const span = tracing?.begin(startOf(message, bundle));
       const traceparent = span?.traceparent ?? message.traceparent;
-      queue.add({ lease: leases.take(message), bundle, span, traceparent });
+      queue.add({ lease, bundle, span, traceparent });
     },
     keptUp() {
       if (waiting <= waitingMax) return undefined;

@@ -8,6 +8,8 @@
 //   is open, and its lane has room      is sent
 //   is open, and its lane has no room   is set aside for its owner
 //   cannot be sent to by this replica   is set aside for its owner, which tries again and again
+//
+// What waited while the process stood still is left to the replica that has it by then.
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Deliver } from '../delivering/deliver.ts';
@@ -44,6 +46,7 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
 
   const send = async (lease: Lease, delivery: Delivery, way: Way): Promise<void> => {
     // Much may have happened while it waited for its turn.
+    if (lease.isLapsed) return lease.leave();
     const known = cache.peek(delivery);
     if (known === undefined) return lookUp(lease, [delivery], delivery, way);
     if (known === null || !isOpenFor(known, delivery)) return route(lease, delivery, known, way);
@@ -57,7 +60,7 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
     }
     const job = {
       run: () => send(lease, delivery, way),
-      giveBack: () => setAside.put(lease, delivery),
+      giveBack: () => (lease.isLapsed ? lease.leave() : setAside.put(lease, delivery)),
     };
     const { _id: endpointId, integration } = known.endpoint;
     const taken = isOpenFor(known, delivery) && lanes.offer({ endpointId, integration }, job, way);
@@ -95,6 +98,7 @@ export function openIntake(options: IntakeOptions): (message: StreamMessage) => 
       return undefined;
     }
     const lease = leases.take(message, deliveries.length);
+    if (lease === undefined) return undefined;
     metrics.deliveryLag((Date.now() - message.storedAt.getTime()) / 1000);
     for (const [meant, some] of byEndpoint(deliveries)) {
       const known = cache.peek(meant);

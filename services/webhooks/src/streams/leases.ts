@@ -1,62 +1,117 @@
 // The messages that this replica has taken and not yet settled, each under a lease. nats-server hands a message to another
 // replica when it hears nothing of it for four seconds, so that a replica's death is noticed soon; while this one lives,
 // it extends the leases of what takes longer twice a second.
+//
+// A replica that stood still, or lost its server with acknowledgements on their way, is handed messages once more:
+//
+//   the message, when it comes again   what this replica does
+//   ─────────────────────────────────  ──────────────────────────────────────────────────────────────
+//   was settled here a moment ago      acknowledges it again
+//   is in hand                         goes on with what it has in hand
+//   is anything else                   takes it
+//
+// And what it had not begun when its lease lapsed it leaves to the replica that was handed it meanwhile.
 import type { StreamMessage } from '@integration-sync/runtime/bus';
+import { remember } from '../tools/remember.ts';
 
 /** A message is settled when each of its parts is. */
 export interface Lease {
   readonly message: StreamMessage;
+  /** This process stood still for so long that nats-server may have handed the message to another replica. */
+  readonly isLapsed: boolean;
   ack(): void;
   /** Back to the stream, for any replica: the whole message, once its other parts are settled. */
   giveBack(delayMs?: number): void;
+  /** To the replica that is handed the message next, or was already. */
+  leave(): void;
 }
 
 export interface Leases extends Disposable {
-  take(message: StreamMessage, parts?: number): Lease;
+  /** Undefined where this replica has it in hand, or settled it a moment ago. */
+  take(message: StreamMessage, parts?: number): Lease | undefined;
   giveBackAll(): void;
 }
 
 const beatMs = 500;
+/** Before nats-server's own four seconds, which begin when it sends. */
+export const lapsesAfterMs = 3_500;
+/** Longer than nats-server takes to notice that a client is gone, and to hand out once more what that had. */
+const settledForMs = 15_000;
+const settledMax = 10_000;
 
 interface Taken {
-  since: number;
+  message: StreamMessage;
+  /** When nats-server was last told that it is in hand, or handed it out. */
+  extendedAt: number;
   parts: number;
   /** Undefined while all is well. */
   giveBackAfterMs: number | undefined;
+  isLeft: boolean;
 }
 
-export function openLeases(): Leases {
-  const leases = new Map<StreamMessage, Taken>();
+export function openLeases(now = () => performance.now()): Leases {
+  const leases = new Map<string, Taken>();
+  /** When each was. */
+  const settled = new Map<string, number>();
+
+  const isLapsed = ({ extendedAt }: Taken): boolean => now() - extendedAt > lapsesAfterMs;
+
   const beating = setInterval(() => {
-    const before = performance.now() - beatMs;
-    for (const [message, { since }] of leases) if (since <= before) message.working();
+    const at = now();
+    for (const taken of leases.values()) {
+      if (at - taken.extendedAt < beatMs || isLapsed(taken)) continue;
+      taken.message.working();
+      taken.extendedAt = at;
+    }
+    for (const [name, since] of settled) {
+      if (at - since < settledForMs) break;
+      settled.delete(name);
+    }
   }, beatMs);
 
-  const settle = (message: StreamMessage): void => {
-    const taken = leases.get(message);
-    if (taken === undefined) return;
+  const settle = (name: string, taken: Taken): void => {
     taken.parts -= 1;
-    if (taken.parts > 0) return;
-    leases.delete(message);
-    if (taken.giveBackAfterMs === undefined) message.ack();
-    else message.nak(taken.giveBackAfterMs);
+    if (taken.parts > 0 || leases.get(name) !== taken) return;
+    leases.delete(name);
+    const { message, giveBackAfterMs, isLeft } = taken;
+    if (isLeft) return;
+    if (giveBackAfterMs !== undefined) return message.nak(giveBackAfterMs);
+    message.ack();
+    remember(settled, name, now(), settledMax);
   };
 
   return {
     take(message, parts = 1) {
-      leases.set(message, { since: performance.now(), parts, giveBackAfterMs: undefined });
+      const name = nameOf(message);
+      if (settled.has(name)) {
+        message.ack();
+        return undefined;
+      }
+      const inHand = leases.get(name);
+      if (inHand !== undefined) {
+        inHand.extendedAt = now();
+        return undefined;
+      }
+      const taken: Taken = { message, extendedAt: now(), parts, giveBackAfterMs: undefined, isLeft: false };
+      leases.set(name, taken);
       return {
         message,
-        ack: () => settle(message),
+        get isLapsed() {
+          return isLapsed(taken);
+        },
+        ack: () => settle(name, taken),
         giveBack(delayMs = 0) {
-          const taken = leases.get(message);
-          if (taken !== undefined) taken.giveBackAfterMs = Math.max(taken.giveBackAfterMs ?? 0, delayMs);
-          settle(message);
+          taken.giveBackAfterMs = Math.max(taken.giveBackAfterMs ?? 0, delayMs);
+          settle(name, taken);
+        },
+        leave() {
+          taken.isLeft = true;
+          settle(name, taken);
         },
       };
     },
     giveBackAll() {
-      for (const message of leases.keys()) message.nak();
+      for (const { message } of leases.values()) message.nak();
       leases.clear();
     },
     [Symbol.dispose]() {
@@ -64,3 +119,7 @@ export function openLeases(): Leases {
     },
   };
 }
+
+/** Streams have subjects of their own, and one that was lost and made again gives the same places at another time. */
+const nameOf = ({ subject, sequence, storedAt }: StreamMessage): string =>
+  `${sequence} ${storedAt.getTime()} ${subject}`;
