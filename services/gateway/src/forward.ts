@@ -50,7 +50,8 @@ async function ask(
   const { reservation } = exchange;
   exchange.reservation = undefined;
   const hangUp = new AbortController();
-  reply.raw.once('close', () => hangUp.abort(callerHungUp));
+  const onClose = (): void => hangUp.abort(callerHungUp);
+  reply.raw.once('close', onClose);
   let isSent = false;
   try {
     if (reservation !== undefined && body !== undefined) {
@@ -75,6 +76,8 @@ async function ask(
     if (isSent && error instanceof Failure && error.code === 'timeout') reservation?.releaseLater();
     else reservation?.release();
     throw error;
+  } finally {
+    reply.raw.off('close', onClose);
   }
 }
 

@@ -85,8 +85,11 @@ class Upload {
     const raw = this.#raw;
     const { promise, resolve, reject } = this.#ended;
     const onData = (chunk: Buffer): void => this.#take(chunk);
-    const onCut = (): void =>
-      reject(new Failure('invalid_request', 'The body ended before it was complete.'));
+    const onCut = (): void => {
+      // Every request closes, most of them once their body is there; and to make an error takes longer than to read a body.
+      if (!raw.readableEnded)
+        reject(new Failure('invalid_request', 'The body ended before it was complete.'));
+    };
     raw.once('end', resolve).once('close', onCut).once('error', onCut);
     try {
       // A client that asked first sends nothing yet; the gateway lets it begin once memory is free for all it may send.

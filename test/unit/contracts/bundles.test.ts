@@ -1,5 +1,5 @@
 import { bundle, unbundle, type BundledEvent, type EventPlace } from '@integration-sync/contracts';
-import { array, assert, jsonValue, property } from 'fast-check';
+import { array, assert, constantFrom, jsonValue, property, stringMatching, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
 
 const places = (count: number, duplicate = false): EventPlace[] =>
@@ -40,6 +40,35 @@ it('brings every event as it was, whatever it says', () => {
       expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
     }),
   );
+});
+
+it('brings ids and bodies as they were, however they begin and end', () => {
+  const ids = stringMatching(/^[a-c-]{1,4}$/);
+  const bodies = constantFrom(
+    '{}',
+    '{"data":1}',
+    '{"data":"data":2}',
+    '{"event":"é","data":{}}',
+    '{"😀":"data"}',
+    '1',
+  );
+  assert(
+    property(array(tuple(ids, bodies), { minLength: 1 }), (all) => {
+      const events = all.map(([id, body]) => ({ id, body }));
+      const found = read(bundle('acme', events, places(events.length)));
+      expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
+    }),
+  );
+});
+
+it('holds once what all of its events have in common', () => {
+  const common = 'acme'.repeat(100);
+  const events = Array.from({ length: 500 }, (_, n) => ({
+    id: `${common}-created-${n}`,
+    body: JSON.stringify({ event: 'supplier.created', integrationId: common, data: n }),
+  }));
+  const [message] = bundle('acme', events, places(500));
+  expect(message?.body.length).toBeLessThan(500 * 10 + 2 * common.length);
 });
 
 it('is several where one would be too large, in order, each with its own place', () => {

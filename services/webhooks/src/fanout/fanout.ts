@@ -72,14 +72,7 @@ export function openFanout(options: FanoutOptions): Fanout {
   const fanOut = async (batch: readonly Taken[]): Promise<number> => {
     const byIntegration = groupBundles(batch);
     const found = await subscribers.of([...byIntegration.keys()]);
-    const matched: Omit<Outgoing, 'way'>[] = [];
-    for (const [integration, subscribed] of found) {
-      // Where no endpoint subscribes, nothing is even read.
-      const events = subscribed.length === 0 ? [] : readEvents(byIntegration.get(integration) ?? []);
-      const groups = matchEvents(subscribed, events);
-      const count = groups.reduce((sum, { to, events: some }) => sum + to.length * some.length, 0);
-      if (count > 0) matched.push({ integration, groups, count });
-    }
+    const matched = matchAll(found, byIntegration);
     if (matched.length === 0) return 0;
     const unsettled = await countUnsettled();
     const all = matched.map(({ integration, groups, count }): Outgoing => {
@@ -146,6 +139,22 @@ export function openFanout(options: FanoutOptions): Fanout {
     },
     settled: () => queue.settled(),
   };
+}
+
+/** Integrations of which some event is for some endpoint. */
+function matchAll(
+  found: Awaited<ReturnType<Subscribers['of']>>,
+  byIntegration: ReadonlyMap<string, readonly Taken[]>,
+): Omit<Outgoing, 'way'>[] {
+  const matched: Omit<Outgoing, 'way'>[] = [];
+  for (const [integration, subscribed] of found) {
+    // Where no endpoint subscribes, nothing is even read.
+    if (subscribed.length === 0) continue;
+    const groups = matchEvents(subscribed, readEvents(byIntegration.get(integration) ?? []));
+    const count = groups.reduce((sum, { to, events }) => sum + to.length * events.length, 0);
+    if (count > 0) matched.push({ integration, groups, count });
+  }
+  return matched;
 }
 
 /** A bounded number of parcels and bytes at a time. */

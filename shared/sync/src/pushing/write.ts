@@ -41,14 +41,15 @@ async function begin(engine: Engine, run: Run): Promise<Stamps> {
 
 /**
  * A push is mostly of records that are all new or all known, and reading hundreds of absent ones costs a fifth of
- * writing them. So unless the one before it met known ones, a few records tell whether to read all of them. Where
- * they mislead, the database says who was there.
+ * writing them. So unless the one before it met known ones, a few records tell whether to read all of them; and a few
+ * records are not read at all, as inserting them takes no longer. Where that misleads, the database says who was there.
  */
 async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string, Stored>> {
   const ids = run.records.map(({ internalId }) => internalId);
   const listing = watermarkKeys(run).records;
+  const wholly = engine.pushedAgain.get(listing) === true;
+  if (!wholly && ids.length <= sampleMax) return new Map();
   const some = ids.filter((_id, index) => index % Math.ceil(ids.length / sampleMax) === 0);
-  const wholly = engine.pushedAgain.get(listing) === true || some.length === ids.length;
   const sample = await run.of.records.read(run.integration, wholly ? ids : some);
   if (sample.size === 0) engine.pushedAgain.delete(listing);
   else engine.pushedAgain.set(listing, true);
@@ -99,6 +100,7 @@ async function settleRecords(
     ]);
     for (const one of fresh) settle(one, true);
     for (const one of [...changed, ...unchanged]) settle(one, false);
+    if (foundThere.length > 0) engine.pushedAgain.set(watermarkKeys(run).records, true);
     open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
     if (open.length === 0) break;
     const ids = open.map(({ internalId }) => internalId);
