@@ -171,6 +171,7 @@ export default {
     {
       files: ['services/*/src/**', 'shared/*/src/**'],
       rules: {
+        'eslint/max-lines': ['error', { max: 250 }],
         'eslint/max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       },
     },

@@ -12,7 +12,7 @@
 //
 // No integration waits for another's burst: its deliveries leave the shared way as soon as they are many
 // (ways.ts), the waiting ones in memory and those in flight are shared by integrations (lanes.ts).
-import { bundlesStream, endpointChangedSubject } from '@integration-sync/contracts';
+import { endpointChangedSubject } from '@integration-sync/contracts';
 import type { Broadcast, Bus, StreamMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
@@ -32,7 +32,7 @@ import { readUnbundled } from './fanout/unbundled.ts';
 import { openBacklogs } from './intake/backlogs.ts';
 import { openIntake } from './intake/intake.ts';
 import { openMetrics, type WebhookMetrics } from './metrics.ts';
-import { openPartitions, type Partitions } from './partitions/partitions.ts';
+import { startReading } from './partitions/start-reading.ts';
 import { openHeld, type Held } from './retrying/held.ts';
 import { openOwners, type Owners } from './retrying/owners.ts';
 import { openReplicas, type Replicas } from './retrying/replicas.ts';
@@ -40,8 +40,7 @@ import { openSetAside } from './retrying/set-aside.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
 import { openLeases, type Leases } from './streams/leases.ts';
-import { openReadingCheck } from './streams/reading.ts';
-import { deliveriesStream, heldStream } from './streams/streams.ts';
+import { heldStream } from './streams/streams.ts';
 import { openCounting } from './streams/ways.ts';
 import { openLimiter } from './tools/limiter.ts';
 import { openRetry } from './tools/retry.ts';
@@ -80,12 +79,6 @@ export interface Pipeline extends AsyncDisposable {
   tellChanged: (endpointId: string) => void;
 }
 
-/** What is under way over all replicas bounds how many wait here (streams.ts). */
-const bundlesAhead = { min: 8, max: 64 };
-/** Parcels that nats-server sends ahead. Until this replica takes them it has no lease, so they must not wait long. */
-const parcelsAhead = { min: 2, max: 8, perInFlight: 1 / 128 };
-/** Of so many partitions each has as much ahead as one that is the whole; of more, less. */
-const fullPartitions = { bundles: 4, parcels: 2 };
 /** Parcels that a replica takes and cannot begin are kept from the others. */
 const waitingPerInFlight = 2;
 const waitingMax = 1_000;
@@ -127,7 +120,14 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   closing.defer(async () => void (await Promise.all([owners.close(), lanes.close()])));
   closing.defer(() => fanout.settled());
   closing.use(startSweeping([owners.sweep, disabledEvents.sweep], log));
-  const { checkReading, partitions } = startReading(options, closing, replicas, fanout.take, onMessage);
+  if (options.unbundledEvents) closing.use(readUnbundled({ bus, take: fanout.take, log }));
+  const { checkReading, partitions } = startReading({
+    ...options,
+    replicas,
+    onBundle: fanout.take,
+    onParcel: onMessage,
+  });
+  closing.use(partitions);
   // What can wait leaves the processor to the fan-out, which others wait for.
   const onBacklogMessage = async (message: StreamMessage): Promise<void> => {
     await onMessage(message);
@@ -228,44 +228,3 @@ function listenForChanges(
   };
   return bus.listen(endpointChangedSubject, onChanged, onAnyChanged);
 }
-
-type OnMessage = (message: StreamMessage) => Promise<void> | undefined;
-
-interface Reading {
-  partitions: Partitions;
-  /** Throws where this replica cannot read them. */
-  checkReading: () => void;
-}
-
-/** Reads the events and the shared way. */
-function startReading(
-  { bus, inFlightMax, ensure, unbundledEvents, log }: PipelineOptions,
-  closing: AsyncDisposableStack,
-  replicas: Replicas,
-  onBundle: (message: StreamMessage) => void,
-  onParcel: OnMessage,
-): Reading {
-  if (unbundledEvents) closing.use(readUnbundled({ bus, take: onBundle, log }));
-  const { min, max, perInFlight } = parcelsAhead;
-  const parcels = Math.max(min, Math.min(max, Math.floor(inFlightMax * perInFlight)));
-  const partitions = closing.use(
-    openPartitions({
-      bus,
-      replicas,
-      onBundle,
-      onParcel,
-      bundlesAhead: (number) => shareOf(bundlesAhead.max, number / fullPartitions.bundles, bundlesAhead.min),
-      parcelsAhead: (number) => shareOf(parcels, number / fullPartitions.parcels, min),
-      ensure,
-      log,
-    }),
-  );
-  const { bundles, deliveries } = partitions;
-  return {
-    partitions,
-    checkReading: openReadingCheck({ [bundlesStream]: bundles, [deliveriesStream]: deliveries }),
-  };
-}
-
-const shareOf = (all: number, among: number, least: number): number =>
-  Math.max(least, Math.floor(all / Math.max(1, among)));
