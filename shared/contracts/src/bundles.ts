@@ -2,12 +2,12 @@
 // of EVENTS. Webhooks, which reads the events of all integrations, reads bundles instead: one message costs nats-server
 // and both of its clients a tenth of what 500 do.
 //
-//   1  3 4711                                            how many events, and the last one's place in EVENTS
-//   2   sync_…-created- {"event":"supplier.created",…    how ids and bodies begin from here on
-//   3  0 {"externalId":"SUP-1","internalId":"sup_…"}}    the rest of an event's id, and of its body
-//   4  1 {"externalId":"SUP-2","internalId":"sup_…"}}
-//   5   sync_…- {"event":"sync.completed",…
-//   6  completed {"syncId":"sync_…",…}}
+//   1  3 4711                                                    how many events, and the last one's place in EVENTS
+//   2   sync_…- {"event":"supplier.created",…,"data":            how the ids and bodies of some events begin: the 0th way
+//   3  0 created-0 {"externalId":"SUP-1","internalId":"sup_…"}}  an event that begins so, and how its id and body go on
+//   4  0 created-1 {"externalId":"SUP-2","internalId":"sup_…"}}
+//   5   sync_…- {"event":"sync.completed",…,"data":              the 1st way
+//   6  1 completed {"syncId":"sync_…",…}}
 //
 // What hundreds of events have in common stands in it once: each byte is written, synced, sent and read.
 //
@@ -24,6 +24,13 @@ export const bundledHeaders = { Bundled: '1' } as const;
 export interface BundledEvent {
   id: string;
   /** JSON, in one line. */
+  body: string;
+  /** What its id and its body begin with: one object for all events that begin alike. */
+  begin?: Begin | undefined;
+}
+
+export interface Begin {
+  id: string;
   body: string;
 }
 
@@ -93,7 +100,8 @@ export async function storeBundle(
 const traceOf = (traceparent: string | undefined): Readonly<Record<string, string>> =>
   traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
 
-interface Line extends BundledEvent {
+interface Line extends Omit<BundledEvent, 'begin'> {
+  begin: Begin | undefined;
   place: EventPlace;
 }
 
@@ -104,9 +112,9 @@ export function bundle(
   places: readonly EventPlace[],
 ): EventMessage[] {
   const subject = bundlesSubject(integration);
-  const lines = events.map(({ id, body }, index): Line => {
+  const lines = events.map(({ id, body, begin }, index): Line => {
     const place = places[index] ?? { sequence: 0, duplicate: false };
-    return { id, body, place };
+    return { id, body, begin, place };
   });
   return [true, false].flatMap((had) => {
     const alike = lines.filter(({ place }) => place.duplicate === had);
@@ -132,32 +140,21 @@ function* partsOf(lines: readonly Line[]): Generator<readonly Line[]> {
 
 function bundleOf(lines: readonly Line[]): BundledEvent {
   const last = Math.max(...lines.map(({ place }) => place.sequence));
-  let body = `${lines.length} ${last}\n`;
-  let begin: Begin | undefined;
-  for (const event of lines) {
-    if (begin === undefined || !goesOn(begin, event)) {
-      begin = beginOf(event);
-      body += ` ${begin.id} ${begin.body}\n`;
+  const texts = [`${lines.length} ${last}`];
+  const ways = new Map<Begin, number>();
+  for (const { id, body, begin = noBegin } of lines) {
+    let way = ways.get(begin);
+    if (way === undefined) {
+      way = ways.size;
+      ways.set(begin, way);
+      texts.push(` ${begin.id} ${begin.body}`);
     }
-    body += `${event.id.slice(begin.id.length)} ${event.body.slice(begin.body.length)}\n`;
+    texts.push(`${way} ${id.slice(begin.id.length)} ${body.slice(begin.body.length)}`);
   }
-  return { id: `${lines[0]?.id}.${lines.at(-1)?.id}.${lines.length}`, body };
+  return { id: `${lines[0]?.id}.${lines.at(-1)?.id}.${lines.length}`, body: `${texts.join('\n')}\n` };
 }
 
-/** How the id and the body of an event begin, and those of the next ones too. */
-type Begin = BundledEvent;
-
-const dataKey = '"data":';
-
-/** What stands before an event's own data. Whatever that is, reading puts both together again. */
-const beginOf = ({ id, body }: BundledEvent): Begin => ({
-  id: id.slice(0, id.slice(0, -1).lastIndexOf('-') + 1),
-  body: body.slice(0, body.includes(dataKey) ? body.indexOf(dataKey) + dataKey.length : 0),
-});
-
-/** Something is left of each id, as a line that begins with a space is another one. */
-const goesOn = (begin: Begin, { id, body }: BundledEvent): boolean =>
-  id.length > begin.id.length && id.startsWith(begin.id) && body.startsWith(begin.body);
+const noBegin: Begin = { id: '', body: '' };
 
 const head = /^(\d+) (\d+)$/;
 const headMax = 32;
@@ -179,17 +176,17 @@ export function unbundle(bytes: Uint8Array): Bundle | undefined {
 
 function readLines(bytes: Uint8Array): { id: string; body: Uint8Array }[] {
   const events: { id: string; body: Uint8Array }[] = [];
-  let begin: { id: string; body: Uint8Array } = { id: '', body: new Uint8Array() };
+  const ways: { id: string; body: Uint8Array }[] = [];
   for (let from = 0; from < bytes.length;) {
-    const isBegin = bytes[from] === space;
-    const idFrom = isBegin ? from + 1 : from;
-    const idEnd = bytes.indexOf(space, idFrom);
+    const wayEnd = bytes.indexOf(space, from);
+    const idEnd = bytes.indexOf(space, wayEnd + 1);
     const end = bytes.indexOf(lineBreak, idEnd);
-    if (idEnd < 0 || end < 0) break;
-    const id = textOf(bytes.subarray(idFrom, idEnd));
+    if (wayEnd < 0 || idEnd < 0 || end < 0) break;
+    const id = textOf(bytes.subarray(wayEnd + 1, idEnd));
     const body = bytes.subarray(idEnd + 1, end);
-    if (isBegin) begin = { id, body };
-    else events.push({ id: begin.id + id, body: joined(begin.body, body) });
+    const begin = ways[Number(textOf(bytes.subarray(from, wayEnd)))];
+    if (wayEnd === from) ways.push({ id, body });
+    else if (begin !== undefined) events.push({ id: begin.id + id, body: joined(begin.body, body) });
     from = end + 1;
   }
   return events;

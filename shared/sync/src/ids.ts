@@ -38,10 +38,10 @@ export const syncIdOf = (order: string): string => order.slice(0, -(placeDigits 
 
 export const isCreatedBy = (order: string, syncId: string): boolean => order.startsWith(`${syncId}-`);
 
-/** Derived, so that every replica publishes an event under the same id, however often. */
+/** Derived, so that every replica publishes an event under the same id, however often. Empty: what all of a push begin with. */
 export const eventId = (
   syncId: string,
-  what: 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted'}-${number}`,
+  what: '' | 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted'}-${number}`,
 ) => `${syncId}-${what}`;
 
 const hashHexDigits = 32;

@@ -15,7 +15,7 @@ const message: StreamMessage = {
   subject: 'bundles.acme',
   id: 'one',
   headers: new Map(),
-  body: Buffer.from('1 1\none {}\n'),
+  body: Buffer.from('1 1\n  \n0 one {}\n'),
   sequence: 1,
   deliveries: 1,
   storedAt: new Date(),

@@ -112,7 +112,7 @@ const event = (integration: string, sequence: number): StreamMessage => ({
   id: `e${sequence}`,
   headers: new Map(),
   body: Buffer.from(
-    `1 ${sequence}\ne${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,
+    `1 ${sequence}\n  \n0 e${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,
   ),
   sequence,
   deliveries: 1,

@@ -1,6 +1,13 @@
 // The events of one push, made from its journal entry alone, so that each replica makes the same ones, however often: the same
 // ids, the same bytes, the same order.
-import { eventSubject, type EntityType, type EventBody, type EventKind } from '@integration-sync/contracts';
+import {
+  eventSubject,
+  type Begin,
+  type BundledEvent,
+  type EntityType,
+  type EventBody,
+  type EventKind,
+} from '@integration-sync/contracts';
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
 import { eventId } from '../ids.ts';
@@ -32,10 +39,13 @@ export interface AnnouncedRecord {
   draft?: Draft;
 }
 
-export interface EventMessage {
+export interface EventMessage extends BundledEvent {
   subject: string;
-  id: string;
-  body: string;
+}
+
+interface Alike {
+  subject: string;
+  begin: Begin;
 }
 
 export function makeEvents(announcement: Announcement): EventMessage[] {
@@ -43,14 +53,14 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
   const timestamp = announcement.completedAt.toISOString();
 
   /** What all messages of one event have in common: hundreds of them follow each other. */
-  const alike = new Map<EventKind, { subject: string; head: string }>();
-  const alikeOf = (event: EventKind): { subject: string; head: string } => {
+  const alike = new Map<EventKind, Alike>();
+  const alikeOf = (event: EventKind): Alike => {
     const known = alike.get(event);
     if (known !== undefined) return known;
     const before: Omit<EventBody, 'data'> = { event, timestamp, integrationId: integration };
     const made = {
       subject: eventSubject(integration, event),
-      head: `${JSON.stringify(before).slice(0, -1)},"data":`,
+      begin: { id: eventId(syncId, ''), body: `${JSON.stringify(before).slice(0, -1)},"data":` },
     };
     alike.set(event, made);
     return made;
@@ -60,8 +70,8 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     id: string,
     data: EventBody<Kind>['data'],
   ): EventMessage => {
-    const { subject, head } = alikeOf(event);
-    return { subject, id, body: `${head}${JSON.stringify(data)}}` };
+    const { subject, begin } = alikeOf(event);
+    return { subject, id, body: `${begin.body}${JSON.stringify(data)}}`, begin };
   };
 
   const ofRecords = records.flatMap(({ place, externalId, internalId, outcome }) => {
