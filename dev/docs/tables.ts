@@ -1,5 +1,5 @@
 // The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
-// docs/settings.md, metrics and alerts of docs/operating.md. Each stands between two marks, and is written again from the
+// docs/settings.md, metrics and alerts of docs/operating.md, times of docs/architecture.md. Each stands between two marks, and is written again from the
 // contracts, the services' own schemas and the files of operating/.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
@@ -7,6 +7,7 @@ import type { TObject, TSchema } from 'typebox';
 import { configs } from '../stack/configs.ts';
 import { alerts } from './operating/alerts.ts';
 import { metricRows, rowOfNode } from './operating/metrics.ts';
+import { orders, timeOf } from './times.ts';
 
 /** The tables of a document by the names in its marks. */
 export type Tables = Readonly<Record<string, string>>;
@@ -18,6 +19,7 @@ export const tablesOf = {
     codes: codeTable(),
   }),
   'settings.md': () => ({ settings: settingsTable() }),
+  'architecture.md': () => ({ times: timesTable() }),
   'operating.md': () => ({ metrics: metricTable(), alerts: alertTable() }),
 } as const satisfies Record<string, () => Tables>;
 
@@ -100,6 +102,23 @@ function alertTable(): string {
     return [title, `\`${shown}\`${note === undefined ? '' : `; ${note}`}`, lasts, severity];
   });
   return table(['Alert', 'Expression', 'For', 'Severity'], rows);
+}
+
+function timesTable(): string {
+  const rows = orders.map(({ short, long, times = 1, why }) => [
+    times === 1 ? timeCell(short) : `${times} × ${timeCell(short)}`,
+    timeCell(long),
+    why,
+  ]);
+  return table(['This', 'is shorter than', 'so that'], rows);
+}
+
+/** `folder/file.ts name`, and how long that is. */
+function timeCell(place: string): string {
+  const [path = '', name = ''] = place.split(' ');
+  const ms = timeOf(place);
+  const value = ms < 1_000 ? `${ms} ms` : ms < 120_000 ? `${ms / 1_000} s` : `${ms / 60_000} min`;
+  return `\`${name}\`: ${value} (\`${path}\`)`;
 }
 
 const line = (cells: readonly string[]): string =>

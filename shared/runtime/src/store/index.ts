@@ -130,6 +130,9 @@ export async function openStore({
   };
 }
 
+/** The last resort, for an operation that a living server does not finish. */
+const operationMsMax = 120_000;
+
 /** What holds whatever the address says. */
 const optionsOf = (url: string, maxPoolSize: number): MongoClientOptions => ({
   appName: 'integration-sync',
@@ -140,8 +143,7 @@ const optionsOf = (url: string, maxPoolSize: number): MongoClientOptions => ({
   serverSelectionTimeoutMS: 2_000,
   connectTimeoutMS: 2_000,
   heartbeatFrequencyMS: 1_000,
-  // The last resort, for an operation that a living server does not finish.
-  socketTimeoutMS: 120_000,
+  socketTimeoutMS: operationMsMax,
   waitQueueTimeoutMS: 10_000,
   maxPoolSize,
 });

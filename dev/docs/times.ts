@@ -1,0 +1,238 @@
+// Times in different files of which one must end before another begins. The test of times holds them against the files, and
+// docs/architecture.md lists them.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Each of both times is a file and a name in it. */
+export interface Order {
+  short: string;
+  /** Longer than `short`, or at least as long as so many of it. */
+  long: string;
+  times?: number;
+  why: string;
+}
+
+const bus = 'shared/runtime/src/bus';
+const store = 'shared/runtime/src/store/index.ts';
+const sync = 'shared/sync/src';
+const contracts = 'shared/contracts/src';
+const gateway = 'services/gateway/src';
+const webhooks = 'services/webhooks/src';
+
+export const orders: readonly Order[] = [
+  {
+    short: `${sync}/pushing/write.ts writingMsMax`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
+    why: 'a push writes nothing any more when another replica takes its entry over',
+  },
+  {
+    short: `${store} operationMsMax`,
+    long: `${sync}/journal/journal-times.ts watchMs`,
+    why: 'what a replica sent before it lost its entry has arrived, or never will, when the entry is done with',
+  },
+  {
+    short: `${sync}/recovery/sweeper.ts everyMs`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
+    why: 'an entry that was left behind is found soon after it is due',
+  },
+  {
+    short: `${bus}/publish.ts ackTimeoutMs`,
+    long: `${sync}/announcing/tries.ts triesForMs`,
+    times: 3,
+    why: 'a leader that stands still does not use up the tries of a replica that announces',
+  },
+  {
+    short: `${sync}/announcing/tries.ts triesForMs`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
+    why: 'a replica begins no try to announce any more when another one takes the entry over',
+  },
+  {
+    short: `${sync}/announcing/tries.ts triesForMs`,
+    long: `${sync}/announcing/tries.ts hinderedMs`,
+    why: 'sweepers look every second or two when a replica leaves an entry to them',
+  },
+  {
+    short: `${sync}/announcing/tries.ts againMs`,
+    long: `${sync}/recovery/sweeper.ts againMs`,
+    why: 'what a cluster refuses while it elects a leader is announced by the replica that has it, not by a sweeper',
+  },
+  {
+    short: `${sync}/recovery/sweeper.ts againMs`,
+    long: `${sync}/recovery/sweeper.ts everyMs`,
+    why: 'a sweeper that failed looks again before its turn',
+  },
+  {
+    short: `${sync}/journal/journal-times.ts againLeastMs`,
+    long: `${sync}/journal/journal-times.ts ownedMs`,
+    why: 'what could not be settled is due again before its owner is overdue',
+  },
+  {
+    short: `${sync}/pushing/write.ts writingMsMax`,
+    long: `${sync}/recovery/forgotten-pushes.ts forgottenMs`,
+    why: 'the sweeper closes only what no push can still begin with',
+  },
+  {
+    short: `${sync}/journal/journal-times.ts watchMs`,
+    long: `${contracts}/streams.ts duplicateWindowMs`,
+    times: 2,
+    why: 'what a push announces again after it was settled has the ids that the stream still knows',
+  },
+  {
+    short: `${bus}/still-waiting.ts confirmedWithinMs`,
+    long: `${sync}/pushing/permission.ts answeredWithinMs`,
+    why: 'only a replica that stood still while it asked its caller asks again',
+  },
+  {
+    short: `${sync}/pushing/permission.ts promptLeftMs`,
+    long: `${bus}/request.ts waitedForMs`,
+    why: 'a push that comes at once is promised that its caller waits',
+  },
+  {
+    short: `${gateway}/body-budgets.ts patienceMs`,
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
+    times: 2,
+    why: 'a request that waited at the gateway and at the service is still answered in time',
+  },
+  {
+    short: 'services/batches/src/products.ts timeoutMs',
+    long: `${contracts}/routes/route.ts pushTimeoutMs`,
+    times: 2,
+    why: 'a push of batches says that catalog is away before its own caller gives up',
+  },
+  {
+    short: 'services/catalog/src/runs.ts timeoutMs',
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
+    why: 'a listing of pushes says that batches is away before its own caller gives up',
+  },
+  {
+    short: `${webhooks}/fanout/cutoff.ts timeoutMs`,
+    long: `${contracts}/routes/route.ts manageTimeoutMs`,
+    times: 2,
+    why: 'a webhook is registered though catalog or batches is away',
+  },
+  {
+    short: `${contracts}/limits.ts deliveryDeadlineMs`,
+    long: `${contracts}/routes/route.ts testTimeoutMs`,
+    why: 'a test delivery ends before its caller gives up',
+  },
+  {
+    short: `${contracts}/limits.ts deliveryDeadlineMs`,
+    long: `${webhooks}/service.ts stopMs`,
+    why: 'attempts in flight end by themselves when the process stops',
+  },
+  {
+    short: `${webhooks}/service.ts stopMs`,
+    long: 'shared/runtime/src/lifecycle.ts stopMs',
+    why: 'what is cut off then is still put back before the process is ended',
+  },
+  {
+    short: `${gateway}/server.ts lastRequestsMs`,
+    long: `${gateway}/server.ts closeWithinMs`,
+    why: 'the gateway answers the last requests before it cuts connections',
+  },
+  {
+    short: `${gateway}/server.ts closeWithinMs`,
+    long: 'shared/runtime/src/lifecycle.ts stopMs',
+    why: 'the gateway closes its connections before the process is ended',
+  },
+  {
+    short: `${contracts}/limits.ts deliveryDeadlineMs`,
+    long: `${webhooks}/api/attempts.ts settlingMs`,
+    why: 'a page of the attempt log does not miss attempts that began before it and ended after it',
+  },
+  {
+    short: `${webhooks}/streams/leases.ts beatMs`,
+    long: `${webhooks}/streams/streams.ts ackWaitMs`,
+    times: 4,
+    why: 'a replica that lives keeps its leases through some lost beats',
+  },
+  {
+    short: `${webhooks}/streams/leases.ts beatMs`,
+    long: `${webhooks}/streams/leases.ts lapsesAfterMs`,
+    times: 4,
+    why: 'a replica that lives does not take its leases for lapsed after some late beats',
+  },
+  {
+    short: `${webhooks}/streams/leases.ts lapsesAfterMs`,
+    long: `${webhooks}/streams/streams.ts ackWaitMs`,
+    why: 'a replica knows that its lease has lapsed before another one is handed the message',
+  },
+  {
+    short: `${webhooks}/streams/streams.ts ackWaitMs`,
+    long: `${webhooks}/streams/leases.ts settledForMs`,
+    times: 2,
+    why: 'a message that nats-server hands out again, as its acknowledgement was lost, is known to be settled',
+  },
+  {
+    short: `${webhooks}/retrying/replicas.ts beatMs`,
+    long: `${webhooks}/retrying/replicas.ts silenceMs`,
+    times: 4,
+    why: 'a replica is taken for dead after some lost beats, not after one',
+  },
+  {
+    short: `${bus}/known-consumer.ts heartbeatMs`,
+    long: `${bus}/known-consumer.ts expiresMs`,
+    times: 2,
+    why: 'a reader notices that nats-server is silent before its request for messages ends',
+  },
+  {
+    short: `${bus}/known-consumer.ts heartbeatMs`,
+    long: `${webhooks}/streams/streams.ts ackWaitMs`,
+    times: 2,
+    why: 'a reader asks the new leader before it hands out again what the last one had',
+  },
+  {
+    short: `${bus}/line.ts backWithinMs`,
+    long: `${bus}/still-waiting.ts confirmedWithinMs`,
+    times: 2,
+    why: 'a caller whose line is down for a moment does not count as one that has given up',
+  },
+  {
+    short: `${bus}/absences.ts backWithinMs`,
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
+    times: 2,
+    why: 'a request that no replica has got is refused long before its time is over',
+  },
+  {
+    short: `${bus}/leaving.ts spreadMs`,
+    long: `${bus}/leaving.ts leaveWithinMs`,
+    why: 'the replicas of one service leave a server one after another',
+  },
+  {
+    short: `${webhooks}/sending/dispatchers.ts proxyConnectTimeoutMs`,
+    long: `${contracts}/limits.ts deliveryDeadlineMs`,
+    why: 'that the egress proxy is away is known before the attempt counts against the receiver',
+  },
+  {
+    short: `${store} serverSelectionTimeoutMS`,
+    long: `${contracts}/routes/route.ts listTimeoutMs`,
+    times: 2,
+    why: 'a listing says that MongoDB is away before its caller gives up',
+  },
+  {
+    short: 'shared/runtime/src/tracing/opentelemetry.ts flushMs',
+    long: 'shared/runtime/src/lifecycle.ts stopMs',
+    times: 4,
+    why: 'a collector that does not answer does not keep a process, whose attempts ended late, from ending in time',
+  },
+];
+
+const root = join(import.meta.dirname, '../..');
+
+export function timeOf(place: string): number {
+  const [file = '', name = ''] = place.split(' ');
+  try {
+    return timeIn(readFileSync(join(root, file), 'utf8'), name);
+  } catch (error) {
+    throw new Error(`${file}: ${String(error)}`, { cause: error });
+  }
+}
+
+/** A time in milliseconds as the text of a file says it: a product of numbers behind its name. */
+export function timeIn(text: string, name: string): number {
+  const said = String.raw`\b${name}(?:: number)?\s*[=:]\s*([\d_]+(?:\s*\*\s*[\d_]+)*)\s*[,;}]`;
+  const [found, ...others] = text.matchAll(new RegExp(said, 'g'));
+  if (found?.[1] === undefined) throw new Error(`no time is called ${name}`);
+  if (others.length > 0) throw new Error(`${others.length + 1} times are called ${name}`);
+  return found[1].split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1);
+}
