@@ -1,8 +1,10 @@
-// Operators' commands as processes, as an operator runs them.
+// Operators' commands: as processes, as an operator runs them, or in this process, where starting one would take
+// most of the time.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { inject } from 'vitest';
+import { run } from '../../services/ops/src/run.ts';
 
 export interface Ended {
   code: number | null;
@@ -55,7 +57,19 @@ export function startOps(args: readonly string[], environment: Readonly<Record<s
   };
 }
 
-export const runOps = (
+/** In this process. A command that gives up while it still connects needs a process, which ends with it. */
+export async function runOps(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
-): Promise<Ended> => startOps(args, environment).ended;
+): Promise<Ended> {
+  let [stdout, stderr] = ['', ''];
+  const code = await run(
+    args,
+    { ...process.env, ...environment },
+    {
+      stdout: { write: (text) => void (stdout += text) },
+      stderr: { write: (text) => void (stderr += text) },
+    },
+  );
+  return { code, stdout, stderr: stderr.replace(/\n$/, '') };
+}

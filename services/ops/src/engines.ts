@@ -6,13 +6,16 @@ import { openLog, redactUrl, type Log } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
 import { Refusal } from './command.ts';
 import type { PurgeConfig, StreamsConfig } from './config.ts';
+import type { Output } from './output.ts';
 
 /** Its inbox is `_INBOX_ops`: deploy/nats/nats.conf. */
 const name = 'ops';
 const patienceMs = 10_000;
 
-export const openOpsLog = ({ LOG_LEVEL: level }: Pick<StreamsConfig, 'LOG_LEVEL'>): Log =>
-  openLog({ service: name, level, pretty: process.stderr.isTTY, destination: process.stderr });
+export const openOpsLog = (
+  { LOG_LEVEL: level }: Pick<StreamsConfig, 'LOG_LEVEL'>,
+  { stderr }: Pick<Output, 'stderr'>,
+): Log => openLog({ service: name, level, pretty: stderr.isTTY === true, destination: stderr });
 
 export async function openOpsBus(config: StreamsConfig | PurgeConfig, log: Log): Promise<Bus> {
   return withinPatience(

@@ -1,6 +1,18 @@
 // What a command says: its findings on stdout, as text or as one JSON document, and its progress on stderr.
 
+/** Where its words go: stdout and stderr of the process, unless a test gives others. */
+export interface Writers {
+  stdout: Writer;
+  stderr: Writer;
+}
+interface Writer {
+  write(text: string): unknown;
+  isTTY?: boolean;
+}
+
 export interface Output {
+  /** For the log, which stands among the progress. */
+  stderr: Writer;
   /** A line of text; nothing with --json. */
   say(line?: string): void;
   /** The findings for machines; nothing without --json. */
@@ -8,14 +20,15 @@ export interface Output {
   progress(line: string): void;
 }
 
-export const openOutput = (isJson: boolean): Output => ({
+export const openOutput = (isJson: boolean, { stdout, stderr }: Writers): Output => ({
+  stderr,
   say(line = '') {
-    if (!isJson) process.stdout.write(`${line}\n`);
+    if (!isJson) stdout.write(`${line}\n`);
   },
   give(findings) {
-    if (isJson) process.stdout.write(`${JSON.stringify(findings, inJson, 2)}\n`);
+    if (isJson) stdout.write(`${JSON.stringify(findings, inJson, 2)}\n`);
   },
-  progress: (line) => void process.stderr.write(`${line}\n`),
+  progress: (line) => void stderr.write(`${line}\n`),
 });
 
 /** JSON has no infinity: no limit is null. */

@@ -56,7 +56,7 @@ async function run(args: readonly string[], environment: Environment, output: Ou
   if (values.apply && values.check)
     throw new Misuse('--apply looks as --check does when it is done: give one of them.');
   const config = readConfig(ResealConfig, environment);
-  const log = openOpsLog(config);
+  const log = openOpsLog(config, output);
   const vault = openVault(config.WEBHOOK_SECRET_KEY);
   await using store = await openOpsStore(config, log);
   const reseal = openReseal(store, vault);

@@ -4,7 +4,7 @@ import { Failure } from '@integration-sync/contracts';
 import { redactUrl } from '@integration-sync/runtime/log';
 import { sortStoreError } from '@integration-sync/runtime/store';
 import { exitCodes, Misuse, Refusal, type Command, type ExitCode } from './command.ts';
-import { openOutput } from './output.ts';
+import { openOutput, type Writers } from './output.ts';
 import { purgeIntegration } from './purge/command.ts';
 import { reseal } from './reseal.ts';
 import { streams } from './streams/command.ts';
@@ -27,26 +27,31 @@ Exit codes:
   3  something is not as it should be, or is left to do
 `;
 
-export async function run(args: readonly string[], environment: Environment): Promise<ExitCode> {
+export async function run(
+  args: readonly string[],
+  environment: Environment,
+  writers: Writers = process,
+): Promise<ExitCode> {
+  const { stdout, stderr } = writers;
   const [name, ...others] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(usage);
+    stdout.write(usage);
     return name === undefined ? exitCodes.misuse : exitCodes.well;
   }
   const command = commands.find((one) => one.name === name);
   if (command === undefined) {
-    process.stderr.write(`There is no command ${JSON.stringify(name)}.\n\n${usage}`);
+    stderr.write(`There is no command ${JSON.stringify(name)}.\n\n${usage}`);
     return exitCodes.misuse;
   }
   if (others.includes('--help') || others.includes('-h')) {
-    process.stdout.write(command.help);
+    stdout.write(command.help);
     return exitCodes.well;
   }
   try {
-    return await command.run(others, environment, openOutput(others.includes('--json')));
+    return await command.run(others, environment, openOutput(others.includes('--json'), writers));
   } catch (error) {
     const { words, exitCode } = explain(command, error);
-    process.stderr.write(`${redactUrl(words)}\n`);
+    stderr.write(`${redactUrl(words)}\n`);
     return exitCode;
   }
 }

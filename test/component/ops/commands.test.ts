@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { temporaryFolder } from '../../support/folder.ts';
-import { runOps } from '../../support/ops.ts';
+import { runOps, startOps } from '../../support/ops.ts';
 import { openSystemWithUsers } from '../../support/users-system.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -48,7 +48,7 @@ test.each([
 ])(
   '%j gives up where an engine is away, says which, and shows no password',
   async (args, words) => {
-    const ended = await runOps(args, nowhere);
+    const ended = await startOps(args, nowhere).ended;
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(ended.stderr).toContain(words);
     expect(ended.stderr).toContain('within 10 s');

@@ -6,7 +6,7 @@ import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import { startWebhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { runOps, startOps } from '../../support/ops.ts';
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts';
@@ -47,8 +47,17 @@ interface Filled {
   endpointIds: string[];
 }
 
+let filled: Promise<unknown> = Promise.resolve();
+
+/** One integration after the other: each fills the machine, and gets what it has to get within its own time. */
+function fill(integration: string): Promise<Filled> {
+  const filling = filled.then(() => fillAlone(integration));
+  filled = filling.catch(() => undefined);
+  return filling;
+}
+
 /** Something in every place: also what failed, what is held, what was missed, and a backlog. */
-async function fill(integration: string): Promise<Filled> {
+async function fillAlone(integration: string): Promise<Filled> {
   const caller = world.caller(integration);
   const client = clientOf(world.bus, integration);
   const kinds = ['supplier.created', 'batch.created', 'sync.completed'];
@@ -114,117 +123,124 @@ const everywhere = [
   'products', 'suppliers', 'webhook_endpoints', 'webhook_revisions',
 ]; // prettier-ignore
 
-/** What does not change by itself: attempts at a broken endpoint go on, and consumers of backlogs come and go. */
+/** What does not change by itself, sorted: attempts at a broken endpoint go on, and consumers of backlogs come and go. */
 async function documentsOf(integration: string): Promise<string[]> {
   const all = await allStored(world.store, world.bus);
   const still = new Set(['DELIVERIES', 'HELD', 'ATTEMPTS', 'webhook_endpoints', 'webhook_revisions']);
   return all
     .filter(({ place, text }) => !still.has(place) && text.includes(integration))
-    .map(({ text }) => text);
+    .map(({ text }) => text)
+    .toSorted();
 }
 
-test('it counts and removes nothing, refuses while the integration pushes, and then leaves nothing', async () => {
-  const { integration, endpointIds } = await fill('goes-1');
-  const bystander = await fill('stays-1');
-  expect(await placesOf(integration, ...endpointIds)).toEqual(expect.arrayContaining(everywhere));
-  const before = await documentsOf(integration);
-  const ofBystander = await documentsOf(bystander.integration);
+// Each waits a quarter of a minute and more between two passes, and has integrations of its own.
+describe.concurrent('beside other integrations', () => {
+  test('it counts and removes nothing, refuses while the integration pushes, and then leaves nothing', async () => {
+    const { integration, endpointIds } = await fill('goes-1');
+    const bystander = await fill('stays-1');
+    expect(await placesOf(integration, ...endpointIds)).toEqual(expect.arrayContaining(everywhere));
+    const before = await documentsOf(integration);
+    const ofBystander = await documentsOf(bystander.integration);
 
-  const looked = await ops(integration, '--json');
-  expect(looked.code).toBe(0);
-  const { found } = JSON.parse(looked.stdout);
-  expect(found).toMatchObject({
+    const looked = await ops(integration, '--json');
+    expect(looked.code).toBe(0);
+    const { found } = JSON.parse(looked.stdout);
+    expect(found).toMatchObject({
     'MongoDB suppliers': 499, 'MongoDB products': 1, 'MongoDB batches': 1, 'MongoDB dds': 1,
     'MongoDB catalog_journal': 2, 'MongoDB batches_journal': 1, 'MongoDB catalog_heads': 2, 'MongoDB batches_heads': 2,
     'MongoDB webhook_endpoints': 3, 'MongoDB webhook_revisions': 1,
   }); // prettier-ignore
-  expect(found['NATS EVENTS']).toBeGreaterThan(500);
-  expect(found['NATS HELD']).toBeGreaterThan(0);
-  expect(found['NATS ATTEMPTS']).toBeGreaterThan(0);
+    expect(found['NATS EVENTS']).toBeGreaterThan(500);
+    expect(found['NATS HELD']).toBeGreaterThan(0);
+    expect(found['NATS ATTEMPTS']).toBeGreaterThan(0);
 
-  const refused = await ops(integration, '--apply');
-  expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('still pushes') });
-  expect(await documentsOf(integration)).toEqual(before);
+    const refused = await ops(integration, '--apply');
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('still pushes') });
+    expect(await documentsOf(integration)).toEqual(before);
 
-  await age(integration);
-  const done = await ops(integration, '--apply');
-  expect(done).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining(`Nothing of ${integration} is left`),
-  });
-  expect(await placesOf(integration, ...endpointIds)).toEqual([]);
+    await age(integration);
+    const done = await ops(integration, '--apply');
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`Nothing of ${integration} is left`),
+    });
+    expect(await placesOf(integration, ...endpointIds)).toEqual([]);
 
-  expect(await documentsOf(bystander.integration)).toEqual(ofBystander);
-  expect(await placesOf(bystander.integration, ...bystander.endpointIds)).toEqual(
-    expect.arrayContaining(everywhere),
-  );
-  const hits = receiver.hits.length;
-  await world.caller(bystander.integration).push('suppliers', suppliers(1, 'later'));
-  await receiver.received(hits + 1);
+    expect(await documentsOf(bystander.integration)).toEqual(ofBystander);
+    expect(await placesOf(bystander.integration, ...bystander.endpointIds)).toEqual(
+      expect.arrayContaining(everywhere),
+    );
+    await world.caller(bystander.integration).push('suppliers', suppliers(1, 'later'));
+    await receiver.received(1, {
+      where: ({ body }) => body.includes(bystander.integration) && body.includes('"later-0"'),
+    });
 
-  // The name is free again.
-  const again = await world.caller(integration).push('suppliers', suppliers(2, 'new'));
-  expect(again).toMatchObject({ created: 2 });
-  expect(await world.caller(integration).list('suppliers')).toMatchObject({ total: 2 });
-}, 120_000);
+    // The name is free again.
+    const again = await world.caller(integration).push('suppliers', suppliers(2, 'new'));
+    expect(again).toMatchObject({ created: 2 });
+    expect(await world.caller(integration).list('suppliers')).toMatchObject({ total: 2 });
+  }, 120_000);
 
-test('kill -9 in the middle: the next run leaves nothing, of webhooks that are gone already neither', async () => {
-  const { integration, endpointIds } = await fill('goes-2');
-  await age(integration);
-  const running = startOps(['purge-integration', integration, '--apply'], environment);
-  await running.said('removed from MongoDB webhook_endpoints');
-  await running.kill();
-  expect(await world.store.database.collection('webhook_endpoints').countDocuments({ integration })).toBe(0);
-  const looked = await ops(integration);
-  expect(looked.stdout).toContain('A removal of it was begun and has not come to its end.');
+  test('kill -9 in the middle: the next run leaves nothing, of webhooks that are gone already neither', async () => {
+    const { integration, endpointIds } = await fill('goes-2');
+    await age(integration);
+    const running = startOps(['purge-integration', integration, '--apply'], environment);
+    await running.said('removed from MongoDB webhook_endpoints');
+    await running.kill();
+    expect(await world.store.database.collection('webhook_endpoints').countDocuments({ integration })).toBe(
+      0,
+    );
+    const looked = await ops(integration);
+    expect(looked.stdout).toContain('A removal of it was begun and has not come to its end.');
 
-  expect(await ops(integration, '--apply')).toMatchObject({ code: 0 });
-  expect(await placesOf(integration, ...endpointIds)).toEqual([]);
-}, 120_000);
+    expect(await ops(integration, '--apply')).toMatchObject({ code: 0 });
+    expect(await placesOf(integration, ...endpointIds)).toEqual([]);
+  }, 120_000);
 
-test('where the integration pushes all the while, it says that it is not over', async () => {
-  const { integration } = await fill('pushes-on');
-  await age(integration);
-  const running = startOps(['purge-integration', integration, '--apply'], environment);
-  const over = new AbortController();
-  await running.said('pass 1: waiting');
-  const pushing = (async () => {
-    for (let n = 0; !over.signal.aborted; n += 1) {
-      // While a pass runs, catalog may refuse a push as unavailable, and the caller pushes on.
-      await world
-        .caller(integration)
-        .push('suppliers', suppliers(1, `more-${n}`))
-        .catch(unlessUnavailable);
-      await wait(500);
-    }
-  })();
-  const ended = await running.ended;
-  over.abort();
-  await pushing;
-  expect(ended.code).toBe(3);
-  expect(ended.stdout).toContain('came back (');
-  expect(ended.stdout).toContain('MongoDB suppliers');
-}, 150_000);
+  test('where the integration pushes all the while, it says that it is not over', async () => {
+    const { integration } = await fill('pushes-on');
+    await age(integration);
+    const running = startOps(['purge-integration', integration, '--apply'], environment);
+    const over = new AbortController();
+    await running.said('pass 1: waiting');
+    const pushing = (async () => {
+      for (let n = 0; !over.signal.aborted; n += 1) {
+        // While a pass runs, catalog may refuse a push as unavailable, and the caller pushes on.
+        await world
+          .caller(integration)
+          .push('suppliers', suppliers(1, `more-${n}`))
+          .catch(unlessUnavailable);
+        await wait(500);
+      }
+    })();
+    const ended = await running.ended;
+    over.abort();
+    await pushing;
+    expect(ended.code).toBe(3);
+    expect(ended.stdout).toContain('came back (');
+    expect(ended.stdout).toContain('MongoDB suppliers');
+  }, 150_000);
 
-test('of a webhook that its caller has deleted before, it finds what is still held', async () => {
-  const integration = 'goes-3';
-  const event = {
-    event: 'supplier.created',
-    timestamp: '2026-01-01T00:00:00Z',
-    integrationId: integration,
-    data: {},
-  };
-  const held = [integration, 'stays-3'].map((integrationId) => ({
-    subject: `held.wh_of_${integrationId}.0`,
-    id: `left.wh_of_${integrationId}.0.1.0`,
-    body: JSON.stringify({ ...event, integrationId }),
-  }));
-  await world.bus.publishBatch(held);
-  const { found } = JSON.parse((await ops(integration, '--json')).stdout);
-  expect(found['NATS HELD']).toBe(1);
-  expect(await ops(integration, '--apply')).toMatchObject({ code: 0 });
-  expect(await placesOf(integration)).toEqual([]);
-  expect(await placesOf('stays-3')).toEqual(['HELD']);
+  test('of a webhook that its caller has deleted before, it finds what is still held', async () => {
+    const integration = 'goes-3';
+    const event = {
+      event: 'supplier.created',
+      timestamp: '2026-01-01T00:00:00Z',
+      integrationId: integration,
+      data: {},
+    };
+    const held = [integration, 'stays-3'].map((integrationId) => ({
+      subject: `held.wh_of_${integrationId}.0`,
+      id: `left.wh_of_${integrationId}.0.1.0`,
+      body: JSON.stringify({ ...event, integrationId }),
+    }));
+    await world.bus.publishBatch(held);
+    const { found } = JSON.parse((await ops(integration, '--json')).stdout);
+    expect(found['NATS HELD']).toBe(1);
+    expect(await ops(integration, '--apply')).toMatchObject({ code: 0 });
+    expect(await placesOf(integration)).toEqual([]);
+    expect(await placesOf('stays-3')).toEqual(['HELD']);
+  }, 120_000);
 });
 
 function unlessUnavailable(error: unknown): void {

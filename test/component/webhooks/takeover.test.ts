@@ -1,23 +1,18 @@
 // Replicas that the test kills or stops in the middle of deliveries: others go on where they were, within
 // five seconds. takeover-retries.test.ts has the retries. A killed replica is a process of its own, the other
-// one is in this process.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+// one is in this process. The tests run side by side, each on a house of its own.
+import { describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
 import { answer, hang, openReceiver, type Hit, idsOf } from '../../support/receiver.ts';
 import { expectTakenOver } from '../../support/takeover.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
-import { openHouse, type House } from '../../support/webhooks.ts';
+import { openHouse } from '../../support/webhooks.ts';
 
-let house: House;
-beforeAll(async () => {
-  house = await openHouse();
-});
-afterAll(() => house[Symbol.asyncDispose]());
-
-describe('when a replica is killed', { timeout: 90_000 }, () => {
+describe.concurrent('when a replica is killed', { timeout: 90_000 }, () => {
   it('another delivers within five seconds what it had in flight, under the same ids', async () => {
+    await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();
     const client = house.newClient();
@@ -40,6 +35,7 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
   });
 
   it('another replica delivers what it held', async () => {
+    await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver(answer(500));
     const client = house.newClient();
@@ -57,33 +53,39 @@ describe('when a replica is killed', { timeout: 90_000 }, () => {
   });
 });
 
-it('a replica that was only asleep leaves what others took over', { timeout: 90_000 }, async () => {
-  await using first = await startWebhookProcess(house.environment);
-  await using receiver = await openReceiver(answer(500));
-  const client = house.newClient();
-  await client.register(receiver.url);
-  const ids = await client.announce(300);
-  await receiver.received(1);
-  receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 400));
-  await using _second = await house.start();
-  // A replica takes another for dead only after it has listened for a while.
-  await new Promise((resolve) => setTimeout(resolve, 3_500));
-  {
-    using _asleep = freeze([first.pid]);
+it.concurrent(
+  'a replica that was only asleep leaves what others took over',
+  { timeout: 90_000 },
+  async () => {
+    await using house = await openHouse();
+    await using first = await startWebhookProcess(house.environment);
+    await using receiver = await openReceiver(answer(500));
+    const client = house.newClient();
+    await client.register(receiver.url);
+    const ids = await client.announce(300);
+    await receiver.received(1);
+    receiver.behave((_hit, response) => void setTimeout(() => response.writeHead(204).end(), 400));
+    await using _second = await house.start();
+    // A replica takes another for dead only after it has listened for a while.
     await new Promise((resolve) => setTimeout(resolve, 3_500));
-  }
-  await eventually(
-    () => idsOf(receiver.hits.slice(1)).size,
-    (count) => count === ids.length,
-    60_000,
-  );
-  // A replica that sleeps delivers twice what it had delivered of its last chunk and not noted yet, and
-  // nothing else.
-  expect(receiver.hits.length).toBeLessThan(ids.length + 100);
-});
+    {
+      using _asleep = freeze([first.pid]);
+      await new Promise((resolve) => setTimeout(resolve, 3_500));
+    }
+    await eventually(
+      () => idsOf(receiver.hits.slice(1)).size,
+      (count) => count === ids.length,
+      60_000,
+    );
+    // A replica that sleeps delivers twice what it had delivered of its last chunk and not noted yet, and
+    // nothing else.
+    expect(receiver.hits.length).toBeLessThan(ids.length + 100);
+  },
+);
 
-describe('when a replica is stopped', { timeout: 60_000 }, () => {
+describe.concurrent('when a replica is stopped', { timeout: 60_000 }, () => {
   it('what is in flight ends, what waits goes to another at once, and nothing comes twice', async () => {
+    await using house = await openHouse();
     await using first = await startWebhookProcess(house.environment);
     await using receiver = await openReceiver();
     const client = house.newClient();

@@ -47,7 +47,7 @@ async function run(args: readonly string[], environment: Environment, output: Ou
   if (!new RegExp(integrationPattern).test(integration))
     throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
   const config = readConfig(PurgeConfig, environment);
-  const log = openOpsLog(config);
+  const log = openOpsLog(config, output);
   await using store = await openOpsStore(config, log);
   await using bus = await openOpsBus(config, log);
   await requireStreams(bus);

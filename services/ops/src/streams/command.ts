@@ -51,7 +51,7 @@ async function run(args: readonly string[], environment: Environment, output: Ou
   const removeLeftOver = values['remove-left-over'];
   if (removeLeftOver && !values.apply) throw new Misuse('--remove-left-over goes with --apply.');
   const config = readConfig(StreamsConfig, environment);
-  await using bus = await openOpsBus(config, openOpsLog(config));
+  await using bus = await openOpsBus(config, openOpsLog(config, output));
   const expected = expectedStreams(config);
   const look = async (): Promise<Looked> => {
     const streams = await bus.inspectStreams(expected);
