@@ -153,9 +153,9 @@ export const orders: readonly Order[] = [
     why: 'a replica that lives does not take its leases for lapsed after some late beats',
   },
   {
-    short: `${webhooks}/streams/leases.ts lapsesAfterMs`,
-    long: `${webhooks}/streams/streams.ts ackWaitMs`,
-    why: 'a replica knows that its lease has lapsed before another one is handed the message',
+    short: `${webhooks}/streams/streams.ts ackWaitMs`,
+    long: `${webhooks}/streams/leases.ts lapsesAfterMs`,
+    why: 'a replica leaves a message only when nats-server has handed it to another one',
   },
   {
     short: `${webhooks}/streams/streams.ts ackWaitMs`,

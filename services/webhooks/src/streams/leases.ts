@@ -33,8 +33,8 @@ export interface Leases extends Disposable {
 }
 
 const beatMs = 500;
-/** Before nats-server's own four seconds, which begin when it sends. */
-export const lapsesAfterMs = 3_500;
+/** Not before nats-server's own four seconds are over: what it has not handed to another replica this one goes on with. */
+export const lapsesAfterMs = 4_250;
 /** Longer than nats-server takes to notice that a client is gone, and to hand out once more what that had. */
 const settledForMs = 15_000;
 const settledMax = 10_000;
