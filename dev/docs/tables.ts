@@ -1,6 +1,6 @@
 // The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
-// docs/settings.md, metrics and alerts of docs/operating.md, times of docs/architecture.md. Each stands between two marks, and is written again from the
-// contracts, the services' own schemas and the files of operating/.
+// docs/settings.md, metrics and alerts of docs/operating.md, times of docs/architecture.md. Each stands between two marks, and
+// is written again from the contracts, the services' own schemas, the files of operating/ and times.ts.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
 import type { TObject, TSchema } from 'typebox';

@@ -24,7 +24,7 @@ export interface Fanout {
   settled(): Promise<void>;
 }
 
-/** What is fanned out twice has the same ids, so that a lease that lapsed means nothing here. */
+/** A bundle that a replica has taken it fans out to the end, whether its lease lapses meanwhile or not. */
 type BundleLease = Pick<Lease, 'message' | 'ack' | 'giveBack'>;
 
 export interface FanoutOptions {
