@@ -9,6 +9,7 @@
 //   waited for `patienceMs`      refused; the first of a key only if all places were kept for that long. While they
 //                                change hands its turn will come, however many keys there are.
 import { openLines, type WaitingRoom } from './lines.ts';
+import { openWatch } from './watch.ts';
 
 export type { WaitingRoom } from './lines.ts';
 
@@ -32,7 +33,6 @@ export function openGate(insideMax: number, room: WaitingRoom = unbounded): Gate
   const insideByKey = new Map<string, number>();
   let inside = 0;
   let lastTurnAt = -Infinity;
-  let looking: NodeJS.Timeout | undefined;
 
   const insideOf = (key: string): number => insideByKey.get(key) ?? 0;
 
@@ -41,19 +41,17 @@ export function openGate(insideMax: number, room: WaitingRoom = unbounded): Gate
     insideByKey.set(key, insideOf(key) + 1);
   };
 
-  /** One timer for all that wait, and none while nothing does. */
-  const look = (): void => {
+  /** One for all that wait. */
+  const watch = openWatch(lookEveryMs, () => {
     const since = performance.now() - room.patienceMs;
     lines.refuse(since, lastTurnAt <= since);
-    if (lines.waiting > 0) return;
-    clearInterval(looking);
-    looking = undefined;
-  };
+    return lines.waiting > 0;
+  });
 
   const enter = (key: string, bytes: number): Promise<void> | undefined => {
     if (inside >= insideMax) {
       const turn = lines.join(key, bytes);
-      if (room.patienceMs < Infinity) looking ??= setInterval(look, lookEveryMs);
+      if (room.patienceMs < Infinity) watch.begin();
       return turn;
     }
     admit(key);

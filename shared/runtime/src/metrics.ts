@@ -32,7 +32,7 @@ export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
   const { service, build = buildOf({}), port, host = '127.0.0.1' } = options;
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopLagEveryMs });
   tellBuild(registry, build);
   const observeRequest = requestObserver(registry);
   const server = serverOf(registry);
@@ -48,6 +48,12 @@ export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
     },
   };
 }
+
+/**
+ * How often Node looks how late the event loop is, which is the least lag that it shows. At its own 10 ms the looks were
+ * half of what an idle service costs.
+ */
+const loopLagEveryMs = 50;
 
 const faults: ReadonlySet<string> = new Set(
   Object.entries(codes).flatMap(([code, { status }]) => (status >= 500 ? [code] : [])),

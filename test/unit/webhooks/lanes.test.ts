@@ -1,7 +1,14 @@
+import { openLaneTable, type LaneTable } from '../../../services/webhooks/src/delivering/lane.ts';
+import { openLaneRunner } from '../../../services/webhooks/src/delivering/lane-runner.ts';
 import { openLanes, type Job, type Lanes } from '../../../services/webhooks/src/delivering/lanes.ts';
 import { describe, expect, test } from 'vitest';
 
 const of = (endpointId: string, integration = 'acme') => ({ endpointId, integration });
+
+/** A place that becomes free is given away in the next turn of the event loop. */
+async function placesGiven(): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 /** Work that ends when a test says so. */
 function work() {
@@ -17,7 +24,7 @@ function work() {
   });
   const end = async (name: string): Promise<void> => {
     ends.get(name)?.();
-    await new Promise((resolve) => setImmediate(resolve));
+    await placesGiven();
   };
   return { started, returned, job, end };
 }
@@ -59,7 +66,7 @@ describe('a lane', () => {
   });
 
   test('that an owner fills leaves the room of the stream as it is', async () => {
-    using lanes = openLanes({ inFlightMax: 100, waitingMax: 2 });
+    using lanes = openLanes({ inFlightMax: 100, waitingMax: 2 }, () => 0);
     const { started, job, end } = work();
     for (let n = 1; n <= 20; n += 1) void lanes.run(of('kept'), job(`${n}`).run);
     expect(started).toHaveLength(8);
@@ -83,6 +90,46 @@ describe('a lane', () => {
     expect(lanes.open).toBe(1);
     await end('1');
     expect(lanes.open).toBe(0);
+  });
+});
+
+describe('places', () => {
+  // Setup: 1,000 lanes of one integration, of which 20 have all places; the others wait.
+  // What this proves: where 20 end at about the same time, the lanes that wait are gone through once, and not once for each.
+  test('that become free together are given away together', async () => {
+    const table = openLaneTable();
+    let rounds = 0;
+    const counted: LaneTable = {
+      ...table,
+      get size() {
+        return table.size;
+      },
+      inTurn(places) {
+        rounds += 1;
+        return table.inTurn(places);
+      },
+    };
+    const closing = new AbortController().signal;
+    const waiting = { leave: () => undefined };
+    const runner = openLaneRunner({
+      table: counted,
+      waiting,
+      inFlightMax: 20,
+      perEndpoint: 8,
+      closing,
+      now: () => 0,
+    });
+    const { started, job, end } = work();
+    for (let n = 1; n <= 1_000; n += 1) {
+      const lane = table.of(of(`wh_${n}`, `acme-${n % 100}`));
+      if (runner.hasRoom(lane)) runner.start(lane, job(`${n}`));
+      else table.enqueue(lane, { ...job(`${n}`), way: 'shared', since: 0 });
+    }
+    const first = [...started];
+    expect(first.length).toBeGreaterThan(10);
+    await Promise.all(first.map(end));
+    expect(started).toHaveLength(2 * first.length);
+    expect(rounds).toBe(1);
   });
 });
 

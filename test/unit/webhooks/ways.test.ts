@@ -1,12 +1,6 @@
 // Which way deliveries take: a few of each integration the shared one, and the rest its own.
-import { openLog } from '@integration-sync/runtime/log';
-import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
-import type { Message } from '../../../services/webhooks/src/streams/messages.ts';
-import { openFanout } from '../../../services/webhooks/src/fanout/fanout.ts';
-import type { VersionedSubscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 import { openCounting, wayOf } from '../../../services/webhooks/src/streams/ways.ts';
-import { eventually } from '../../support/eventually.ts';
 
 const unsettled = (
   shared: Readonly<Record<string, number>> = {},
@@ -51,74 +45,4 @@ it('one question for what is on the ways serves all who ask meanwhile', async ()
   expect(asked).toBe(1);
   expect(first).toEqual(unsettled({ acme: 3, other: 1 }, { acme: 5 }));
   expect(second).toEqual(first);
-});
-
-// Setup: in one batch, events of an integration that has a backlog, or makes one by the number of its endpoints, and
-// one event of another.
-// What this proves: the other's goes out first and by the shared way, and the batch is acknowledged as a whole.
-it.each([
-  { name: 'a backlog', endpoints: 1, now: unsettled({}, { busy: 1 }) },
-  { name: '600 endpoints', endpoints: 600, now: unsettled() },
-])('events of one with $name go by its own way, after what others have', async ({ endpoints, now }) => {
-  const published: Message[][] = [];
-  let looks = 0;
-  let acknowledged = 0;
-  const fanout = openFanout({
-    subscribers: {
-      of: async () =>
-        new Map([
-          ['busy', Array.from({ length: endpoints }, (_, n) => subscriber(`wh_busy_${n}`))],
-          ['other', [subscriber('wh_other')]],
-        ]),
-    },
-    bus: {
-      async publishBatch(messages) {
-        published.push(messages as Message[]);
-        return [];
-      },
-    },
-    leases: {
-      take: (message) => ({ message, ack: () => void (acknowledged += 1), giveBack: () => undefined }),
-    },
-    metrics: { fanoutLag: () => undefined, fannedOut: () => undefined },
-    countUnsettled: async () => now,
-    onBacklog: () => void (looks += 1),
-    log: openLog({ service: 'test', level: 'silent' }),
-  });
-  for (const [n, integration] of ['busy', 'busy', 'other'].entries()) fanout.take(event(integration, n + 1));
-  await eventually(
-    () => acknowledged,
-    (count) => count === 3,
-  );
-  const subjects = published.map((messages) => new Set(messages.map(({ subject }) => subject)));
-  expect(subjects).toEqual([new Set(['deliveries.other']), new Set(['deliveries.busy.backlog'])]);
-  expect(looks).toBe(1);
-});
-
-const subscriber = (_id: string): VersionedSubscriber => ({
-  _id,
-  events: ['supplier.created'],
-  earlierEvents: [],
-  active: true,
-  createdAt: new Date(0),
-  disablings: [],
-  epoch: 0,
-  eventsAfter: 0,
-  version: 1,
-});
-
-const event = (integration: string, sequence: number): StreamMessage => ({
-  subject: `bundles.${integration}`,
-  id: `e${sequence}`,
-  headers: new Map(),
-  body: Buffer.from(
-    `1 ${sequence}\n  \n0 e${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,
-  ),
-  sequence,
-  deliveries: 1,
-  storedAt: new Date(),
-  ack: () => undefined,
-  nak: () => undefined,
-  working: () => undefined,
-  term: () => undefined,
 });

@@ -3,6 +3,7 @@
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { openWatch } from '@integration-sync/runtime/watch';
 import { attemptsSubject } from '../streams/messages.ts';
 
 export interface AttemptLogWriter extends AsyncDisposable {
@@ -50,15 +51,19 @@ export function openAttemptLogWriter(
     writing ??= write().finally(() => (writing = undefined));
     await writing;
   };
-  const flushing = setInterval(() => void flush(), flushMs);
+  const watch = openWatch(flushMs, () => {
+    void flush();
+    return entries.count > 0 || writing !== undefined;
+  });
 
   return {
     append(endpointId, entry) {
       if (entries.count < waitingMax) entries.add(endpointId, entry);
       else dropped += 1;
+      watch.begin();
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(flushing);
+      watch[Symbol.dispose]();
       // A write may be under way that began before the last entries came.
       await flush();
       await flush();

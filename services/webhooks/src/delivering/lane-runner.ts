@@ -31,6 +31,7 @@ export function openLaneRunner(options: LaneRunnerOptions): LaneRunner {
   const { timesFree, keptOf } = placeShares;
   const places = openShares({ max: inFlightMax, timesFree, kept: Math.floor(inFlightMax * keptOf) });
   let onIdle: (() => void) | undefined;
+  let feeding: NodeJS.Immediate | undefined;
 
   const hasRoom = ({ integration, inFlight }: Lane): boolean => {
     if (!places.mayTake(integration)) return false;
@@ -46,8 +47,8 @@ export function openLaneRunner(options: LaneRunnerOptions): LaneRunner {
       lane.inFlight.delete(begun);
       const wasCrowded = places.taken >= inFlightMax / 2;
       places.giveBack(lane.integration);
-      if (wasCrowded) feedAll();
-      feed(lane);
+      if (wasCrowded) feedAllSoon(lane);
+      else feed(lane);
       if (places.taken === 0) onIdle?.();
     });
   };
@@ -62,9 +63,17 @@ export function openLaneRunner(options: LaneRunnerOptions): LaneRunner {
     table.tidy(lane);
   };
 
-  /** Where the bounds that are common to several lanes kept some waiting, each gets a place in turn. */
+  /**
+   * Where the bounds that are common to several lanes kept some waiting, each gets a place in turn. There may be thousands
+   * of them, so the places that become free at about the same time are given away together.
+   */
   const feedAll = (): void => {
+    feeding = undefined;
     for (const lane of table.inTurn(places)) if (hasRoom(lane)) feed(lane);
+  };
+  const feedAllSoon = (lane: Lane): void => {
+    table.tidy(lane);
+    feeding ??= setImmediate(feedAll);
   };
 
   return {

@@ -61,6 +61,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
   const queue = (lane: Lane, job: Job, way: Way | undefined): void => {
     table.enqueue(lane, { ...job, way, since: now() });
     waiting.enter(way, lane.integration);
+    slowLanes.begin();
   };
 
   return {

@@ -1,10 +1,13 @@
 // Gives back jobs that waited too long in their lane, so that a slow endpoint fills no memory of the others
 // (see lanes.ts).
+import { openWatch } from '@integration-sync/runtime/watch';
 import type { Lane, LaneTable, WaitingJob } from './lane.ts';
 import type { LaneRunner } from './lane-runner.ts';
 import type { Waiting } from './waiting.ts';
 
 export interface SlowLanes extends Disposable {
+  /** Something waits in a lane. */
+  begin(): void;
   /** Gives back all of a lane that can be given back. */
   empty(lane: Lane): void;
 }
@@ -50,16 +53,17 @@ export function watchSlowLanes(options: SlowLanesOptions): SlowLanes {
     }
   };
 
-  const watch = setInterval(() => {
-    waiting.tick();
+  const watch = openWatch(patienceMs / 3, () => {
     const before = now() - patienceMs;
     for (const lane of table.waiting()) lookAfter(lane, before);
-  }, patienceMs / 3);
+    return waiting.tick() || table.waiting().length > 0;
+  });
 
   return {
+    begin: () => watch.begin(),
     empty: (lane) => giveBack(lane, mayBeGivenBack),
     [Symbol.dispose]() {
-      clearInterval(watch);
+      watch[Symbol.dispose]();
     },
   };
 }

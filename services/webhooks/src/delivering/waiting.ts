@@ -16,8 +16,11 @@ export interface Waiting {
   room(): Promise<void> | undefined;
   /** The same of the integration's own way. */
   backlogRoom(integration: string): Promise<void> | undefined;
-  /** What left its lane between the last two calls, and since the last one, is what an integration gets rid of. */
-  tick(): void;
+  /**
+   * What left its lane between the last two calls, and since the last one, is what an integration gets rid of. Says
+   * whether anything left since the call before.
+   */
+  tick(): boolean;
   /** Those that came from a stream. */
   readonly count: number;
   /** Callers wait for room no longer. */
@@ -95,6 +98,7 @@ export function openWaiting({ sharedMax, backlogMax }: WaitingLimits): Waiting {
     tick() {
       leftBefore = leftNow;
       leftNow = new Map();
+      return leftBefore.size > 0;
     },
     get count() {
       return shared + backlog.taken;

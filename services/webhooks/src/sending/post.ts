@@ -12,6 +12,7 @@
 // so that is a failed attempt too.
 //
 // One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
+import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
 import type { Connections } from './connections.ts';
 import {
@@ -59,14 +60,15 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
     const now = performance.now();
     for (const posting of inFlight) posting.look(now);
   };
-  let watchedAt = performance.now();
-  const watch = setInterval(() => {
+  let watchedAt = -Infinity;
+  const watch = openWatch(watchMs, () => {
     const before = watchedAt;
     watchedAt = performance.now();
     // Answers that came meanwhile are there, and not read yet.
     if (watchedAt - before > standstillMs) setImmediate(look);
     else look();
-  }, watchMs);
+    return inFlight.size > 0;
+  });
   const onStop = (): void => {
     for (const posting of inFlight) posting.stop(stop.reason);
   };
@@ -85,10 +87,11 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
       // The process may have stopped while it looked up the receiver's name.
       if (stop.aborted) posting.stop(stop.reason);
       else posting.begin();
+      watch.begin();
       return posting.posted;
     },
     [Symbol.dispose]() {
-      clearInterval(watch);
+      watch[Symbol.dispose]();
       stop.removeEventListener('abort', onStop);
     },
   };

@@ -1,0 +1,75 @@
+// Integrations whose events make many deliveries: these go to the stream a chunk at a time, in turn with those of other
+// such integrations, while the little of all others goes on. What comes of an integration meanwhile follows in its order.
+import type { Bus } from '@integration-sync/runtime/bus';
+import { openBatchQueue, type BatchQueue } from '../tools/batch-queue.ts';
+import { openLimiter } from '../tools/limiter.ts';
+import { batchEvents, type Matched, type Taken } from './bundles.ts';
+import { parcelChunksOf } from './parcels.ts';
+
+export interface Bulk {
+  /** Whether something of the integration is under way: then whatever else comes of it is for here. */
+  has(integration: string): boolean;
+  /** All of one integration. */
+  add(integration: string, bundles: readonly Taken[]): void;
+  settled(): Promise<void>;
+}
+
+export interface BulkOptions {
+  bus: Pick<Bus, 'publishBatch'>;
+  match: (bundles: readonly Taken[]) => Promise<readonly Matched[]>;
+  settle: (matched: readonly Matched[]) => void;
+  giveBack: (bundles: readonly Taken[], error: unknown) => void;
+}
+
+interface UnderWay {
+  queue: BatchQueue<Taken>;
+  bundles: number;
+}
+
+export function openBulk({ bus, match, settle, giveBack }: BulkOptions): Bulk {
+  const byIntegration = new Map<string, UnderWay>();
+  const inTurn = openLimiter({ max: 1 });
+
+  const publish = async (matched: readonly Matched[], integration: string): Promise<void> => {
+    const chunks = parcelChunksOf(matched, 'backlog');
+    const publishNext = async (): Promise<boolean> => {
+      const { value, done } = chunks.next();
+      if (done === true) return false;
+      await bus.publishBatch(value);
+      return true;
+    };
+    while (await inTurn(publishNext, integration));
+  };
+
+  const open = (integration: string): UnderWay => {
+    const work = async (batch: readonly Taken[]): Promise<void> => {
+      try {
+        const matched = await match(batch);
+        await publish(matched, integration);
+        settle(matched);
+      } catch (error) {
+        giveBack(batch, error);
+      }
+      underWay.bundles -= batch.length;
+      if (underWay.bundles === 0) byIntegration.delete(integration);
+    };
+    const underWay = {
+      queue: openBatchQueue({ ...batchEvents, pause: async () => undefined, work }),
+      bundles: 0,
+    };
+    byIntegration.set(integration, underWay);
+    return underWay;
+  };
+
+  return {
+    has: (integration) => byIntegration.has(integration),
+    add(integration, bundles) {
+      const underWay = byIntegration.get(integration) ?? open(integration);
+      underWay.bundles += bundles.length;
+      for (const bundle of bundles) underWay.queue.add(bundle);
+    },
+    async settled() {
+      await Promise.all(byIntegration.values().map(({ queue }) => queue.settled()));
+    },
+  };
+}

@@ -1,0 +1,155 @@
+// What the fan-out publishes, in which order, and when a bundle is settled.
+import { openLog } from '@integration-sync/runtime/log';
+import type { StreamMessage } from '@integration-sync/runtime/bus';
+import { expect, it } from 'vitest';
+import type { VersionedSubscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import { openFanout } from '../../../services/webhooks/src/fanout/fanout.ts';
+import type { Message } from '../../../services/webhooks/src/streams/messages.ts';
+import type { Unsettled } from '../../../services/webhooks/src/streams/ways.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const nothing: Unsettled = { shared: new Map(), backlog: new Map() };
+
+interface Situation {
+  /** How many endpoints subscribe, by integration. */
+  endpoints: Readonly<Record<string, number>>;
+  unsettled?: Unsettled;
+  /** Instead of storing at once. */
+  publish?: (subject: string) => Promise<void>;
+}
+
+function openHouse({ endpoints, unsettled = nothing, publish = async () => undefined }: Situation) {
+  /** The subject of each batch that was published: one integration's, by one way. */
+  const published: string[] = [];
+  const settled: string[] = [];
+  const givenBack: string[] = [];
+  let looks = 0;
+  const fanout = openFanout({
+    subscribers: {
+      async of(integrations) {
+        return new Map(
+          integrations.map((name) => [
+            name,
+            Array.from({ length: endpoints[name] ?? 0 }, (_, n) => subscriber(`wh_${name}_${n}`)),
+          ]),
+        );
+      },
+    },
+    bus: {
+      async publishBatch(messages) {
+        const subjects = new Set((messages as Message[]).map(({ subject }) => subject));
+        published.push(...subjects);
+        for (const subject of subjects) await publish(subject);
+        return [];
+      },
+    },
+    leases: {
+      take: (message) => ({
+        message,
+        ack: () => void settled.push(message.id),
+        giveBack: () => void givenBack.push(message.id),
+      }),
+    },
+    metrics: { fanoutLag: () => undefined, fannedOut: () => undefined },
+    countUnsettled: async () => unsettled,
+    onBacklog: () => void (looks += 1),
+    log: openLog({ service: 'test', level: 'silent' }),
+  });
+  return { fanout, published, settled, givenBack, looks: () => looks };
+}
+
+const untilLength = (all: readonly unknown[], length: number) =>
+  eventually(
+    () => all.length,
+    (now) => now >= length,
+  );
+
+// Setup: in one batch, events of an integration that has a backlog, or makes one by the number of its endpoints, and
+// one event of another.
+// What this proves: the other's goes out first and by the shared way.
+it.each([
+  { name: 'a backlog', endpoints: 1, unsettled: { ...nothing, backlog: new Map([['busy', 1]]) } },
+  { name: '600 endpoints', endpoints: 600, unsettled: nothing },
+])('events of one with $name go by its own way, after what others have', async ({ endpoints, unsettled }) => {
+  const { fanout, published, settled, looks } = openHouse({
+    endpoints: { busy: endpoints, other: 1 },
+    unsettled,
+  });
+  for (const [n, integration] of ['busy', 'busy', 'other'].entries()) fanout.take(event(integration, n + 1));
+  await untilLength(settled, 3);
+  expect(published).toEqual(['deliveries.other', 'deliveries.busy.backlog']);
+  expect(settled).toEqual(['e3', 'e1', 'e2']);
+  expect(looks()).toBe(1);
+});
+
+// Timeline: two events of `busy` are being stored for its 300 endpoints; a third of it, and one of another, come meanwhile.
+// What this proves: the other's is stored and settled at once; the third of `busy` only after the first two and by the same
+// way, though alone it is little enough for the shared one.
+it('events of others go out while much of one is being stored, and its own follow in their order', async () => {
+  const stored = Promise.withResolvers<void>();
+  const { fanout, published, settled } = openHouse({
+    endpoints: { busy: 300, other: 1 },
+    publish: async (subject) => (subject.endsWith('.backlog') ? stored.promise : undefined),
+  });
+  fanout.take(event('busy', 1));
+  fanout.take(event('busy', 2));
+  await untilLength(published, 1);
+  fanout.take(event('busy', 3));
+  fanout.take(event('other', 4));
+  await untilLength(settled, 1);
+  expect(settled).toEqual(['e4']);
+  expect(published).toEqual(['deliveries.busy.backlog', 'deliveries.other']);
+  stored.resolve();
+  await fanout.settled();
+  expect(settled).toEqual(['e4', 'e1', 'e2', 'e3']);
+  expect(published.slice(2)).toEqual(['deliveries.busy.backlog']);
+  // Nothing of it is under way any more.
+  fanout.take(event('busy', 5));
+  await fanout.settled();
+  expect(published.at(-1)).toBe('deliveries.busy');
+});
+
+it('what could not be stored is given back, and nothing else is', async () => {
+  const house = openHouse({
+    endpoints: { busy: 600, other: 1 },
+    async publish(subject) {
+      if (subject.endsWith('.backlog')) throw new Error('no disk');
+    },
+  });
+  for (const [n, integration] of ['none', 'busy', 'other'].entries())
+    house.fanout.take(event(integration, n + 1));
+  await untilLength(house.givenBack, 1);
+  expect(house.settled).toEqual(['e1', 'e3']);
+  expect(house.givenBack).toEqual(['e2']);
+  house.fanout.take(event('busy', 4));
+  await untilLength(house.givenBack, 2);
+  expect(house.givenBack).toEqual(['e2', 'e4']);
+});
+
+const subscriber = (_id: string): VersionedSubscriber => ({
+  _id,
+  events: ['supplier.created'],
+  earlierEvents: [],
+  active: true,
+  createdAt: new Date(0),
+  disablings: [],
+  epoch: 0,
+  eventsAfter: 0,
+  version: 1,
+});
+
+const event = (integration: string, sequence: number): StreamMessage => ({
+  subject: `bundles.${integration}`,
+  id: `e${sequence}`,
+  headers: new Map(),
+  body: Buffer.from(
+    `1 ${sequence}\n  \n0 e${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,
+  ),
+  sequence,
+  deliveries: 1,
+  storedAt: new Date(),
+  ack: () => undefined,
+  nak: () => undefined,
+  working: () => undefined,
+  term: () => undefined,
+});
