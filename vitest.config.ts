@@ -1,5 +1,6 @@
-// The layers of the tests. `unit` does no IO and needs nothing; the others run on real engines, which
-// test/support/engines.ts starts once for a run.
+// The layers of the tests. `unit` does no IO and needs nothing; `component` and `system` run on real engines, which
+// test/support/engines.ts starts once for a run. They are one project: a worker that goes from one project to another is a
+// new process, and loads everything anew.
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { environmentOfTests } from './test/support/environment.ts';
@@ -38,19 +39,8 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'component',
-          include: ['test/component/**/*.test.ts'],
-          ...engines,
-          ...workers,
-          expect: expects,
-          testTimeout: 90_000,
-          hookTimeout: 60_000,
-        },
-      },
-      {
-        test: {
-          name: 'system',
-          include: ['test/system/**/*.test.ts'],
+          name: 'engines',
+          include: ['test/component/**/*.test.ts', 'test/system/**/*.test.ts'],
           ...engines,
           ...workers,
           expect: expects,

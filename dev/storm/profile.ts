@@ -123,16 +123,18 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 1,
     itemsMax: 6_000,
+    // It shares the machine with other tests.
+    pauseMs: [60, 500],
     script: briefScript,
   },
   cluster,
   'cluster-rolls': rolls,
   'cluster-brief': {
     ...cluster,
-    pauseMs: rolls.pauseMs,
+    // It shares the machine with other tests.
+    pauseMs: [400, 700],
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 2,
-    // It shares the machine with other tests.
     within: { pushesMs: 20_000, eventsMs: 15_000, deliveriesMs: 30_000 },
     cluster: [
       { target: 'events-leader', kind: 'kill', forMs: 3_000 },

@@ -4,10 +4,7 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/**
- * Each lasts for more than ten seconds, but for files of `system`: they begin one after the other, as a worker that goes from
- * one layer to another is a new process. The others follow, layer by layer.
- */
+/** Each lasts for more than ten seconds. The others follow, layer by layer. */
 export const longest: readonly string[] = [
   'system/storm',
   'component/ops/purge',
@@ -61,7 +58,7 @@ export class LongestFirst extends BaseSequencer {
     return files.toSorted(
       (one, other) =>
         placeOf(one) - placeOf(other) ||
-        layers.indexOf(one.project.name) - layers.indexOf(other.project.name) ||
+        layerOf(one) - layerOf(other) ||
         (one.moduleId < other.moduleId ? -1 : 1),
     );
   }
@@ -69,8 +66,12 @@ export class LongestFirst extends BaseSequencer {
 
 const folder = `${import.meta.dirname}/..`;
 
-function placeOf({ moduleId }: TestSpecification): number {
-  const name = relative(folder, moduleId).replaceAll('\\', '/');
+const nameOf = ({ moduleId }: TestSpecification): string => relative(folder, moduleId).replaceAll('\\', '/');
+
+const layerOf = (file: TestSpecification): number => layers.indexOf(nameOf(file).split('/', 1)[0] ?? '');
+
+function placeOf(file: TestSpecification): number {
+  const name = nameOf(file);
   const place = longest.findIndex((one) => name === `${one}.test.ts`);
   return place === -1 ? longest.length : place;
 }

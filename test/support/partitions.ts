@@ -12,6 +12,9 @@ export const patienceMs = 60_000;
 export const timeout = 120_000;
 export const into = (number: number) => ({ DELIVERY_PARTITIONS: String(number) });
 
+/** Often enough that each change finds events on their way, seldom enough that two processors keep up. */
+const announceEveryMs = 50;
+
 /** Every event of every one of its integrations, as it was announced, fanned out and delivered. */
 interface Traffic extends AsyncDisposable {
   /** Announces so many events for each integration, one push after the other. */
@@ -87,7 +90,7 @@ export async function openTraffic(house: House, number: number): Promise<Traffic
       const done = (async () => {
         while (!stop.signal.aborted) {
           await announce(1);
-          await new Promise((resolve) => setTimeout(resolve, 20));
+          await pause(announceEveryMs);
         }
       })();
       return {
