@@ -10,7 +10,7 @@ import { untilTold } from './process/signals.ts';
 import { changeFacts, readFacts, type StackFacts } from './stack/facts.ts';
 import { explainFailure, StartFailure } from './stack/failure.ts';
 import { lockOf } from './stack/folder.ts';
-import { mainOf, repositoryFolder, serviceNames, type Service, type Settings } from './stack/services.ts';
+import { mainOf, nodeFlags, repositoryFolder, serviceNames, type Service, type Settings } from './stack/services.ts';
 
 const folder = join(repositoryFolder, '.local');
 const lookEveryMs = 500;
@@ -33,7 +33,7 @@ function parseName(args: readonly string[]): Service {
 async function run(service: Service): Promise<number> {
   const facts = findStack();
   // In a session of its own, or a Ctrl-C would reach it twice: from the terminal and from us.
-  const child = spawn(process.execPath, [mainOf(service)], {
+  const child = spawn(process.execPath, [...nodeFlags, mainOf(service)], {
     env: { ...process.env, ...(await settingsOf(service, facts)) },
     stdio: 'inherit',
     detached: true,

@@ -5,7 +5,7 @@ import { startChild, type Child } from '../process/child.ts';
 import type { Ledger } from '../process/ledger.ts';
 import { openLogFile } from '../process/logfile.ts';
 import { readLine, type LogLine } from './lines.ts';
-import type { Service, Settings } from './services.ts';
+import { nodeFlags, type Service, type Settings } from './services.ts';
 
 export interface Replica {
   readonly service: Service;
@@ -44,7 +44,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const child = await startChild({
     name,
     command: process.execPath,
-    args: [options.main],
+    args: [...nodeFlags, options.main],
     environment: { ...environment, ...settings },
     backoff,
     stopWithinMs,
