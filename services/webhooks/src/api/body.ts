@@ -1,10 +1,11 @@
 // Request bodies: bytes to JSON to a checked value, and the words for what is wrong with them.
 import { eventKinds, Failure, quote, type FailureEntry } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
+import { ownSchemas } from '@integration-sync/runtime/schemas';
 import { Ajv, type ErrorObject } from 'ajv';
 import type { Static, TObject } from 'typebox';
 
-const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, strictTypes: false });
+const ajv = new Ajv({ ...ownSchemas, allErrors: true, verbose: true, strict: true, strictTypes: false });
 
 export interface Examined<Value> {
   /** As the caller sent it. */

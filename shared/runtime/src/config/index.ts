@@ -8,6 +8,7 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';
+import { ownSchemas } from '../schemas.ts';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 import { readFiles } from './files.ts';
 
@@ -27,8 +28,9 @@ export class ConfigError extends Error {
   }
 }
 
-/** One for all schemas: it compiles the schema of schemas once for a process, and each of them once. */
+/** One for all schemas: it compiles each of them once. */
 const ajv = new Ajv({
+  ...ownSchemas,
   allErrors: true,
   strict: true,
   strictRequired: false,

@@ -1,6 +1,7 @@
 // Whether an item is right, and if not, why: at most one reason per field, in words for the person who reads
 // the answer. Compiled once per kind from the schema that the documentation is made of.
 import { formats, hints, quote } from '@integration-sync/contracts';
+import { ownSchemas } from '@integration-sync/runtime/schemas';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TObject, TSchema } from 'typebox';
 import { isObject, own } from './body.ts';
@@ -17,8 +18,8 @@ export interface Verdict {
 
 export type Validator = (value: unknown) => Verdict;
 
-/** One for all kinds: it compiles the schema of schemas once for a process, and each of them once. */
-const ajv = new Ajv({ strict: true, allowUnionTypes: true, formats: { ...formats } });
+/** One for all kinds: it compiles each schema once. */
+const ajv = new Ajv({ ...ownSchemas, strict: true, allowUnionTypes: true, formats: { ...formats } });
 ajv.addVocabulary(['x-expected', 'x-required']);
 
 export function compileValidator(schema: TObject): Validator {
