@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
+import { nodeFlags } from '../stack/services.ts';
 
 export interface Child extends AsyncDisposable {
   readonly pid: number;
@@ -38,7 +39,8 @@ export async function startChild(
 ): Promise<Child> {
   const child = fork(join(import.meta.dirname, file), args, {
     env: { ...process.env, ...environment },
-    execArgv: [...process.execArgv, ...flags],
+    // As a service has them, whatever it is compared with.
+    execArgv: [...process.execArgv, ...nodeFlags, ...flags],
   });
   follow(child);
   const greeting = await nextMessage(child, file);
@@ -57,7 +59,7 @@ export async function startChild(
 /** The webhooks service itself, with its log going nowhere, as a file would cost no more. */
 export async function startService(environment: Record<string, string>): Promise<Child> {
   const main = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [...nodeFlags, main], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
