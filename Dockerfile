@@ -40,6 +40,6 @@ LABEL org.opencontainers.image.title="integration-sync-service" \
 ENV NODE_ENV=production BUILD_REVISION=${REVISION}
 # The user `node` of the base image, by number: Kubernetes can see that it is not root (runAsNonRoot).
 USER 1000:1000
-# The young generation may grow twice as large, so that what a push makes is garbage before it is copied.
+# The young generation may grow larger than by itself, so that what a push makes is garbage before it is copied.
 ENTRYPOINT ["node", "--max-semi-space-size=32"]
 CMD ["services/gateway/src/main.ts"]

@@ -15,8 +15,8 @@ export type Replicas = Partial<Record<(typeof replicatedServices)[number], numbe
 export const repositoryFolder = resolve(import.meta.dirname, '../..');
 
 /**
- * How Node runs a service, here as in the image (Dockerfile): its young generation may grow twice as large, so that what a push
- * makes is garbage before it is copied.
+ * How Node runs a service, here as in the image (Dockerfile): its young generation may grow larger than by itself, so that
+ * what a push makes is garbage before it is copied.
  */
 export const nodeFlags = ['--max-semi-space-size=32'];
 

@@ -122,7 +122,7 @@ describe('places', () => {
     const { started, job, end } = work();
     for (let n = 1; n <= 1_000; n += 1) {
       const lane = table.of(of(`wh_${n}`, `acme-${n % 100}`));
-      if (runner.hasRoom(lane)) runner.start(lane, job(`${n}`));
+      if (runner.startsAtOnce(lane)) runner.start(lane, job(`${n}`));
       else table.enqueue(lane, { ...job(`${n}`), way: 'shared', since: 0 });
     }
     const first = [...started];
@@ -130,6 +130,21 @@ describe('places', () => {
     await Promise.all(first.map(end));
     expect(started).toHaveLength(2 * first.length);
     expect(rounds).toBe(1);
+  });
+
+  // Setup: half of all places and more are taken, and one waits for one.
+  // What this proves: the place that becomes free is not for one that comes in the same turn of the event loop.
+  test('that become free are for those that wait', async () => {
+    using lanes = openLanes({ inFlightMax: 2 }, () => 0);
+    const { started, job, end } = work();
+    for (const name of ['a', 'b', 'c']) lanes.offer(of(name, name), job(name), 'shared');
+    expect(started).toEqual(['a', 'b']);
+    const ended = end('a');
+    // What follows the end of a job in its turn.
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    lanes.offer(of('d', 'd'), job('d'), 'shared');
+    await ended;
+    expect(started).toEqual(['a', 'b', 'c']);
   });
 });
 

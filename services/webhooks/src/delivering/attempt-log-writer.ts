@@ -52,8 +52,9 @@ export function openAttemptLogWriter(
     await writing;
   };
   const watch = openWatch(flushMs, () => {
+    if (entries.count === 0 && messages.length === 0 && writing === undefined) return false;
     void flush();
-    return entries.count > 0 || writing !== undefined;
+    return true;
   });
 
   return {

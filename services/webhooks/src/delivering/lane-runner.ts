@@ -6,7 +6,8 @@ import type { Waiting } from './waiting.ts';
 export interface LaneRunner {
   /** All of this replica. */
   readonly places: Pick<Shares, 'free' | 'mayTake' | 'taken'>;
-  hasRoom(lane: Lane): boolean;
+  /** Whether a job that comes now has a place without waiting for it. */
+  startsAtOnce(lane: Lane): boolean;
   start(lane: Lane, job: Job): void;
   /** Starts what waits in the lane, as far as there is room. */
   feed(lane: Lane): void;
@@ -78,7 +79,8 @@ export function openLaneRunner(options: LaneRunnerOptions): LaneRunner {
 
   return {
     places,
-    hasRoom,
+    // Places that are to be given away go to those that wait.
+    startsAtOnce: (lane) => lane.queue.length === 0 && feeding === undefined && hasRoom(lane),
     start,
     feed,
     async idle() {

@@ -56,8 +56,6 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
   const runner = openLaneRunner({ table, waiting, inFlightMax, perEndpoint, closing: closing.signal, now });
   const slowLanes = watchSlowLanes({ table, runner, waiting, perEndpoint, patienceMs, now });
 
-  const startsAtOnce = (lane: Lane): boolean => lane.queue.length === 0 && runner.hasRoom(lane);
-
   const queue = (lane: Lane, job: Job, way: Way | undefined): void => {
     table.enqueue(lane, { ...job, way, since: now() });
     waiting.enter(way, lane.integration);
@@ -68,7 +66,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
     offer(key, job, way) {
       if (closing.signal.aborted) return false;
       const lane = table.of(key);
-      if (startsAtOnce(lane)) runner.start(lane, job);
+      if (runner.startsAtOnce(lane)) runner.start(lane, job);
       else if (lane.slow) return false;
       else queue(lane, job, way);
       return true;
@@ -85,7 +83,7 @@ export function openLanes(limits: LaneLimits, now = () => performance.now()): La
           }
         },
       };
-      if (closing.signal.aborted || startsAtOnce(lane)) runner.start(lane, job);
+      if (closing.signal.aborted || runner.startsAtOnce(lane)) runner.start(lane, job);
       else queue(lane, job, undefined);
       return promise;
     },

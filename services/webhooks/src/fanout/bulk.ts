@@ -1,5 +1,6 @@
 // Integrations whose events make many deliveries: these go to the stream a chunk at a time, in turn with those of other
 // such integrations, while the little of all others goes on. What comes of an integration meanwhile follows in its order.
+// Its bundles are not acknowledged until then, and nats-server hands out a bounded number of those (partitioning.ts).
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openBatchQueue, type BatchQueue } from '../tools/batch-queue.ts';
 import { openLimiter } from '../tools/limiter.ts';
@@ -49,9 +50,10 @@ export function openBulk({ bus, match, settle, giveBack }: BulkOptions): Bulk {
         settle(matched);
       } catch (error) {
         giveBack(batch, error);
+      } finally {
+        underWay.bundles -= batch.length;
+        if (underWay.bundles === 0) byIntegration.delete(integration);
       }
-      underWay.bundles -= batch.length;
-      if (underWay.bundles === 0) byIntegration.delete(integration);
     };
     const underWay = {
       queue: openBatchQueue({ ...batchEvents, pause: async () => undefined, work }),

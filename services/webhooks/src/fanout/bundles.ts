@@ -44,7 +44,7 @@ export async function matchBundles(
   });
 }
 
-/** How much is matched at once: look-ups are for many, and memory is bounded. */
+/** How much is matched at once: one look-up is for many. */
 export const batchEvents = { max: 2_000, weigh: ({ bundle }: Taken): number => bundle.count };
 
 export const countEvents = (bundles: readonly Taken[]): number =>

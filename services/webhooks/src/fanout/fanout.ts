@@ -1,6 +1,6 @@
 // Events to deliveries: the bundles that came since the last batch are one batch, with one look-up for all integrations
 // in it, and parcels of what goes where, by the way that each integration's take (ways.ts). Their ids are made of what is
-// in them, so that a batch that was half done when its replica died is done again without harm.
+// in them, so that nothing is stored twice where the same bundles are one batch again after their replica has died.
 //
 //   the bundles of an integration make  then
 //   ──────────────────────────────────  ─────────────────────────────────────────────────────────────────

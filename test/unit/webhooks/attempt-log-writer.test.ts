@@ -1,0 +1,46 @@
+import type { DeliveryAttempt } from '@integration-sync/contracts';
+import { openLog } from '@integration-sync/runtime/log';
+import { expect, test, vi } from 'vitest';
+import { openAttemptLogWriter } from '../../../services/webhooks/src/delivering/attempt-log-writer.ts';
+
+const entry: DeliveryAttempt = {
+  eventId: 'evt_1',
+  event: 'supplier.created',
+  attempt: 1,
+  at: '2026-01-01T00:00:00.000Z',
+  outcome: 'succeeded',
+  responseStatus: 200,
+  durationMs: 1,
+  error: null,
+  nextAttemptAt: null,
+};
+const log = openLog({ service: 'test', level: 'silent' });
+const pass = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+// What this proves: entries that a stream refuses at first are written later, each once, and a writer that has nothing to
+// write has no timer.
+test('the attempt log is written within its time, again where that failed, and then rests', async () => {
+  const written: string[] = [];
+  let refuses = 3;
+  const bus = {
+    async publishBatch(messages: readonly { body: string | Uint8Array }[]) {
+      refuses -= 1;
+      if (refuses >= 0) throw new Error('no leader');
+      written.push(...messages.map(({ body }) => String(body)));
+      return [];
+    },
+  };
+  await using writer = openAttemptLogWriter(bus, log, 'replica');
+  expect(vi.getTimerCount()).toBe(0);
+  writer.append('wh_1', entry);
+  writer.append('wh_1', { ...entry, attempt: 2 });
+  await pass(350);
+  expect(written).toEqual([]);
+  await pass(100);
+  expect(written).toEqual([JSON.stringify([entry, { ...entry, attempt: 2 }])]);
+  await pass(200);
+  expect(vi.getTimerCount()).toBe(0);
+  writer.append('wh_1', entry);
+  await pass(150);
+  expect(written).toHaveLength(2);
+});
