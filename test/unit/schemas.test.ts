@@ -32,7 +32,7 @@ const schemas = Object.entries({ ...settings, ...bodies }).map(([name, schema]) 
 
 it.each(schemas)('$name is a schema', ({ schema }) => {
   const ajv = new Ajv();
-  expect(ajv.validateSchema(schema), ajv.errorsText()).toBe(true);
+  expect(ajv.validateSchema(schema)).toBe(true);
 });
 
 test('a schema with a mistake is noticed', () => {
@@ -41,10 +41,10 @@ test('a schema with a mistake is noticed', () => {
 
 // What calls the compilers, and with which schemas.
 test('these are all', () => {
-  const compiled = sources().flatMap((text) => [
-    ...(text.match(/(?<=\b(?:bodyReader|bodyExaminer|readConfig)\()[A-Z]\w+/g) ?? []),
-    ...(text.match(/(?<=^ {2}schema: )[A-Z]\w+(?=,)/gm) ?? []),
-  ]);
+  const compiled = sources().flatMap(
+    (text) =>
+      text.match(/(?<=\b(?:bodyReader|bodyExaminer|readConfig)\(|^ {2}schema: )[A-Z]\w+(?=[,)])/gm) ?? [],
+  );
   expect([...new Set(compiled)].toSorted()).toEqual(schemas.map(({ name }) => name).toSorted());
 });
 

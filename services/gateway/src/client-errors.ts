@@ -9,6 +9,9 @@
 //   any other                         400     not HTTP
 //   a CONNECT                         404     the gateway is no proxy
 //
+// After a standstill of the gateway itself, a request that did not come in time has that time once more: Node looks at its
+// clock before it reads what came meanwhile.
+//
 // Such bytes may come behind well-formed requests on the same connection. The gateway then answers those, in their
 // order, closes the connection, and leaves the bytes behind them without an answer.
 import { randomUUID } from 'node:crypto';
@@ -19,18 +22,21 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Exchange } from './exchange.ts';
 import { problemType } from './problems.ts';
+import type { Standstill } from './standstill.ts';
 
 interface ClientError {
   status: number;
   failure: Failure;
 }
 
+const requestTimedOut = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 const clientErrors: Readonly<Record<string, ClientError>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
     failure: new Failure('invalid_request', 'The URL and the headers together are larger than 16 KiB.'),
   },
-  ERR_HTTP_REQUEST_TIMEOUT: {
+  [requestTimedOut]: {
     status: 408,
     failure: new Failure('invalid_request', 'The request did not arrive in time.'),
   },
@@ -64,10 +70,53 @@ export interface ClientErrors {
   refuseTunnel(socket: Socket): void;
 }
 
-export function openClientErrors(log: Log): ClientErrors {
+export interface ClientErrorsOptions {
+  log: Log;
+  standstill: Pick<Standstill, 'isJustOver'>;
+  requestTimeoutMs: number;
+}
+
+export function openClientErrors(options: ClientErrorsOptions): ClientErrors {
+  const { log, standstill, requestTimeoutMs } = options;
   const requests = new WeakMap<Socket, OpenRequest[]>();
   const answered = new WeakSet<Socket>();
   const openOn = (socket: Socket): OpenRequest[] => (requests.get(socket) ?? []).filter(isOpen);
+  const lastOn = (socket: Socket): FastifyRequest['raw'] | undefined =>
+    requests.get(socket)?.at(-1)?.request.raw;
+
+  /** Of a request that begins from now on Node watches the time again. */
+  const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
+    const before = lastOn(socket);
+    const isBody = before?.complete === false;
+    const timer = setTimeout(() => {
+      const isThere = isBody ? before.complete : lastOn(socket) !== before;
+      if (!isThere) giveUp();
+    }, requestTimeoutMs);
+    socket.once('close', () => clearTimeout(timer));
+  };
+
+  const answerTo = (socket: Socket, code: string): void => {
+    // Node reports an error again for bytes that come after the answer.
+    if (answered.has(socket)) return;
+    answered.add(socket);
+    if (code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const open = openOn(socket);
+    // Only the last request can be incomplete; where it is complete, the bytes of the error came behind it.
+    const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
+    const complete = open.at(-1);
+    const clientError = { ...(clientErrors[code] ?? notHttp), reason: code };
+    if (complete !== undefined) {
+      if (incomplete !== undefined) note(incomplete.request.exchange, clientError);
+      closeAfter(complete, socket);
+    } else if (incomplete?.reply.raw.headersSent === true) {
+      socket.destroy();
+    } else {
+      write(socket, clientError, { log, exchange: incomplete?.request.exchange });
+    }
+  };
 
   return {
     follow(request, reply) {
@@ -75,27 +124,10 @@ export function openClientErrors(log: Log): ClientErrors {
       requests.set(socket, [...openOn(socket), { request, reply }]);
     },
     answer(error, socket) {
-      // Node reports an error again for bytes that come after the answer.
-      if (answered.has(socket)) return;
-      answered.add(socket);
       const code = 'code' in error ? String(error.code) : '';
-      if (code === 'ECONNRESET' || !socket.writable) {
-        socket.destroy();
-        return;
-      }
-      const open = openOn(socket);
-      // Only the last request can be incomplete; where it is complete, the bytes of the error came behind it.
-      const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
-      const complete = open.at(-1);
-      const clientError = { ...(clientErrors[code] ?? notHttp), reason: code };
-      if (complete !== undefined) {
-        if (incomplete !== undefined) note(incomplete.request.exchange, clientError);
-        closeAfter(complete, socket);
-      } else if (incomplete?.reply.raw.headersSent === true) {
-        socket.destroy();
-      } else {
-        write(socket, clientError, { log, exchange: incomplete?.request.exchange });
-      }
+      if (code === requestTimedOut && standstill.isJustOver)
+        waitOnceMore(socket, () => answerTo(socket, code));
+      else answerTo(socket, code);
     },
     refuseTunnel(socket) {
       const last = openOn(socket).at(-1);

@@ -17,6 +17,7 @@ import { closeExchange, openExchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { failureOf, notFound, writeFailure } from './problems.ts';
 import { countHeader } from './raw-headers.ts';
+import { watchStandstill } from './standstill.ts';
 
 /** URL and headers together. */
 const headerBytesMax = 16 * 1024;
@@ -43,7 +44,8 @@ export interface ServerOptions {
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const { requestTimeoutMs, log, metrics, tracing, isStopping } = options;
-  const clientErrors = openClientErrors(log);
+  const standstill = watchStandstill();
+  const clientErrors = openClientErrors({ log, standstill, requestTimeoutMs });
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     request.exchange = openExchange(request, tracing);
@@ -109,6 +111,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // Without a listener Node drops the connection in silence.
   app.server.on('connect', (request) => clientErrors.refuseTunnel(request.socket));
   listenToExpectations(app);
+  app.addHook('onClose', async () => standstill[Symbol.dispose]());
   return app;
 }
 
