@@ -10,7 +10,14 @@ import { untilTold } from './process/signals.ts';
 import { changeFacts, readFacts, type StackFacts } from './stack/facts.ts';
 import { explainFailure, StartFailure } from './stack/failure.ts';
 import { lockOf } from './stack/folder.ts';
-import { mainOf, nodeFlags, repositoryFolder, serviceNames, type Service, type Settings } from './stack/services.ts';
+import {
+  mainOf,
+  nodeFlags,
+  repositoryFolder,
+  serviceNames,
+  type Service,
+  type Settings,
+} from './stack/services.ts';
 
 const folder = join(repositoryFolder, '.local');
 const lookEveryMs = 500;
