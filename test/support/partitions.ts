@@ -5,6 +5,7 @@ import { unpackParcel } from '../../services/webhooks/src/streams/messages.ts';
 import { allSpecs } from '../../services/webhooks/src/streams/partitioning.ts';
 import { eventually } from './eventually.ts';
 import { runOps } from './ops.ts';
+import { pause } from './pause.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 import type { Client, House } from './webhooks.ts';
 
@@ -111,8 +112,6 @@ export async function openTraffic(house: House, number: number): Promise<Traffic
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A figure of a replica of this process. */
 async function figure(metricsUrl: string, name: string): Promise<number> {

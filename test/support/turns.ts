@@ -1,4 +1,6 @@
-// Counts how often the event loop turns, for a test of code that yields.
+// Turns of the event loop, for tests of code that yields.
+
+/** Counts how often it turns. */
 export function countTurns(): { readonly count: number; stop(): void } {
   let count = 0;
   let next = setImmediate(turn);
@@ -12,4 +14,9 @@ export function countTurns(): { readonly count: number; stop(): void } {
     },
     stop: () => clearImmediate(next),
   };
+}
+
+/** Resolves when it has turned so often. */
+export async function passTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -30,13 +30,14 @@ const settings = {
 const bodies = { Batch, ChangeWebhook, Product, RegisterWebhook, ReplayEvents, RotateSecret, Supplier };
 const schemas = Object.entries({ ...settings, ...bodies }).map(([name, schema]) => ({ name, schema }));
 
+const ajv = new Ajv();
+
 it.each(schemas)('$name is a schema', ({ schema }) => {
-  const ajv = new Ajv();
   expect(ajv.validateSchema(schema)).toBe(true);
 });
 
 test('a schema with a mistake is noticed', () => {
-  expect(new Ajv().validateSchema({ type: 'object', required: 'url' })).toBe(false);
+  expect(ajv.validateSchema({ type: 'object', required: 'url' })).toBe(false);
 });
 
 // What calls the compilers, and with which schemas.

@@ -9,12 +9,11 @@ import { answer, openReceiver, type Hit } from '../../support/receiver.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 import { packParcels } from '../../../services/webhooks/src/streams/messages.ts';
+import { pause } from '../../support/pause.ts';
 
 const receiversCount = 3;
 const eventsPerTick = 17;
 const tickMs = 100;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let mongodb: Engine;
 let house: House;

@@ -11,12 +11,12 @@ import {
   nothingLeft,
   openTraffic,
   patienceMs,
-  pause,
   readBy,
   reads,
   standing,
   timeout,
 } from '../../support/partitions.ts';
+import { pause } from '../../support/pause.ts';
 
 describe('where the number of partitions changes', { timeout }, () => {
   it.each([[[2, 4]], [[4, 2]], [[2, 4, 3]]])(

@@ -11,11 +11,11 @@ import {
   nothingLeft,
   openTraffic,
   patienceMs,
-  pause,
   readBy,
   reads,
   timeout,
 } from '../../support/partitions.ts';
+import { pause } from '../../support/pause.ts';
 
 /**
  * By the replica that was killed or stood still; by the one that is handed its parcel; and where that replica had its bundle in

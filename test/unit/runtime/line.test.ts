@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { openAbsences } from '../../../shared/runtime/src/bus/absences.ts';
 import { openLine } from '../../../shared/runtime/src/bus/line.ts';
+import { pause } from '../../support/pause.ts';
 
-const aWhile = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const outcomeOf = async (work: Promise<void>): Promise<string> => {
   const beganMs = performance.now();
   const word = await work.then(
@@ -18,7 +18,7 @@ it('waits for a line that comes back, and is refused where it does not', async (
   expect(await outcomeOf(line.untilUp())).toBe('ok after 0 ms');
   line.drop();
   const waiting = outcomeOf(line.untilUp());
-  await aWhile(150);
+  await pause(150);
   line.restore();
   expect(await waiting).toBe('ok after 150 ms');
   line.drop();
@@ -36,7 +36,7 @@ it('waits while the client looks for a moment to leave, and no longer', async ()
   expect(await outcomeOf(line.untilUp())).toBe('ok after 300 ms');
   line.hold(300);
   const waiting = outcomeOf(line.untilUp());
-  await aWhile(100);
+  await pause(100);
   line.release();
   expect(await waiting).toBe('ok after 100 ms');
 });

@@ -1,8 +1,8 @@
 import { openWatch } from '@integration-sync/runtime/watch';
 import { expect, test } from 'vitest';
+import { pause } from '../../support/pause.ts';
 
 const everyMs = 100;
-const pass = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('a watch looks for as long as there is something to look at, and again when there is something new', async () => {
   let [left, looks] = [3, 0];
@@ -11,15 +11,15 @@ test('a watch looks for as long as there is something to look at, and again when
     left -= 1;
     return left > 0;
   });
-  await pass(5 * everyMs);
+  await pause(5 * everyMs);
   expect(looks).toBe(0);
   watch.begin();
   watch.begin();
-  await pass(10 * everyMs);
+  await pause(10 * everyMs);
   expect(looks).toBe(3);
   left = 1;
   watch.begin();
-  await pass(10 * everyMs);
+  await pause(10 * everyMs);
   expect(looks).toBe(4);
 });
 
@@ -30,9 +30,9 @@ test('a watch that was closed does not begin again', async () => {
     return true;
   });
   watch.begin();
-  await pass(2.5 * everyMs);
+  await pause(2.5 * everyMs);
   watch[Symbol.dispose]();
   watch.begin();
-  await pass(5 * everyMs);
+  await pause(5 * everyMs);
   expect(looks).toBe(2);
 });

@@ -2,6 +2,7 @@ import type { DeliveryAttempt } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, test, vi } from 'vitest';
 import { openAttemptLogWriter } from '../../../services/webhooks/src/delivering/attempt-log-writer.ts';
+import { pause } from '../../support/pause.ts';
 
 const entry: DeliveryAttempt = {
   eventId: 'evt_1',
@@ -15,7 +16,6 @@ const entry: DeliveryAttempt = {
   nextAttemptAt: null,
 };
 const log = openLog({ service: 'test', level: 'silent' });
-const pass = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 // What this proves: entries that a stream refuses at first are written later, each once, and a writer that has nothing to
 // write has no timer.
@@ -34,13 +34,13 @@ test('the attempt log is written within its time, again where that failed, and t
   expect(vi.getTimerCount()).toBe(0);
   writer.append('wh_1', entry);
   writer.append('wh_1', { ...entry, attempt: 2 });
-  await pass(350);
+  await pause(350);
   expect(written).toEqual([]);
-  await pass(100);
+  await pause(100);
   expect(written).toEqual([JSON.stringify([entry, { ...entry, attempt: 2 }])]);
-  await pass(200);
+  await pause(200);
   expect(vi.getTimerCount()).toBe(0);
   writer.append('wh_1', entry);
-  await pass(150);
+  await pause(150);
   expect(written).toHaveLength(2);
 });

@@ -7,6 +7,7 @@ import { openFanout } from '../../../services/webhooks/src/fanout/fanout.ts';
 import type { Message } from '../../../services/webhooks/src/streams/messages.ts';
 import type { Unsettled } from '../../../services/webhooks/src/streams/ways.ts';
 import { eventually } from '../../support/eventually.ts';
+import { messageFor } from '../../support/webhook-parts.ts';
 
 const nothing: Unsettled = { shared: new Map(), backlog: new Map() };
 
@@ -138,18 +139,12 @@ const subscriber = (_id: string): VersionedSubscriber => ({
   version: 1,
 });
 
-const event = (integration: string, sequence: number): StreamMessage => ({
-  subject: `bundles.${integration}`,
-  id: `e${sequence}`,
-  headers: new Map(),
-  body: Buffer.from(
-    `1 ${sequence}\n  \n0 e${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,
-  ),
-  sequence,
-  deliveries: 1,
-  storedAt: new Date(),
-  ack: () => undefined,
-  nak: () => undefined,
-  working: () => undefined,
-  term: () => undefined,
-});
+const event = (integration: string, sequence: number): StreamMessage =>
+  messageFor({
+    subject: `bundles.${integration}`,
+    id: `e${sequence}`,
+    body: Buffer.from(
+      `1 ${sequence}\n  \n0 e${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,
+    ),
+    sequence,
+  });

@@ -10,7 +10,8 @@ import { openLanes } from '../../../services/webhooks/src/delivering/lanes.ts';
 import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
 import { signingKeyOf } from '../../../services/webhooks/src/secrets/signature.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openEndpoint } from '../../support/webhook-parts.ts';
+import { passTurns } from '../../support/turns.ts';
+import { messageFor, openEndpoint } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 
@@ -20,17 +21,12 @@ function parcelFor(endpointId: string, sequence = 1): { message: StreamMessage; 
   const [parcel] = packParcels({ integration: 'acme', sending: '0', to, events }, 'shared');
   if (parcel === undefined) throw new Error('nothing was packed');
   const settled: string[] = [];
-  const message: StreamMessage = {
+  const message = messageFor({
     ...parcel,
-    headers: new Map(),
     sequence,
-    deliveries: 1,
-    storedAt: new Date(),
     ack: () => void settled.push('ack'),
     nak: () => void settled.push('nak'),
-    working: () => undefined,
-    term: () => undefined,
-  };
+  });
   return { message, settled };
 }
 
@@ -131,7 +127,7 @@ it.each([
     ({ length }) => length > 0,
   );
   // A place that becomes free is given away in the next turn of the event loop.
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await passTurns(2);
   expect(delivered).toBe(sent);
   expect(second.settled).toEqual(ofSecond);
   expect(house.setAside).toEqual([]);

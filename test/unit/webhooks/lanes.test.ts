@@ -2,13 +2,9 @@ import { openLaneTable, type LaneTable } from '../../../services/webhooks/src/de
 import { openLaneRunner } from '../../../services/webhooks/src/delivering/lane-runner.ts';
 import { openLanes, type Job, type Lanes } from '../../../services/webhooks/src/delivering/lanes.ts';
 import { describe, expect, test } from 'vitest';
+import { passTurns } from '../../support/turns.ts';
 
 const of = (endpointId: string, integration = 'acme') => ({ endpointId, integration });
-
-/** A place that becomes free is given away in the next turn of the event loop. */
-async function placesGiven(): Promise<void> {
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 /** Work that ends when a test says so. */
 function work() {
@@ -24,7 +20,8 @@ function work() {
   });
   const end = async (name: string): Promise<void> => {
     ends.get(name)?.();
-    await placesGiven();
+    // A place that becomes free is given away in the next turn of the event loop.
+    await passTurns(2);
   };
   return { started, returned, job, end };
 }

@@ -2,23 +2,19 @@
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { lapsesAfterMs, openLeases, type Leases } from '../../../services/webhooks/src/streams/leases.ts';
+import { messageFor } from '../../support/webhook-parts.ts';
 
 /** A message as nats-server hands it out, any number of times. */
 function openMessage(sequence = 1, storedAt = new Date(0)) {
   const said: string[] = [];
-  const handOut = (): StreamMessage => ({
-    subject: 'deliveries.acme',
-    id: '',
-    headers: new Map(),
-    body: new Uint8Array(),
-    sequence,
-    deliveries: 1,
-    storedAt,
-    ack: () => void said.push('ack'),
-    nak: () => void said.push('nak'),
-    working: () => void said.push('working'),
-    term: () => undefined,
-  });
+  const handOut = (): StreamMessage =>
+    messageFor({
+      sequence,
+      storedAt,
+      ack: () => void said.push('ack'),
+      nak: () => void said.push('nak'),
+      working: () => void said.push('working'),
+    });
   return { said, handOut };
 }
 

@@ -11,6 +11,7 @@ import { openLanes } from '../../../services/webhooks/src/delivering/lanes.ts';
 import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
 import { eventually } from '../../support/eventually.ts';
 import { deliveryFor, openEndpoint } from '../../support/webhook-parts.ts';
+import { pause } from '../../support/pause.ts';
 
 /** One delivery is held for an endpoint that `keeper` owns by the database. */
 function setUp(keeper: string) {
@@ -64,7 +65,7 @@ function setUp(keeper: string) {
     lanes,
     async deliver() {
       deliveries += 1;
-      await aWhile(20);
+      await pause(20);
       return 'settled';
     },
     replicas: { self: 'here', alive: () => ['here'] },
@@ -82,8 +83,6 @@ function setUp(keeper: string) {
   };
 }
 
-const aWhile = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 // Setup: an owner has died. While this replica takes its endpoint over, it also sets a delivery aside for
 // that endpoint, and finds it already taken over.
 // What this proves: it has one owner here and not two, and what is held is delivered once.
@@ -98,12 +97,12 @@ it('owns an endpoint once, however it came to be owned here', async () => {
   };
   const owners = openOwners(set.options);
   const sweeping = owners.sweep();
-  await aWhile(5);
+  await pause(5);
   await owners.ensure('wh_1');
   answered.resolve();
   await sweeping;
   await eventually(set.deliveries, (count) => count === 1);
-  await aWhile(100);
+  await pause(100);
   await owners.close();
   expect(set.deliveries()).toBe(1);
 });
@@ -136,7 +135,7 @@ it.each([
   expect(owners.count).toBe(0);
   await owners.sweep();
   await eventually(set.deliveries, (count) => count === 1);
-  await aWhile(50);
+  await pause(50);
   await owners.close();
   expect(set.deliveries()).toBe(1);
 });
@@ -159,7 +158,7 @@ describe('waits for an event no longer than its own delay,', () => {
     const beganAt = performance.now();
     const owners = openOwners(set.options);
     await owners.ensure('wh_1');
-    await aWhile(200);
+    await pause(200);
     const now = Date.now;
     using _clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 40_000);
     owners.wake('wh_1');

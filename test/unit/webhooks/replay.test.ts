@@ -4,8 +4,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { subjects } from '@integration-sync/contracts';
 import { replayHandlers } from '../../../services/webhooks/src/api/replay.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';
-
-const aWhile = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+import { pause } from '../../support/pause.ts';
 
 const event = (kind: string, sequence: number): StoredMessage => ({
   subject: `events.acme.${kind}`,
@@ -37,7 +36,7 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
       }),
       async *readStream() {
         for (let sequence = 1; sequence <= events; sequence += 1) {
-          if (sequence % 100 === 0) await aWhile(5);
+          if (sequence % 100 === 0) await pause(5);
           yield event(sequence % 100 === 0 ? 'supplier.created' : 'product.created', sequence);
         }
       },
@@ -65,7 +64,7 @@ it('a replay ends with its time, and says how much of it will be sent', async ()
     detail: expect.stringContaining('; 0 of them will be sent.'),
   });
   expect(Date.now() - beganAt).toBeLessThan(3_000);
-  await aWhile(50);
+  await pause(50);
   expect(published).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ import { openLeases, type Lease } from '../../../services/webhooks/src/streams/l
 import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
 import { openSetAside } from '../../../services/webhooks/src/retrying/set-aside.ts';
 import { eventually } from '../../support/eventually.ts';
-import { deliveryFor } from '../../support/webhook-parts.ts';
+import { deliveryFor, messageFor } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 
@@ -25,19 +25,13 @@ function openHouse(putAll: (deliveries: readonly Delivery[]) => Promise<void>) {
   let sequence = 0;
   const take = (name: string): Lease => {
     sequence += 1;
-    const lease = leases.take({
-      subject: 'deliveries.acme',
+    const message = messageFor({
       id: name,
-      headers: new Map(),
-      body: new Uint8Array(),
       sequence,
-      deliveries: 1,
-      storedAt: new Date(),
       ack: () => void settled.push(`${name} is settled`),
       nak: () => void settled.push(`${name} is given back`),
-      working: () => undefined,
-      term: () => undefined,
     });
+    const lease = leases.take(message);
     if (lease === undefined) throw new Error('the message was not taken');
     return lease;
   };

@@ -1,29 +1,16 @@
 // What comes at the very moment at which a worker finds nothing left to do.
 import { openLog } from '@integration-sync/runtime/log';
-import type { StreamMessage } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
 import { openFanout } from '../../../services/webhooks/src/fanout/fanout.ts';
 import type { Lease } from '../../../services/webhooks/src/streams/leases.ts';
 import { openSetAside } from '../../../services/webhooks/src/retrying/set-aside.ts';
 import { eventually } from '../../support/eventually.ts';
-import { deliveryFor } from '../../support/webhook-parts.ts';
+import { deliveryFor, messageFor } from '../../support/webhook-parts.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const moments = Array.from({ length: 12 }, (_, microtasks) => microtasks);
 
-const message: StreamMessage = {
-  subject: 'bundles.acme',
-  id: 'one',
-  headers: new Map(),
-  body: Buffer.from('1 1\n  \n0 one {}\n'),
-  sequence: 1,
-  deliveries: 1,
-  storedAt: new Date(),
-  ack: () => undefined,
-  nak: () => undefined,
-  working: () => undefined,
-  term: () => undefined,
-};
+const message = messageFor({ subject: 'bundles.acme', body: Buffer.from('1 1\n  \n0 one {}\n') });
 
 /** Settles things, and calls `onFirst` so many microtasks after the first of them. */
 function counting(microtasks: number, onFirst: () => void): { take: () => Lease; count: () => number } {
