@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPort } from '../process/port.ts';
-import { nodeFlags } from '../stack/services.ts';
+import { mainOf, nodeFlags } from '../stack/services.ts';
 
 export interface Child extends AsyncDisposable {
   readonly pid: number;
@@ -58,8 +58,7 @@ export async function startChild(
 
 /** The webhooks service itself, with its log going nowhere, as a file would cost no more. */
 export async function startService(environment: Record<string, string>): Promise<Child> {
-  const main = join(import.meta.dirname, '../../services/webhooks/src/main.ts');
-  const child = spawn(process.execPath, [...nodeFlags, main], {
+  const child = spawn(process.execPath, [...nodeFlags, mainOf('webhooks')], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

@@ -10,8 +10,7 @@ import { parcelChunksOf } from './parcels.ts';
 export interface Bulk {
   /** Whether something of the integration is under way: then whatever else comes of it is for here. */
   has(integration: string): boolean;
-  /** All of one integration. */
-  add(integration: string, bundles: readonly Taken[]): void;
+  add(bundle: Taken): void;
   settled(): Promise<void>;
 }
 
@@ -65,10 +64,10 @@ export function openBulk({ bus, match, settle, giveBack }: BulkOptions): Bulk {
 
   return {
     has: (integration) => byIntegration.has(integration),
-    add(integration, bundles) {
-      const underWay = byIntegration.get(integration) ?? open(integration);
-      underWay.bundles += bundles.length;
-      for (const bundle of bundles) underWay.queue.add(bundle);
+    add(bundle) {
+      const underWay = byIntegration.get(bundle.integration) ?? open(bundle.integration);
+      underWay.bundles += 1;
+      underWay.queue.add(bundle);
     },
     async settled() {
       await Promise.all(byIntegration.values().map(({ queue }) => queue.settled()));

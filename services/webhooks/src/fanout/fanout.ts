@@ -83,7 +83,7 @@ export function openFanout(options: FanoutOptions): Fanout {
       unsettled = [...shared, ...backlog].flatMap((one) => one.bundles);
       for (const chunk of parcelChunksOf(shared, 'shared')) await bus.publishBatch(chunk);
       settle(shared);
-      for (const one of backlog) bulk.add(one.integration, one.bundles);
+      for (const { bundles: some } of backlog) for (const bundle of some) bulk.add(bundle);
     } catch (error) {
       giveBack(unsettled, error);
     }
@@ -92,9 +92,11 @@ export function openFanout(options: FanoutOptions): Fanout {
   const work = async (batch: readonly Taken[]): Promise<void> => {
     waiting -= countEvents(batch);
     if (waiting <= waitingMax) less.resolve();
-    const bundles = batch.filter(({ integration }) => !bulk.has(integration));
-    for (const one of batch) if (bulk.has(one.integration)) bulk.add(one.integration, [one]);
-    if (bundles.length > 0) await fanOut(bundles);
+    const { behind = [], others = [] } = Object.groupBy(batch, ({ integration }) =>
+      bulk.has(integration) ? 'behind' : 'others',
+    );
+    for (const bundle of behind) bulk.add(bundle);
+    if (others.length > 0) await fanOut(others);
   };
   let waiting = 0;
   let less = Promise.withResolvers<void>();

@@ -51,8 +51,6 @@ export interface Poster extends Disposable {
 /** Nothing in an answer's body matters, so no more of it is read than shows that it comes. */
 const answerBytesMax = 64 * 1024;
 const watchMs = 50;
-/** A watch that comes so late has stood still with the whole process, while receivers went on. */
-const standstillMs = 500;
 
 export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'isOfConnecting'>): Poster {
   const inFlight = new Set<Posting>();
@@ -60,13 +58,9 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
     const now = performance.now();
     for (const posting of inFlight) posting.look(now);
   };
-  let watchedAt = -Infinity;
   const watch = openWatch(watchMs, () => {
-    const before = watchedAt;
-    watchedAt = performance.now();
-    // Answers that came meanwhile are there, and not read yet.
-    if (watchedAt - before > standstillMs) setImmediate(look);
-    else look();
+    // After the sockets: where this process stood still, answers came meanwhile that are not read yet.
+    setImmediate(look);
     return inFlight.size > 0;
   });
   const onStop = (): void => {
