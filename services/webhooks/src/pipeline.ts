@@ -86,7 +86,7 @@ const waitingMax = 1_000;
 const failureLimits = { max: 4, patienceMs: 500 };
 
 export function startPipeline(options: PipelineOptions): Pipeline {
-  const { bus, endpoints, tracing, log } = options;
+  const { bus, endpoints, log } = options;
   const closing = new AsyncDisposableStack();
   const state = openState(options, closing);
   const { replicas, attemptLog, held, cache, lanes, leases, disabledEvents } = state;
@@ -104,13 +104,14 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   });
   const { deliver, owners, tellChanged } = openSending(options, state, metrics);
   const stopping = new AbortController();
-  const retry = openRetry(log, stopping.signal);
-  const setAside = openSetAside({ ...state, owners, metrics, retry, signal: stopping.signal, log });
+  const { signal } = stopping;
+  const retry = openRetry(log, signal);
+  const setAside = openSetAside({ ...state, owners, metrics, retry, signal, log });
   const onMessage = openIntake({ ...state, setAside, owners, deliver, metrics, retry, log });
   const subscribers = openSubscribers(options.revisions, endpoints, options.remembered.subscriptions);
   const countUnsettled = openCounting(bus);
   const onBacklog = (): void => backlogs.look();
-  const fanout = openFanout({ subscribers, bus, leases, metrics, countUnsettled, onBacklog, tracing, log });
+  const fanout = openFanout({ ...options, subscribers, leases, metrics, countUnsettled, onBacklog, signal });
 
   closing.use(listenForChanges(bus, replicas.self, cache, owners));
   // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.

@@ -1,11 +1,11 @@
 // Integrations whose events make many deliveries: these go to the stream a chunk at a time, in turn with those of other
 // such integrations, while the little of all others goes on. What comes of an integration meanwhile follows in its order.
 // Its bundles are not acknowledged until then, and nats-server hands out a bounded number of those (partitioning.ts).
-import type { Bus } from '@integration-sync/runtime/bus';
 import { openBatchQueue, type BatchQueue } from '../tools/batch-queue.ts';
 import { openLimiter } from '../tools/limiter.ts';
 import { batchEvents, type Matched, type Taken } from './bundles.ts';
 import { parcelChunksOf } from './parcels.ts';
+import type { StoreParcels } from './storing.ts';
 
 export interface Bulk {
   /** Whether something of the integration is under way: then whatever else comes of it is for here. */
@@ -15,8 +15,8 @@ export interface Bulk {
 }
 
 export interface BulkOptions {
-  bus: Pick<Bus, 'publishBatch'>;
   match: (bundles: readonly Taken[]) => Promise<readonly Matched[]>;
+  store: StoreParcels;
   settle: (matched: readonly Matched[]) => void;
   giveBack: (bundles: readonly Taken[], error: unknown) => void;
 }
@@ -26,7 +26,7 @@ interface UnderWay {
   bundles: number;
 }
 
-export function openBulk({ bus, match, settle, giveBack }: BulkOptions): Bulk {
+export function openBulk({ match, store, settle, giveBack }: BulkOptions): Bulk {
   const byIntegration = new Map<string, UnderWay>();
   const inTurn = openLimiter({ max: 1 });
 
@@ -35,7 +35,7 @@ export function openBulk({ bus, match, settle, giveBack }: BulkOptions): Bulk {
     const publishNext = async (): Promise<boolean> => {
       const { value, done } = chunks.next();
       if (done === true) return false;
-      await bus.publishBatch(value);
+      await store(value);
       return true;
     };
     while (await inTurn(publishNext, integration));

@@ -1,7 +1,7 @@
 // The bundles that this replica has taken, and what those of one integration make.
 import { bundlesStream, readPartitionedSubject, unbundle, type Bundle } from '@integration-sync/contracts';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
-import type { Span, SpanStart } from '@integration-sync/runtime/tracing';
+import type { Span, SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import type { Lease } from '../streams/leases.ts';
 import { readStreamEvent, type StreamEvent } from './event.ts';
 import { matchEvents, type Group } from './match.ts';
@@ -56,11 +56,18 @@ export function bundleOf({ subject, id, sequence, body }: StreamMessage): Bundle
   return { count: 1, place: sequence, events: () => [{ id, body }] };
 }
 
+export function takenOf(lease: BundleLease, bundle: Bundle, tracing: Tracing | undefined): Taken {
+  const { message } = lease;
+  const span = tracing?.begin(spanOf(message, bundle));
+  const traceparent = span?.traceparent ?? message.traceparent;
+  return { integration: integrationOf(message), lease, bundle, span, traceparent };
+}
+
 /** Of a bundle, or of `events.<integration>.<entity>.<action>` */
-export const integrationOf = ({ subject }: StreamMessage): string =>
+const integrationOf = ({ subject }: StreamMessage): string =>
   (isEvent(subject) ? subject.split('.', 2)[1] : readPartitionedSubject(subject)?.integration) ?? '';
 
-export const spanOf = (message: StreamMessage, bundle: Bundle): SpanStart => ({
+const spanOf = (message: StreamMessage, bundle: Bundle): SpanStart => ({
   name: 'fan out',
   kind: 'consumer',
   parent: message.traceparent,

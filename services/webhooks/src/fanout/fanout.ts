@@ -20,15 +20,15 @@ import {
   batchEvents,
   bundleOf,
   countEvents,
-  integrationOf,
   matchBundles,
-  spanOf,
+  takenOf,
   type BundleLease,
   type Matched,
   type Taken,
 } from './bundles.ts';
 import { parcelChunksOf } from './parcels.ts';
 import { openSettling } from './settling.ts';
+import { openStoring } from './storing.ts';
 import type { Subscribers } from './subscribers.ts';
 
 export interface Fanout {
@@ -48,6 +48,8 @@ export interface FanoutOptions {
   /** Some integration has something on a way of its own. */
   onBacklog: () => void;
   tracing?: Tracing | undefined;
+  /** Fires when the process stops: what is not stored by then is given back. */
+  signal: AbortSignal;
   log: Log;
 }
 
@@ -56,16 +58,16 @@ const waitingMax = 500;
 const keptUpWithinMs = 500;
 
 export function openFanout(options: FanoutOptions): Fanout {
-  const { subscribers, bus, leases, countUnsettled, onBacklog, tracing } = options;
+  const { subscribers, leases, countUnsettled, onBacklog, tracing } = options;
 
   const match = (bundles: readonly Taken[]): Promise<Matched[]> => matchBundles(subscribers, bundles);
-
+  const store = openStoring(options);
   const { settle, giveBack } = openSettling(options);
   const settleBulk = (matched: readonly Matched[]): void => {
     settle(matched);
     onBacklog();
   };
-  const bulk = openBulk({ bus, match, settle: settleBulk, giveBack });
+  const bulk = openBulk({ match, store, settle: settleBulk, giveBack });
 
   const byWay = async (matched: readonly Matched[]): Promise<Partial<Record<Way | 'nowhere', Matched[]>>> => {
     if (matched.every(({ deliveries }) => deliveries === 0)) return { nowhere: [...matched] };
@@ -81,7 +83,7 @@ export function openFanout(options: FanoutOptions): Fanout {
       const { nowhere = [], shared = [], backlog = [] } = await byWay(await match(bundles));
       settle(nowhere);
       unsettled = [...shared, ...backlog].flatMap((one) => one.bundles);
-      for (const chunk of parcelChunksOf(shared, 'shared')) await bus.publishBatch(chunk);
+      for (const chunk of parcelChunksOf(shared, 'shared')) await store(chunk);
       settle(shared);
       for (const { bundles: some } of backlog) for (const bundle of some) bulk.add(bundle);
     } catch (error) {
@@ -118,9 +120,7 @@ export function openFanout(options: FanoutOptions): Fanout {
       if (lease === undefined) return;
       if (waiting <= waitingMax && waiting + bundle.count > waitingMax) less = Promise.withResolvers();
       waiting += bundle.count;
-      const span = tracing?.begin(spanOf(message, bundle));
-      const traceparent = span?.traceparent ?? message.traceparent;
-      queue.add({ integration: integrationOf(message), lease, bundle, span, traceparent });
+      queue.add(takenOf(lease, bundle, tracing));
     },
     keptUp() {
       if (waiting <= waitingMax) return undefined;
