@@ -1,4 +1,6 @@
 // The watermark of a listing, called as pushes and their recovery call it.
+import { openLog } from '@integration-sync/runtime/log';
+import { openStore } from '@integration-sync/runtime/store';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { watermarkKey, openWatermarks, type Watermarks } from '../../../shared/sync/src/watermarks.ts';
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
@@ -35,6 +37,37 @@ describe('a push that is still there', () => {
     expect(await watermarks.close(key, syncId, 3)).toBe(false);
     await watermarks.settle(key, syncId, 3, 0);
     expect(await watermarks.read(key)).toMatchObject({ total: 3, open: {} });
+  });
+});
+
+describe('listings that are asked for in one moment', () => {
+  it('are one question to the database, and each gets its own answer', async () => {
+    const finds: unknown[] = [];
+    await using store = await openStore({
+      url: inject('engines').mongodb,
+      database: world.store.database.databaseName,
+      log: openLog({ service: 'test', level: 'silent' }),
+      onCommand: ({ name, command }) => void (name === 'find' && finds.push(command['filter'])),
+    });
+    const { open, close, read } = openWatermarks(store, 'heads', Date.now);
+    const [one, other, none] = ['one', 'other', 'none'].map((name) => watermarkKey(name, 'suppliers'));
+    for (const [key = '', added = 0] of [
+      [one, 1],
+      [other, 2],
+    ] as const) {
+      const syncId = hoursAgo(0);
+      await open(key, syncId);
+      await close(key, syncId, added);
+    }
+    const asked = [one, other, none, one].map((key = '') => read(key));
+    const totals = (await Promise.all(asked)).map(({ _id, total }) => [_id, total]);
+    expect(totals).toEqual([
+      [one, 1],
+      [other, 2],
+      [none, 0],
+      [one, 1],
+    ]);
+    expect(finds).toEqual([{ _id: { $in: [one, other, none] } }]);
   });
 });
 

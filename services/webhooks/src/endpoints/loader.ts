@@ -1,5 +1,5 @@
 // Endpoints by their ids, many with one look-up.
-import { openBatcher } from '../tools/batcher.ts';
+import { openBatcher } from '@integration-sync/runtime/batcher';
 import type { Limiter } from '../tools/limiter.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './store.ts';

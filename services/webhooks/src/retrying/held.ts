@@ -1,9 +1,9 @@
 // What is set aside for an endpoint: kept in the stream HELD, oldest first, under the epoch that it was meant
 // for. Entries of the present epoch wait for their turn; those of epochs that have ended are what was missed.
+import { openBatcher } from '@integration-sync/runtime/batcher';
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import { heldId, heldSubject, readHeld, heldSubjects, type Delivery } from '../streams/messages.ts';
 import { heldStream } from '../streams/streams.ts';
-import { openBatcher } from '../tools/batcher.ts';
 
 export interface HeldEntry {
   sequence: number;

@@ -1,8 +1,8 @@
 // Which of its two ways (messages.ts) an integration's deliveries take. By the shared one come a few of each, so that an
 // integration that has none waiting is behind a few of each of the others, however much these have; the rest has a way
 // of its own, on which it waits for none but itself. nats-server counts what is on which, for all replicas alike.
+import { openBatcher } from '@integration-sync/runtime/batcher';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { openBatcher } from '../tools/batcher.ts';
 import { deliveriesStream } from './streams.ts';
 import { deliveriesNoun, readDeliveriesSubject, type Way } from './subjects.ts';
 

@@ -77,13 +77,13 @@ export function openListing<Document extends ListedDocument>(
     // Read before the page: what this says of the past holds for everything that is read after it.
     const watermark = await engine.watermarks.read(listing);
     const walk = beginWalk(asked, watermark, narrowing, engine.now());
-    const { cursor, total } = await findPage<Document>(documents, integration, walk, {
+    const { found, total } = await findPage<Document>(documents, integration, walk, {
       watermark,
       narrowing,
       projection,
     });
     const { entities, last } = await takePage(
-      cursor,
+      found,
       { limit: asked.limit, bytesMax: bytesMaxOf(engine) },
       (document) => showing.entityOf(document),
     );
@@ -135,7 +135,7 @@ interface PageQuery {
 
 interface FoundPage<Document> {
   /** One more than fits on the page, where there is more. */
-  cursor: AsyncIterable<Document>;
+  found: AsyncIterable<Document> | Iterable<Document>;
   total: number;
 }
 
@@ -152,16 +152,17 @@ async function findPage<Document extends ListedDocument>(
     matching === undefined
       ? watermark.total
       : await documents.countDocuments(matching, { hint: narrowing.ids ? '_id_' : 'last-synced' });
-  if (skip > counted + uncountedMax(watermark)) return { cursor: nothing(), total: counted };
+  if (skip > counted + uncountedMax(watermark)) return { found: [], total: counted };
 
-  const batchSize = narrowing.details ? Math.min(wanted, wholeAtOnceMax) : wanted;
+  // Whole records may be large, and are read as far as they fit on the page; of others the database sends all at once.
+  const isReadInParts = narrowing.details && wanted > wholeAtOnceMax;
   const cursor = documents
     .find<Document>(
       { ...(matching ?? { integration }), ...orderWithin(asked) },
       {
         projection,
-        batchSize,
-        singleBatch: batchSize === wanted,
+        batchSize: isReadInParts ? wholeAtOnceMax : wanted,
+        singleBatch: !isReadInParts,
       },
     )
     .hint(
@@ -173,7 +174,7 @@ async function findPage<Document extends ListedDocument>(
     .sort({ integration: 1, order: 1 })
     .skip(skip)
     .limit(wanted);
-  return { cursor, total: counted };
+  return { found: isReadInParts ? cursor : await cursor.toArray(), total: counted };
 }
 
 /** A numbered page shows what is there. */
@@ -194,5 +195,3 @@ const besidesBytes = 64 * 1024;
 
 const bytesMaxOf = ({ bus }: Engine): number =>
   Math.min(limits.detailsBytesMax, bus.maxPayloadBytes - besidesBytes);
-
-async function* nothing(): AsyncGenerator<never> {}

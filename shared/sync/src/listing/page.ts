@@ -14,16 +14,16 @@ export interface PageBounds {
   bytesMax: number;
 }
 
-/** The cursor brings one more than the limit where there are more. It is read no further than it is needed. */
+/** There is one more than the limit where there are more. They are read no further than is needed. */
 export async function takePage<Document>(
-  cursor: AsyncIterable<Document>,
+  found: AsyncIterable<Document> | Iterable<Document>,
   { limit, bytesMax }: PageBounds,
   entityOf: (document: Document) => unknown,
 ): Promise<Page<Document>> {
   const entities: string[] = [];
   let bytes = 0;
   let last: Document | undefined;
-  for await (const document of cursor) {
+  for await (const document of found) {
     const entity = entities.length < limit ? JSON.stringify(entityOf(document)) : '';
     bytes += Buffer.byteLength(entity);
     if (entities.length > 0 && (entities.length === limit || bytes > bytesMax)) return { entities, last };

@@ -1,8 +1,9 @@
 // Many small questions as one large one: those that come before it is their turn go together, because the
 // database, or the disk, takes hardly longer for many than for one.
-import type { Limiter } from './limiter.ts';
+/** Begins the work when its turn comes, and never before it has returned. */
+type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
-const whenTheLoopTurns: Limiter = async (work) => {
+const whenTheLoopTurns: Limit = async (work) => {
   await new Promise((resolve) => setImmediate(resolve));
   return work();
 };
@@ -11,7 +12,7 @@ const whenTheLoopTurns: Limiter = async (work) => {
 export function openBatcher<One, Answer extends object | number | null>(
   askAll: (all: readonly One[]) => Promise<readonly Answer[]>,
   countMax: number,
-  limit: Limiter = whenTheLoopTurns,
+  limit: Limit = whenTheLoopTurns,
 ): (one: One) => Promise<Answer> {
   interface Batch {
     all: One[];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openBatcher } from '../../../services/webhooks/src/tools/batcher.ts';
+import { openBatcher } from '@integration-sync/runtime/batcher';
 import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
 
 it('asks once for what is asked in one moment, and gives each its own answer', async () => {
