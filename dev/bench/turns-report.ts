@@ -1,4 +1,4 @@
-// What a comparison of two checkouts prints: the rate, the times of pushes and the processor time of each, and of each turn
+// What a comparison of two checkouts prints: the rate, the times of requests and the processor time of each, and of each turn
 // what it was beside the other's.
 import { addSpent, nothingSpent, otherShare, processors, spentBy, type Spent } from './cpu.ts';
 import { figuresOf, medianOf, quantile } from './measure.ts';
@@ -6,18 +6,18 @@ import { tableOf, type Row } from './table.ts';
 
 export interface Load {
   what: string;
-  items: number;
+  /** What one request is called, and several. */
+  one: string;
+  several: string;
   lanes: number;
   /** In a turn. */
-  pushes: number;
-  /** Whether the records are there already, as they are pushed. */
-  known: boolean;
+  requests: number;
 }
 
 export interface Turn {
   tookMs: number;
-  /** Of each push, from its request to its answer. */
-  pushMs: number[];
+  /** Of each request, until its answer. */
+  requestMs: number[];
   spent: Spent;
 }
 
@@ -32,18 +32,21 @@ interface Figure {
   of: (turn: Turn) => number;
 }
 
-export function reportOfTurns({ what, lanes, pushes }: Load, { ours, theirs }: Results): string[] {
-  const perPush = (ms: (spent: Spent) => number) => (turn: Turn) => ms(turn.spent) / pushes;
+export function reportOfTurns(
+  { what, one, several, lanes, requests }: Load,
+  { ours, theirs }: Results,
+): string[] {
+  const perRequest = (ms: (spent: Spent) => number) => (turn: Turn) => ms(turn.spent) / requests;
   const names = [...(ours[0]?.spent.byProcess.keys() ?? [])];
   const figures: Figure[] = [
-    { name: 'pushes a second', of: ({ tookMs }) => (pushes / tookMs) * 1_000 },
-    { name: 'ms of a push, p50', of: pushMs(0.5) },
-    { name: 'ms of a push, p90', of: pushMs(0.9) },
+    { name: `${several} a second`, of: ({ tookMs }) => (requests / tookMs) * 1_000 },
+    { name: `ms of a ${one}, p50`, of: requestMs(0.5) },
+    { name: `ms of a ${one}, p90`, of: requestMs(0.9) },
     {
-      name: 'ms of processor time per push: gateway and catalog',
-      of: perPush((spent) => spentBy(spent, 'gateway') + spentBy(spent, 'catalog')),
+      name: `ms of processor time per ${one}: gateway and catalog`,
+      of: perRequest((spent) => spentBy(spent, 'gateway') + spentBy(spent, 'catalog')),
     },
-    ...names.map((name) => ({ name: `  ${name}`, of: perPush((spent) => spentBy(spent, name)) })),
+    ...names.map((name) => ({ name: `  ${name}`, of: perRequest((spent) => spentBy(spent, name)) })),
   ];
   const rows = figures.map(({ name, of }): Row => {
     const ratios = ours.map((turn, at) => of(turn) / of(theirs[at] ?? turn));
@@ -55,15 +58,15 @@ export function reportOfTurns({ what, lanes, pushes }: Load, { ours, theirs }: R
   return [
     '',
     ...tableOf([`${what}, ${lanes} in flight`, 'this', 'beside', 'ratio', 'of turns'], rows),
-    `medians of ${ours.length} turns of ${pushes} pushes, and of the ratios of turns side by side with their quartiles; ` +
+    `medians of ${ours.length} turns of ${requests} ${several}, and of the ratios of turns side by side with their quartiles; ` +
       `other work, the other's idle processes with it, took ${(otherShare(total) * 100).toFixed(0)} % of ${processors} processors`,
   ];
 }
 
-const pushMs =
+const requestMs =
   (share: number) =>
   (turn: Turn): number =>
-    quantile(figuresOf(turn.pushMs).ms, share);
+    quantile(figuresOf(turn.requestMs).ms, share);
 
 const digits = (value: number): string => value.toFixed(value < 100 ? 2 : 1);
 

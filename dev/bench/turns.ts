@@ -1,5 +1,5 @@
 // This checkout in turns with another one, such as that of the commit before. Each has its own services, database and
-// nats-server, by the same programs, and gets the same pushes. Each turn is compared with the one beside it, so that whatever
+// nats-server, by the same programs, and gets the same requests. Each turn is compared with the one beside it, so that whatever
 // else the machine does meanwhile hits both alike.
 import { join, resolve } from 'node:path';
 import type { Stack } from '../stack/index.ts';
@@ -16,14 +16,27 @@ const turnsDefault = 11;
 const warmDefault = 600;
 const warmedAtOnce = 40;
 
-const large = { items: itemsPerPush, pushes: 40 };
-const warming: Load = { ...large, what: 'warming', lanes: 4, known: false };
-const loads: readonly Load[] = [
+interface PushLoad extends Load {
+  items: number;
+  /** Whether the records are there already, as they are pushed. */
+  known: boolean;
+}
+interface PageLoad extends Load {
+  query: string;
+}
+
+const push = { one: 'push', several: 'pushes' };
+const page = { one: 'page', several: 'pages', what: 'first pages of a listing', query: 'limit=50' };
+const large = { ...push, items: itemsPerPush, requests: 40 };
+const warming: PushLoad = { ...large, what: 'warming', lanes: 4, known: false };
+const loads: readonly (PushLoad | PageLoad)[] = [
   { ...large, what: `pushes of ${itemsPerPush} new suppliers`, lanes: 1, known: false },
   { ...large, what: `pushes of ${itemsPerPush} new suppliers`, lanes: 4, known: false },
   { ...large, what: `pushes of ${itemsPerPush} known suppliers`, lanes: 1, known: true },
   { ...large, what: `pushes of ${itemsPerPush} known suppliers`, lanes: 4, known: true },
-  { what: 'pushes of one new supplier', items: 1, pushes: 200, lanes: 1, known: false },
+  { ...push, what: 'pushes of one new supplier', items: 1, requests: 200, lanes: 1, known: false },
+  { ...page, requests: 400, lanes: 1 },
+  { ...page, requests: 768, lanes: 32 },
 ];
 
 interface Side {
@@ -39,7 +52,7 @@ export async function benchTurns({ stack, client, options, say, startBeside }: S
     join(resolve(beside ?? ''), 'services', service, 'src/main.ts'),
   );
   using otherClient = openClient(other.gateway, other.token({ integration: 'bench' }));
-  const known = Array.from({ length: large.pushes }, () => pushBody(makeItems(freshName())));
+  const known = Array.from({ length: large.requests }, () => pushBody(makeItems(freshName())));
   const ours: Side = { stack, client, known };
   const theirs: Side = { stack: other, client: otherClient, known };
   for (const side of [ours, theirs]) {
@@ -59,25 +72,36 @@ export async function benchTurns({ stack, client, options, say, startBeside }: S
   }
 }
 
-type Noting = (pushMs: number) => void;
+type Noting = (requestMs: number) => void;
 
-function prepare({ client, known }: Side, load: Load): (note: Noting) => Promise<void> {
-  const { lanes, pushes, items } = load;
-  const bodies = load.known
-    ? known
-    : Array.from({ length: pushes }, () => pushBody(makeItems(freshName(), items)));
+function prepare(side: Side, load: PushLoad | PageLoad): (note: Noting) => Promise<void> {
+  const ask = 'query' in load ? pagesOf(side, load) : pushesOf(side, load);
   return (note) =>
-    inLanes(lanes, pushes / lanes, async (index) => {
+    inLanes(load.lanes, load.requests / load.lanes, async (index) => {
       const began = performance.now();
-      await client.post(suppliersPath, bodies[index] ?? Buffer.alloc(0));
+      await ask(index);
       note(performance.now() - began);
     });
 }
 
-async function takeTurn(side: Side, load: Load, into: Turn[]): Promise<void> {
-  const push = prepare(side, load);
-  const pushMs: number[] = [];
-  const run = () => push((ms) => void pushMs.push(ms));
+type Ask = (index: number) => Promise<unknown>;
+
+function pushesOf({ client, known }: Side, load: PushLoad): Ask {
+  const bodies = load.known
+    ? known
+    : Array.from({ length: load.requests }, () => pushBody(makeItems(freshName(), load.items)));
+  return (index) => client.post(suppliersPath, bodies[index] ?? Buffer.alloc(0));
+}
+
+const pagesOf =
+  ({ client }: Side, { query }: PageLoad): Ask =>
+  () =>
+    client.get(`${suppliersPath}?${query}`);
+
+async function takeTurn(side: Side, load: PushLoad | PageLoad, into: Turn[]): Promise<void> {
+  const ask = prepare(side, load);
+  const requestMs: number[] = [];
+  const run = () => ask((ms) => void requestMs.push(ms));
   const { tookMs, spent } = await measured(run, processesOf(side.stack), settleMs);
-  into.push({ tookMs, pushMs, spent });
+  into.push({ tookMs, requestMs, spent });
 }

@@ -49,18 +49,18 @@ describe('listings that are asked for in one moment', () => {
       log: openLog({ service: 'test', level: 'silent' }),
       onCommand: ({ name, command }) => void (name === 'find' && finds.push(command['filter'])),
     });
-    const { open, close, read } = openWatermarks(store, 'heads', Date.now);
+    const asked = openWatermarks(store, 'heads', Date.now);
     const [one, other, none] = ['one', 'other', 'none'].map((name) => watermarkKey(name, 'suppliers'));
     for (const [key = '', added = 0] of [
       [one, 1],
       [other, 2],
     ] as const) {
       const syncId = hoursAgo(0);
-      await open(key, syncId);
-      await close(key, syncId, added);
+      await asked.open(key, syncId);
+      await asked.close(key, syncId, added);
     }
-    const asked = [one, other, none, one].map((key = '') => read(key));
-    const totals = (await Promise.all(asked)).map(({ _id, total }) => [_id, total]);
+    const all = [one, other, none, one].map((key = '') => asked.read(key));
+    const totals = (await Promise.all(all)).map(({ _id, total }) => [_id, total]);
     expect(totals).toEqual([
       [one, 1],
       [other, 2],
