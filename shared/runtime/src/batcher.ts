@@ -1,5 +1,7 @@
 // Many small questions as one large one: those that come before it is their turn go together, because the
 // database, or the disk, takes hardly longer for many than for one.
+import { setTimeout as wait } from 'node:timers/promises';
+
 /** Begins the work when its turn comes, and never before it has returned. */
 type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -7,6 +9,24 @@ const whenTheLoopTurns: Limit = async (work) => {
   await new Promise((resolve) => setImmediate(resolve));
   return work();
 };
+
+/**
+ * A question is asked at once where none is under way. Those that come meanwhile are the next one, which is asked when that has
+ * its answer; after so long at the latest, as an answer may not come.
+ */
+export function oneByOne(patienceMs: number): Limit {
+  let before: Promise<void> | undefined;
+  return async (work) => {
+    await (before && Promise.race([before, wait(patienceMs, undefined, { ref: false })]));
+    const asked = work();
+    const forget = (): void => {
+      if (before === ended) before = undefined;
+    };
+    const ended = asked.then(forget, forget);
+    before = ended;
+    return asked;
+  };
+}
 
 /** `askAll` answers in the order in which it was asked. No answer is undefined, so that a missing one is noticed. */
 export function openBatcher<One, Answer extends object | number | null>(

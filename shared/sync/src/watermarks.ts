@@ -7,7 +7,7 @@
 // So a listing that reads the stamp and the open pushes knows up to which time no record can appear any more, by whatever
 // clocks the replicas have. And since the update that closes a push also counts its records, each push is counted once. What
 // a recovering replica has counted stands beside (`counted`), as it may have to open and close the same push a second time.
-import { openBatcher } from '@integration-sync/runtime/batcher';
+import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import type { Collection, Store } from '@integration-sync/runtime/store';
 import { isFirst } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
@@ -41,13 +41,15 @@ export interface Watermarks {
    * another replica has closed it with fewer of them.
    */
   settle(key: string, syncId: string, records: number, before: number): Promise<boolean>;
-  /** As it is after the question. What is asked in one moment, of whichever listings, is one question to the database. */
+  /** As it is after the question. Those that come while the database is asked are one question, of whichever listings. */
   read(key: string): Promise<Watermark>;
   /** Those in which a push is open. */
   withOpen(): Promise<Pick<Watermark, '_id' | 'open'>[]>;
 }
 
 const readMax = 100;
+/** A question takes a millisecond or two. */
+const readPatienceMs = 10;
 
 /** Neither part can hold a slash. */
 export const watermarkKey = (integration: string, listed: string): string => `${integration}/${listed}`;
@@ -77,16 +79,16 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     return new Date(after?.stamp ?? before.stamp + 1);
   };
 
-  const read = openBatcher<string, Watermark>(async (keys) => {
+  const readAll = async (keys: readonly string[]): Promise<Watermark[]> => {
     const ids = [...new Set(keys)];
     const found = await watermarks.find({ _id: { $in: ids } }, allOfThem(ids.length)).toArray();
     const byKey = new Map(found.map((one) => [one._id, one]));
     return keys.map((key) => byKey.get(key) ?? { _id: key, total: 0, stamp: 0, open: {} });
-  }, readMax);
+  };
 
   return {
     open,
-    read,
+    read: openBatcher(readAll, readMax, oneByOne(readPatienceMs)),
     settle: (key, syncId, records, before) => settle(watermarks, now, { key, syncId, records, before }),
     async close(key, syncId, added) {
       const name = `open.${syncId}`;

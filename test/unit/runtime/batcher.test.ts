@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openBatcher } from '@integration-sync/runtime/batcher';
+import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
 
 it('asks once for what is asked in one moment, and gives each its own answer', async () => {
@@ -56,4 +56,48 @@ it('fails all of a batch that fails, and none after it', async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   fails = false;
   expect(await ask(3)).toBe(3);
+});
+
+it('asks one by one: at once where nothing is asked, then for all that came meanwhile', async () => {
+  const asked: number[][] = [];
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ask = openBatcher<number, number>(
+    async (all) => {
+      asked.push([...all]);
+      await answers[asked.length - 1]?.promise;
+      return [...all];
+    },
+    10,
+    oneByOne(1_000),
+  );
+  const first = ask(1);
+  await Promise.resolve();
+  expect(asked).toEqual([[1]]);
+  const others = [2, 3].map(ask);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(asked).toEqual([[1]]);
+  answers[0]?.resolve();
+  expect(await first).toBe(1);
+  answers[1]?.resolve();
+  expect(await Promise.all(others)).toEqual([2, 3]);
+  expect(asked).toEqual([[1], [2, 3]]);
+});
+
+it('asks beside a question that has no answer for long, or fails', async () => {
+  const ask = openBatcher<number, number>(
+    (all) =>
+      all.includes(1)
+        ? new Promise(() => undefined)
+        : all.includes(2)
+          ? Promise.reject(new Error('away'))
+          : Promise.resolve([...all]),
+    10,
+    oneByOne(20),
+  );
+  void ask(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  const began = performance.now();
+  await expect(ask(2)).rejects.toThrow('away');
+  expect(await ask(3)).toBe(3);
+  expect(performance.now() - began).toBe(20);
 });
