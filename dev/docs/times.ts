@@ -42,6 +42,12 @@ export const orders: readonly Order[] = [
     why: 'a leader that stands still does not use up the tries of a replica that announces',
   },
   {
+    short: `${bus}/publish.ts ackTimeoutMs`,
+    long: `${webhooks}/fanout/storing.ts triesForMs`,
+    times: 3,
+    why: 'a leader that stands still does not use up the tries of a replica that stores deliveries',
+  },
+  {
     short: `${sync}/announcing/tries.ts triesForMs`,
     long: `${sync}/journal/journal-times.ts ownedMs`,
     why: 'a replica begins no try to announce any more when another one takes the entry over',

@@ -2,7 +2,7 @@
 // database, or the disk, takes hardly longer for many than for one.
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Begins the work when its turn comes, and never before it has returned. */
+/** Begins the work when its turn comes, and never before this function has returned. */
 type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
 const whenTheLoopTurns: Limit = async (work) => {

@@ -41,14 +41,14 @@ export interface Watermarks {
    * another replica has closed it with fewer of them.
    */
   settle(key: string, syncId: string, records: number, before: number): Promise<boolean>;
-  /** As it is after the question. Those that come while the database is asked are one question, of whichever listings. */
+  /** As it is at some moment after this call. Those that come while the database is asked are its next question, of whichever listings. */
   read(key: string): Promise<Watermark>;
   /** Those in which a push is open. */
   withOpen(): Promise<Pick<Watermark, '_id' | 'open'>[]>;
 }
 
 const readMax = 100;
-/** A question takes a millisecond or two. */
+/** Longer than a question usually takes. */
 const readPatienceMs = 10;
 
 /** Neither part can hold a slash. */

@@ -123,13 +123,24 @@ const everywhere = [
   'products', 'suppliers', 'webhook_endpoints', 'webhook_revisions',
 ]; // prettier-ignore
 
-/** What does not change by itself, sorted: attempts at a broken endpoint go on, and consumers of backlogs come and go. */
+/**
+ * What does not change by itself, sorted: attempts at a broken endpoint go on until it is disabled, webhooks takes bundles, and
+ * consumers of backlogs come and go.
+ */
 async function documentsOf(integration: string): Promise<string[]> {
   const all = await allStored(world.store, world.bus);
-  const still = new Set(['DELIVERIES', 'HELD', 'ATTEMPTS', 'webhook_endpoints', 'webhook_revisions']);
+  const changing = new Set([
+    'BUNDLES',
+    'DELIVERIES',
+    'HELD',
+    'ATTEMPTS',
+    'webhook_endpoints',
+    'webhook_revisions',
+  ]);
   return all
-    .filter(({ place, text }) => !still.has(place) && text.includes(integration))
+    .filter(({ place, text }) => !changing.has(place) && text.includes(integration))
     .map(({ text }) => text)
+    .filter((text) => !text.includes('webhook.disabled'))
     .toSorted();
 }
 

@@ -48,7 +48,7 @@ export interface FanoutOptions {
   /** Some integration has something on a way of its own. */
   onBacklog: () => void;
   tracing?: Tracing | undefined;
-  /** Fires when the process stops: what is not stored by then is given back. */
+  /** Fires when the process stops: what cannot be stored then is given back. */
   signal: AbortSignal;
   log: Log;
 }
