@@ -40,7 +40,7 @@ describe('where the number of partitions changes', { timeout }, () => {
       await house.start({}, last);
       await house.start({}, last);
       await traffic.delivered();
-      expect(traffic.doubles()).toEqual([]);
+      expect(await traffic.doubles()).toEqual([]);
       expect(traffic.fannedOut).toEqual(traffic.announced);
       await nothingLeft(house);
     },
@@ -62,7 +62,7 @@ describe('where the number of partitions changes', { timeout }, () => {
       await pause(500);
     }
     await traffic.delivered();
-    expect(traffic.doubles()).toEqual([]);
+    expect(await traffic.doubles()).toEqual([]);
     expect(traffic.fannedOut).toEqual(traffic.announced);
     expect(await inForce(house)).toEqual([after, after]);
     const says = before === 1 ? '1 partition' : `${before} partitions`;
@@ -125,7 +125,7 @@ describe('the number of partitions in force', { timeout }, () => {
       await pause(1_000);
     }
     await traffic.delivered();
-    expect(traffic.doubles()).toEqual([]);
+    expect(await traffic.doubles()).toEqual([]);
     expect(traffic.fannedOut).toEqual(traffic.announced);
   });
 });
