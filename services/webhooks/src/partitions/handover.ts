@@ -5,9 +5,10 @@ import type { Bus } from '@integration-sync/runtime/bus';
 
 /**
  * What a replica that died or stands still had in hand nats-server hands out again after four seconds, of which the others
- * have taken two and a half to notice; to whoever reads, before anything else.
+ * have taken two and a half to notice; to the replica that reads, before anything else. The rest is for a nats-server that is slow:
+ * what it hands out again after newer messages has lost its order.
  */
-const patienceMs = 3_000;
+const patienceMs = 5_000;
 const pollMs = 20;
 
 /** Resolves when no replica reads the consumer or has anything of it in hand, or after a while. */
