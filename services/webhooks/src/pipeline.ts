@@ -111,7 +111,7 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   const subscribers = openSubscribers(options.revisions, endpoints, options.remembered.subscriptions);
   const countUnsettled = openCounting(bus);
   const onBacklog = (): void => backlogs.look();
-  const fanout = openFanout({ ...options, subscribers, leases, metrics, countUnsettled, onBacklog, signal });
+  const fanout = openFanout({ ...options, subscribers, leases, metrics, countUnsettled, onBacklog, retry, signal }); // prettier-ignore
 
   closing.use(listenForChanges(bus, replicas.self, cache, owners));
   // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.

@@ -3,6 +3,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { openStoring } from '../../../services/webhooks/src/fanout/storing.ts';
 import { firstSending, packParcels } from '../../../services/webhooks/src/streams/messages.ts';
+import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
 import { openHouse } from '../../support/webhooks.ts';
 
 const to = [{ endpointId: 'wh_none', epoch: 0, version: 1 }];
@@ -17,6 +18,7 @@ it.each([3, 20])('the stream has each of %i parcels once whose answer was lost',
   await using house = await openHouse();
   // Makes the streams; none reads from them.
   await (await house.start())[Symbol.asyncDispose]();
+  const { signal } = new AbortController();
   let lost = 0;
   const store = openStoring({
     bus: {
@@ -27,8 +29,8 @@ it.each([3, 20])('the stream has each of %i parcels once whose answer was lost',
         throw new Error('the answer was lost');
       },
     },
-    signal: new AbortController().signal,
-    log: openLog({ service: 'test', level: 'silent' }),
+    retry: openRetry(openLog({ service: 'test', level: 'silent' }), signal),
+    signal,
   });
   await store(Array.from({ length: count }, (_, n) => parcelOf(`e${n}`)).flat());
   expect(lost).toBe(1);

@@ -6,9 +6,11 @@ import type { VersionedSubscriber } from '../../../services/webhooks/src/endpoin
 import { openFanout } from '../../../services/webhooks/src/fanout/fanout.ts';
 import type { Message } from '../../../services/webhooks/src/streams/messages.ts';
 import type { Unsettled } from '../../../services/webhooks/src/streams/ways.ts';
+import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
 import { eventually } from '../../support/eventually.ts';
 import { messageFor } from '../../support/webhook-parts.ts';
 
+const log = openLog({ service: 'test', level: 'silent' });
 const nothing: Unsettled = { shared: new Map(), backlog: new Map() };
 
 interface Situation {
@@ -57,8 +59,9 @@ function openHouse({ endpoints, unsettled = nothing, publish = async () => undef
     metrics: { fanoutLag: () => undefined, fannedOut: () => undefined },
     countUnsettled: async () => unsettled,
     onBacklog: () => void (looks += 1),
+    retry: openRetry(log, stopping.signal),
     signal: stopping.signal,
-    log: openLog({ service: 'test', level: 'silent' }),
+    log,
   });
   return { fanout, published, settled, givenBack, stop, looks: () => looks };
 }

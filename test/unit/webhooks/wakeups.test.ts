@@ -42,6 +42,7 @@ it.each(moments)('an event that comes %i microtasks after the last one is fanned
     metrics: { fanoutLag: () => undefined, fannedOut: () => undefined },
     countUnsettled: async () => ({ shared: new Map(), backlog: new Map() }),
     onBacklog: () => undefined,
+    retry: (_what, work) => work(),
     signal: new AbortController().signal,
     log,
   });

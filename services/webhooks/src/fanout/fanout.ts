@@ -15,6 +15,7 @@ import type { WebhookMetrics } from '../metrics.ts';
 import type { Way } from '../streams/subjects.ts';
 import { wayOf, type Unsettled } from '../streams/ways.ts';
 import { openBatchQueue } from '../tools/batch-queue.ts';
+import type { Retry } from '../tools/retry.ts';
 import { openBulk } from './bulk.ts';
 import {
   batchEvents,
@@ -48,6 +49,8 @@ export interface FanoutOptions {
   /** Some integration has something on a way of its own. */
   onBacklog: () => void;
   tracing?: Tracing | undefined;
+  /** Gives up when the process stops. */
+  retry: Retry;
   /** Fires when the process stops: what cannot be stored then is given back. */
   signal: AbortSignal;
   log: Log;

@@ -3,19 +3,22 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 
-export type Retry = <T>(what: string, work: () => Promise<T>) => Promise<T>;
+/** Without `forMs`, until it works; otherwise no try begins later than that after the first. */
+export type Retry = <T>(what: string, work: () => Promise<T>, forMs?: number) => Promise<T>;
 
 const retryMs = 500;
 
-/** Gives up only when the signal says so. */
+/** Gives up when the signal says so. */
 export const openRetry =
   (log: Log, signal: AbortSignal): Retry =>
-  async (what, work) => {
+  async (what, work, forMs = Infinity) => {
+    const endMs = performance.now() + forMs;
     for (let tries = 1; ; tries += 1) {
       try {
         return await work();
       } catch (error) {
         signal.throwIfAborted();
+        if (performance.now() + retryMs > endMs) throw error;
         // An engine that is away is not worth a line per delivery and half second.
         if (tries === 1 || tries % 20 === 0) log.warn({ err: error, what, tries }, 'not done, trying again');
       }
