@@ -8,6 +8,7 @@ import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { settledWithinMs } from '../support/left-behind.ts';
+import { openMongos } from '../support/mongos.ts';
 import { answer, openReceiver, type Receiver } from '../support/receiver.ts';
 import { isTargeted, partsOf, readSharding, type Part, type Sharding } from '../support/shard-keys.ts';
 import { openWorld, type Caller, type World } from '../support/sync.ts';
@@ -54,7 +55,8 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   sharding = await readSharding();
-  world = closing.use(await openWorld(inject('engines').mongodb));
+  const mongos = closing.use(await openMongos(inject('engines').mongodb));
+  world = closing.use(await openWorld(mongos.url));
   receiver = closing.use(await openReceiver());
 });
 afterAll(() => closing.disposeAsync());

@@ -53,6 +53,8 @@ export interface Store extends AsyncDisposable {
   readonly database: Db;
   /** Whether the database answers: known at any moment, and at most 2 s old. */
   readonly connected: boolean;
+  /** Whether a mongos answers, which passes each command on to the shards that it names. */
+  readonly isSharded: boolean;
   collection<T extends Document>(name: string): Collection<T>;
   /** Creates what is missing. An index that is there under the same name must be the same. */
   ensureIndexes(name: string, indexes: readonly NamedIndex[]): Promise<void>;
@@ -86,11 +88,13 @@ export async function openStore({
     close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
   };
   let connectionsLost = 0;
+  let isSharded: boolean | undefined;
   const watchdog = opening.use(
     startWatchdog({
       async ask() {
         // A no-op once connected; after a failed attempt the driver wants to be told again.
         await Promise.all([client.connect(), watcher.connect()]);
+        isSharded ??= (await watcher.db(name).command({ hello: 1 }))['msg'] === 'isdbgrid';
         await watcher.db(name).command({ ping: 1 });
       },
       passing: (error) => sortStoreError(error) === 'unavailable',
@@ -121,6 +125,7 @@ export async function openStore({
     get connected() {
       return watchdog.connected;
     },
+    isSharded: isSharded === true,
     collection: (collection) => database.collection(collection),
     ensureIndexes: (collection, indexes) => ensureIndexes(database.collection(collection), indexes),
     async ping() {

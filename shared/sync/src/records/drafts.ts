@@ -2,7 +2,7 @@
 import { duplicateIndexes, type Store } from '@integration-sync/runtime/store';
 import { orderOf } from '../ids.ts';
 import type { Draft } from '../kind.ts';
-import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { Writing } from './record-document.ts';
 
 export interface DraftDocument {
@@ -37,6 +37,7 @@ export interface Drafts {
 
 export function openDrafts(store: Store, collection: string): Drafts {
   const drafts = store.collection<DraftDocument>(collection);
+  const { these } = filtersByIds(store);
   return {
     async existing(integration, ids) {
       if (ids.length === 0) return new Set();

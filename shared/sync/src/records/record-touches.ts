@@ -1,17 +1,17 @@
 // Noting records that are as they should be: they get a new time of synchronisation, and nothing else of them changes.
 import { writeInChunks, type Collection } from '@integration-sync/runtime/store';
 import type { Known } from './classify.ts';
-import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import { allOfThem, byTheirIds, type ByIds } from './by-ids.ts';
 import type { RecordDocument, Writing } from './record-document.ts';
 import { byId, inParts } from './record-parts.ts';
 
 /** Returns those that another push has changed since they were read. */
 export type TouchRecords = (known: readonly Known[], writing: Writing) => Promise<Known[]>;
 
-export function openTouching(records: Collection<RecordDocument>): TouchRecords {
+export function openTouching(records: Collection<RecordDocument>, byIds: ByIds): TouchRecords {
   const pushesOf = async (integration: string, ids: readonly string[]): Promise<Map<string, string>> => {
     const found = await records
-      .find<Pick<RecordDocument, '_id' | 'push'>>(these(integration, ids), {
+      .find<Pick<RecordDocument, '_id' | 'push'>>(byIds.these(integration, ids), {
         projection: { push: 1 },
         ...allOfThem(ids.length),
       })
@@ -27,7 +27,7 @@ export function openTouching(records: Collection<RecordDocument>): TouchRecords 
     inParts(byId(some), parts, async (part) => {
       const ids = part.map(({ record }) => record.internalId);
       const { matchedCount } = await records.updateMany(
-        { ...these(integration, ids), ...notedBefore(push, at) },
+        { ...byIds.these(integration, ids), ...notedBefore(push, at) },
         { $set: { lastSyncedAt: at } },
         byTheirIds,
       );
@@ -39,7 +39,7 @@ export function openTouching(records: Collection<RecordDocument>): TouchRecords 
     { integration, at, confirm }: Writing,
   ): Promise<number> => {
     const { matchedCount } = await writeInChunks(records, part, confirm, (bulk, { record, stored }) => {
-      const filter = { _id: record.internalId, integration, ...notedBefore(stored.push, at) };
+      const filter = { ...byIds.one(integration, record.internalId), ...notedBefore(stored.push, at) };
       bulk
         .find(filter)
         .hint(byTheirIds.hint)

@@ -2,7 +2,7 @@
 import { duplicateIndexes, writeInChunks, type Collection } from '@integration-sync/runtime/store';
 import type { Fresh, Known } from './classify.ts';
 import { orderOf } from '../ids.ts';
-import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import { allOfThem, byTheirIds, type ByIds } from './by-ids.ts';
 import type { RecordDocument, Writing } from './record-document.ts';
 import { byId, inParts } from './record-parts.ts';
 import { isErased, statusField } from '../items/status.ts';
@@ -14,13 +14,13 @@ export interface RecordWrites {
   change(known: readonly Known[], writing: Writing): Promise<Known[]>;
 }
 
-export function openRecordWrites(records: Collection<RecordDocument>): RecordWrites {
+export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByIds): RecordWrites {
   const ownAmong = async (
     ids: readonly string[],
     { integration, syncId: push }: Writing,
   ): Promise<Set<string>> => {
     const found = await records
-      .find({ ...these(integration, ids), push }, { projection: { _id: 1 }, ...allOfThem(ids.length) })
+      .find({ ...byIds.these(integration, ids), push }, { projection: { _id: 1 }, ...allOfThem(ids.length) })
       .toArray();
     return new Set(found.map(({ _id }) => _id));
   };
@@ -38,7 +38,7 @@ export function openRecordWrites(records: Collection<RecordDocument>): RecordWri
 
   const changePart = async (part: readonly Known[], writing: Writing): Promise<number> => {
     const { matchedCount } = await writeInChunks(records, part, writing.confirm, (bulk, one) => {
-      const { filter, update } = changeOf(one, writing);
+      const { filter, update } = changeOf(one, writing, byIds);
       bulk.find(filter).hint(byTheirIds.hint).updateOne(update);
     });
     return matchedCount;
@@ -81,6 +81,7 @@ function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writ
 function changeOf(
   { record, folded, stored }: Known,
   { integration, syncId, at }: Writing,
+  byIds: ByIds,
 ): { filter: object; update: object } {
   const { fields, changes } = folded;
   const set: Record<string, unknown> = { push: syncId, changed: [...changes.keys()] };
@@ -95,7 +96,11 @@ function changeOf(
     }
   }
   return {
-    filter: { _id: record.internalId, integration, push: stored.push, lastSyncedAt: stored.lastSyncedAt },
+    filter: {
+      ...byIds.one(integration, record.internalId),
+      push: stored.push,
+      lastSyncedAt: stored.lastSyncedAt,
+    },
     update: {
       $set: set,
       $max: { lastSyncedAt: at },

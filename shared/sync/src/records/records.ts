@@ -2,7 +2,7 @@
 // plain operators.
 import { readInChunks, type Store } from '@integration-sync/runtime/store';
 import type { Stored } from './classify.ts';
-import { allOfThem, byTheirIds, these } from './by-ids.ts';
+import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 import { openTouching, type TouchRecords } from './record-touches.ts';
 import { openRecordWrites, type RecordWrites } from './record-writes.ts';
@@ -19,9 +19,11 @@ export interface Records extends RecordWrites {
 
 export function openRecords(store: Store, collection: string): Records {
   const records = store.collection<RecordDocument>(collection);
+  const byIds = filtersByIds(store);
+  const { these } = byIds;
   return {
-    ...openRecordWrites(records),
-    touch: openTouching(records),
+    ...openRecordWrites(records, byIds),
+    touch: openTouching(records, byIds),
     async read(integration, internalIds) {
       if (internalIds.length === 0) return new Map();
       const found = await readInChunks(

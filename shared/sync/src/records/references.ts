@@ -3,7 +3,7 @@ import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
 import type { Fields, Kind } from '../kind.ts';
-import { allOfThem, these } from './by-ids.ts';
+import { allOfThem, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 
 export interface Lookup {
@@ -24,6 +24,7 @@ const name = (integration: string, externalId: string): string => `${integration
 export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0): Lookup {
   // Only what a majority has: anything else might be undone when a server is lost.
   const records = store.collection<RecordDocument>(kind.plural);
+  const { these } = filtersByIds(store);
   // Made when it is first needed: its room takes some 15 ms of processor time, which no start has to wait for.
   let cache: LRUCache<string, true> | undefined;
   const seen = (): LRUCache<string, true> =>

@@ -1,0 +1,75 @@
+// A stand-in for a mongos: what it passes on is answered by the database behind it, which says of itself that it is one.
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { BSON } from 'mongodb';
+
+export interface Mongos extends AsyncDisposable {
+  readonly url: string;
+}
+
+export async function openMongos(mongodb: string): Promise<Mongos> {
+  const target = new URL(mongodb);
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const database = connect(Number(target.port), target.hostname);
+    for (const [socket, other] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    client.pipe(database);
+    let rest = Buffer.alloc(0);
+    database.on('data', (bytes: Buffer) => {
+      rest = Buffer.concat([rest, bytes]);
+      while (rest.length >= lengthBytes && rest.length >= rest.readInt32LE(0)) {
+        const length = rest.readInt32LE(0);
+        client.write(asOfMongos(rest.subarray(0, length)));
+        rest = rest.subarray(length);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string')
+    throw new Error('the stand-in for a mongos has no port');
+  const url = new URL(mongodb);
+  url.hostname = '127.0.0.1';
+  url.port = String(address.port);
+  // FerretDB knows no writes that the driver may send twice, and the driver takes every mongos for one that does.
+  url.searchParams.set('retryWrites', 'false');
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const lengthBytes = 4;
+const opcodeAt = 12;
+/** Where the document begins, by the kind of message: an OP_REPLY, an OP_MSG. */
+const documentAt = new Map([
+  [1, 36],
+  [2013, 21],
+]);
+const helloBytesMax = 4_096;
+
+/** A message of the database, with `msg` in it where it answers a `hello`. */
+function asOfMongos(message: Buffer): Buffer {
+  const start = documentAt.get(message.readInt32LE(opcodeAt));
+  if (start === undefined || message.length > helloBytesMax) return message;
+  const answer = BSON.deserialize(message.subarray(start), { promoteValues: false });
+  if (!('maxWireVersion' in answer)) return message;
+  const changed = Buffer.concat([message.subarray(0, start), BSON.serialize({ ...answer, msg: 'isdbgrid' })]);
+  changed.writeInt32LE(changed.length, 0);
+  return changed;
+}
