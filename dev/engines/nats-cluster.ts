@@ -38,11 +38,13 @@ async function startThree({ dataFolder, ...options }: NatsClusterOptions): Promi
   await using starting = new AsyncDisposableStack();
   const ports = await Promise.all(names.map(() => findPort()));
   const routes = ports.map((port) => `nats-route://127.0.0.1:${port}`);
+  // Two clusters of one name would become one, where a port of a route goes from a node that ended to one of another cluster.
+  const cluster = `three-${ports.join('-')}`;
   const starts = names.map(async (name, index): Promise<NatsNode> => {
     const folder = join(dataFolder, name);
     const natsConfig = join(dataFolder, `${name}.conf`);
     await mkdir(dataFolder, { recursive: true });
-    await writeFile(natsConfig, configuration(name, ports[index] ?? 0, routes));
+    await writeFile(natsConfig, configuration(name, ports[index] ?? 0, { routes, cluster }));
     return { name, engine: await startEngine('nats', { ...options, dataFolder: folder, natsConfig }) };
   });
   const outcomes = await Promise.allSettled(starts);
@@ -59,8 +61,14 @@ async function startThree({ dataFolder, ...options }: NatsClusterOptions): Promi
   };
 }
 
+interface Together {
+  routes: readonly string[];
+  /** The name that all of them have in common. */
+  cluster: string;
+}
+
 /** As docs/operating.md has it. A node that is to end waits for its clients to go for a shorter time than by default. */
-const configuration = (name: string, port: number, routes: readonly string[]): string =>
+const configuration = (name: string, port: number, { routes, cluster }: Together): string =>
   `${[
     `server_name: ${name}`,
     `server_tags: ["${name}"]`,
@@ -74,7 +82,7 @@ const configuration = (name: string, port: number, routes: readonly string[]): s
     '  sync_interval: always',
     '}',
     'cluster {',
-    '  name: three',
+    `  name: ${cluster}`,
     `  listen: "127.0.0.1:${port}"`,
     `  routes: [${routes.map((route) => JSON.stringify(route)).join(', ')}]`,
     '}',

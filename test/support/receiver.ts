@@ -58,7 +58,7 @@ export async function openReceiver(
   { certificate }: ReceiverOptions = {},
 ): Promise<Receiver> {
   const hits: Hit[] = [];
-  const watchers = new Set<() => void>();
+  const watchers = new Set<(hit: Hit) => void>();
   let behave = behaviour;
   const openedAt = performance.now();
 
@@ -79,7 +79,7 @@ export async function openReceiver(
       };
       hits.push(hit);
       behave(hit, response, request);
-      for (const watch of watchers) watch();
+      for (const watch of watchers) watch(hit);
     });
   };
   const server = certificate === undefined ? createPlain(onRequest) : createSecure(certificate, onRequest);
@@ -104,12 +104,18 @@ export async function openReceiver(
         const seen = hits.filter(where).length;
         reject(new Error(`expected ${count} hits within ${forMs} ms, got ${seen}`));
       }, lookEveryMs);
-      const watch = (): void => {
-        const found = hits.filter(where);
+      // Each hit is looked at once: there may be thousands.
+      const found = hits.filter(where);
+      const resolveIfEnough = (): void => {
         if (found.length >= count) resolve(found);
       };
+      const watch = (hit: Hit): void => {
+        if (!where(hit)) return;
+        found.push(hit);
+        resolveIfEnough();
+      };
       watchers.add(watch);
-      watch();
+      resolveIfEnough();
       try {
         return await promise;
       } finally {

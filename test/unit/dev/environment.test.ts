@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
-import { environmentOfTests } from '../../support/environment.ts';
+import { environmentOfTests as environmentWith, type Environment } from '../../support/environment.ts';
+
+/** On a machine that has no memory to spare, unless a test names a folder in it. */
+const environmentOfTests = (environment: Environment, memory?: string) =>
+  environmentWith(environment, memory);
 
 it('leaves out where a system in use has its engines and its collector, and keeps the rest', () => {
   expect(
@@ -21,14 +25,20 @@ it('leaves out where a system in use has its engines and its collector, and keep
 });
 
 it('takes the MongoDB that is lent to it', () => {
-  const environment = { MONGODB_URL: 'mongodb://in-use', TEST_MONGODB_URL: 'mongodb://lent' };
-  expect(environmentOfTests(environment)).toMatchObject({ MONGODB_URL: 'mongodb://lent' });
+  const lent = { MONGODB_URL: 'mongodb://in-use', TEST_MONGODB_URL: 'mongodb://lent' };
+  expect(environmentOfTests(lent)).toMatchObject({ MONGODB_URL: 'mongodb://lent' });
 });
 
 it('lets processes find what others have compiled', () => {
   expect(environmentOfTests({ XDG_CACHE_HOME: '/cache' })).toMatchObject({
     NODE_COMPILE_CACHE: '/cache/integration-sync-service/compiled',
   });
+});
+
+it('keeps what the engines store in memory where there is enough, unless it is told where', () => {
+  expect(environmentOfTests({}, '/dev/shm')).toMatchObject({ TMPDIR: '/dev/shm' });
+  expect(environmentOfTests({ TMPDIR: '/elsewhere' }, '/dev/shm')).toMatchObject({ TMPDIR: '/elsewhere' });
+  expect(environmentOfTests({})).not.toHaveProperty('TMPDIR');
 });
 
 it('is the environment of this run', () => {
