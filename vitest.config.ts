@@ -3,11 +3,11 @@
 // new process, and loads everything anew.
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-import { environmentOfTests, folderInMemory } from './test/support/environment.ts';
+import { environmentOfTests, folderInMemory, useEnvironment } from './test/support/environment.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 // Here and not in a setup file: this is before anything of a run has been started.
-process.env = environmentOfTests(process.env, folderInMemory());
+useEnvironment(environmentOfTests(process.env, folderInMemory()));
 
 // A poll waits for what is true in the end, on a machine that has other work too.
 const expects = { poll: { timeout: 10_000 } };

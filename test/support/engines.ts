@@ -3,11 +3,13 @@
 //
 //   const { mongodb, nats } = inject('engines');      // addresses
 //   const { webhooks } = inject('programs');          // a file for node
+import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeAbandoned, startEngines, type Engines } from '@integration-sync/dev/engines';
 import type { TestProject } from 'vitest/node';
+import { memoryFolder } from './environment.ts';
 import { folderPrefix } from './folder.ts';
 import { makePrograms, type Programs } from './programs.ts';
 
@@ -48,7 +50,9 @@ function open(): Use {
 }
 
 async function start(): Promise<Engines> {
-  await removeAbandoned(tmpdir(), folderPrefix);
+  // A run before this one may have found no room in memory, or may have found it.
+  for (const parent of new Set([tmpdir(), '/tmp', memoryFolder]))
+    if (existsSync(parent)) await removeAbandoned(parent, folderPrefix);
   const dataFolder = await mkdtemp(join(tmpdir(), folderPrefix));
   return startEngines({
     dataFolder,

@@ -1,7 +1,6 @@
 // The environment of a test run. A test does not touch a system in use that the environment names: a test
 // that pushed into its database, or answered beside its services on its NATS, would become a part of it.
-import { readFileSync, statfsSync } from 'node:fs';
-import { freemem } from 'node:os';
+import { accessSync, constants, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder } from '../../dev/engines/cache.ts';
 
@@ -15,7 +14,7 @@ const ofSystems =
  */
 export function environmentOfTests(
   environment: Environment,
-  memory: string | undefined,
+  memory?: string,
 ): Record<string, string | undefined> {
   const kept = Object.entries(environment).filter(([name]) => !ofSystems.test(name));
   const lent = environment['TEST_MONGODB_URL'];
@@ -23,24 +22,38 @@ export function environmentOfTests(
     // Tests start some two hundred processes. A process that finds what another has compiled starts in half
     // the time.
     NODE_COMPILE_CACHE: join(cacheFolder(environment), 'compiled'),
-    // The data of all engines. No test cuts the power, so none depends on a disk, and syncing to one takes a tenth of a run.
-    ...(memory === undefined ? {} : { TMPDIR: memory }),
+    // The engines' data are most of what tests write. No test cuts the power, so none depends on a disk, and syncing to
+    // one takes a tenth of a run.
+    ...(memory === undefined || isToldWhere(environment) ? {} : { TMPDIR: memory }),
     ...Object.fromEntries(kept),
     ...(lent ? { MONGODB_URL: lent } : {}),
   };
 }
 
-/** A run takes 0.5 GB of it. */
+const isToldWhere = ({ TMPDIR, TMP, TEMP }: Environment): boolean => Boolean(TMPDIR || TMP || TEMP);
+
+/** Changes the environment of this process itself: Node's own parts read no object that takes its place. */
+export function useEnvironment(next: Environment): void {
+  for (const name of Object.keys(process.env)) if (next[name] === undefined) delete process.env[name];
+  for (const [name, value] of Object.entries(next)) if (value !== undefined) process.env[name] = value;
+}
+
+/** Linux keeps it in memory. */
+export const memoryFolder = '/dev/shm';
+
+/** A run takes 0.5 GB. */
 const roomBytes = 3 * 2 ** 30;
 
-/** A folder that Linux keeps in memory, where there is enough of both and programs may run in it. */
-export function folderInMemory(folder = '/dev/shm'): string | undefined {
+/** The folder, where it and the memory of this process have room and programs may run in it. */
+export function folderInMemory(folder = memoryFolder): string | undefined {
   try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = statfsSync(folder);
-    if (Math.min(bavail * bsize, freemem()) < roomBytes) return undefined;
+    if (Math.min(bavail * bsize, process.availableMemory()) < roomBytes) return undefined;
     const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
-    const options = mounts.map((line) => line.split(' ')).find(([, where]) => where === folder)?.[3];
-    return options === undefined || options.split(',').includes('noexec') ? undefined : folder;
+    const mounted = mounts.map((line) => line.split(' ')).findLast(([, where]) => where === folder);
+    const [, , kind, options] = mounted ?? [];
+    return kind === 'tmpfs' && options?.split(',').includes('noexec') === false ? folder : undefined;
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ export async function openMongos(mongodb: string): Promise<Mongos> {
   const target = new URL(mongodb);
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    const database = connect(Number(target.port), target.hostname);
+    const database = connect(Number(target.port || 27_017), target.hostname);
     for (const [socket, other] of [
       [client, database],
       [database, client],
@@ -42,6 +42,8 @@ export async function openMongos(mongodb: string): Promise<Mongos> {
   const url = new URL(mongodb);
   url.hostname = '127.0.0.1';
   url.port = String(address.port);
+  // The driver takes no mongos for a member of a replica set.
+  url.searchParams.delete('replicaSet');
   // FerretDB knows no writes that the driver may send twice, and the driver takes every mongos for one that does.
   url.searchParams.set('retryWrites', 'false');
   return {

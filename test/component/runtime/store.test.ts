@@ -14,6 +14,7 @@ import {
 } from '@integration-sync/runtime/store';
 import { MongoBulkWriteError } from 'mongodb';
 import { openTestLog } from '../../support/log.ts';
+import { openMongos } from '../../support/mongos.ts';
 import { countTurns } from '../../support/turns.ts';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
@@ -52,6 +53,13 @@ describe('an open store', () => {
   it('answers', async () => {
     expect(store.connected).toBe(true);
     await expect(store.ping()).resolves.toBeUndefined();
+  });
+
+  it('knows whether a mongos has answered', async () => {
+    expect(store.isSharded).toBe(false);
+    await using mongos = await openMongos(url);
+    await using sharded = await open(mongos.url);
+    expect(sharded.isSharded).toBe(true);
   });
 
   it('writes durably, whatever its address says', async () => {

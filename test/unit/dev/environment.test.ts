@@ -1,9 +1,6 @@
+import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
-import { environmentOfTests as environmentWith, type Environment } from '../../support/environment.ts';
-
-/** On a machine that has no memory to spare, unless a test names a folder in it. */
-const environmentOfTests = (environment: Environment, memory?: string) =>
-  environmentWith(environment, memory);
+import { environmentOfTests, folderInMemory, useEnvironment } from '../../support/environment.ts';
 
 it('leaves out where a system in use has its engines and its collector, and keeps the rest', () => {
   expect(
@@ -38,7 +35,24 @@ it('lets processes find what others have compiled', () => {
 it('keeps what the engines store in memory where there is enough, unless it is told where', () => {
   expect(environmentOfTests({}, '/dev/shm')).toMatchObject({ TMPDIR: '/dev/shm' });
   expect(environmentOfTests({ TMPDIR: '/elsewhere' }, '/dev/shm')).toMatchObject({ TMPDIR: '/elsewhere' });
+  expect(environmentOfTests({ TEMP: '/elsewhere' }, '/dev/shm')).not.toHaveProperty('TMPDIR');
   expect(environmentOfTests({})).not.toHaveProperty('TMPDIR');
+});
+
+it('takes no folder for one in memory that is none, or in which nothing can be written', () => {
+  expect(folderInMemory(import.meta.dirname)).toBeUndefined();
+  expect(folderInMemory('/proc')).toBeUndefined();
+  expect(folderInMemory('/nowhere')).toBeUndefined();
+});
+
+it('holds for what is a part of Node too', () => {
+  const before = { ...process.env };
+  useEnvironment({ PATH: before['PATH'], TMPDIR: '/elsewhere' });
+  const [folder, names] = [tmpdir(), Object.keys(process.env)];
+  useEnvironment(before);
+  expect(folder).toBe('/elsewhere');
+  expect(names.toSorted()).toEqual(['PATH', 'TMPDIR']);
+  expect({ ...process.env }).toEqual(before);
 });
 
 it('is the environment of this run', () => {

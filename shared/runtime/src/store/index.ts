@@ -53,7 +53,7 @@ export interface Store extends AsyncDisposable {
   readonly database: Db;
   /** Whether the database answers: known at any moment, and at most 2 s old. */
   readonly connected: boolean;
-  /** Whether a mongos answers, which passes each command on to the shards that it names. */
+  /** Whether a mongos gave the first answer: it passes each command on to the shards that the command names. */
   readonly isSharded: boolean;
   collection<T extends Document>(name: string): Collection<T>;
   /** Creates what is missing. An index that is there under the same name must be the same. */
