@@ -16,6 +16,7 @@ import type { Way } from '../streams/subjects.ts';
 import { wayOf, type Unsettled } from '../streams/ways.ts';
 import { openBatchQueue } from '../tools/batch-queue.ts';
 import type { Retry } from '../tools/retry.ts';
+import { askOn } from './asking.ts';
 import { openBulk } from './bulk.ts';
 import {
   batchEvents,
@@ -61,7 +62,8 @@ const waitingMax = 500;
 const keptUpWithinMs = 500;
 
 export function openFanout(options: FanoutOptions): Fanout {
-  const { subscribers, leases, countUnsettled, onBacklog, tracing } = options;
+  const { leases, onBacklog, tracing } = options;
+  const { subscribers, countUnsettled } = askOn(options, options.retry);
 
   const match = (bundles: readonly Taken[]): Promise<Matched[]> => matchBundles(subscribers, bundles);
   const store = openStoring(options);
