@@ -135,19 +135,27 @@ async function openFolder(
 
 /**
  * Ends and removes what killed runs left in temporary folders: those in `parent` whose name begins with
- * `prefix` and whose starter is gone.
+ * `prefix` and whose starter is gone. The nodes of a cluster have a folder each in that of the cluster.
  */
 export async function removeAbandoned(parent: string, prefix: string): Promise<void> {
-  for (const entry of await readdir(parent)) {
-    const folder = join(parent, entry);
+  for (const entry of await readdir(parent, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !entry.name.startsWith(prefix)) continue;
+    const folder = join(parent, entry.name);
     // A folder without a lock is new, and its starter is about to lock it.
-    if (!entry.startsWith(prefix) || !existsSync(join(folder, lockName))) continue;
-    using lock = takeLock(join(folder, lockName));
+    const locked = (await withFoldersIn(folder)).filter((one) => existsSync(join(one, lockName)));
+    using locks = new DisposableStack();
+    const lives = locked.map((one) => locks.use(takeLock(join(one, lockName)))).includes(undefined);
     // A starter may be about to use a folder again that it closed in good order.
-    if (lock === undefined || !isLeftOpen(join(folder, ledgerName))) continue;
-    await endLeftovers(join(folder, ledgerName));
+    if (lives || !locked.some((one) => isLeftOpen(join(one, ledgerName)))) continue;
+    for (const one of locked) await endLeftovers(join(one, ledgerName));
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function withFoldersIn(folder: string): Promise<string[]> {
+  // A folder may be removed by its owner meanwhile.
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return [folder, ...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name))];
 }
 
 const lockName = 'engines.lock';

@@ -1,8 +1,8 @@
 // What a killed starter leaves behind, and what must be left alone while that is cleared away.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { removeAbandoned, startEngine } from '@integration-sync/dev/engines';
 import { assert, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { writeJson } from '../../dev/process/files.ts';
 import { identify, runs } from '../../dev/process/identity.ts';
 import { endLeftovers, openLedger } from '../../dev/process/ledger.ts';
 import { eventually } from '../support/eventually.ts';
-import { folderPrefix, temporaryFolder } from '../support/folder.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
 const starter = join(import.meta.dirname, '../support/processes/nats-starter.ts');
 
@@ -47,7 +47,7 @@ describe('after the starter was killed', () => {
   it('a temporary folder is cleared away with its engine by the next test run', async () => {
     await using folder = await temporaryFolder();
     const orphan = await startAndKill(folder.path);
-    await removeAbandoned(dirname(folder.path), folder.path.slice(dirname(folder.path).length + 1));
+    await removeAbandoned(dirname(folder.path), basename(folder.path));
     await expect(access(folder.path)).rejects.toThrow('ENOENT');
     await using other = await temporaryFolder();
     await using _next = await startEngine('nats', { dataFolder: other.path, temporary: true });
@@ -57,10 +57,28 @@ describe('after the starter was killed', () => {
     );
   });
 
+  it('so is the folder of a cluster, once the starters of all of its nodes are gone', async () => {
+    await using folder = await temporaryFolder();
+    const [parent, name] = [dirname(folder.path), basename(folder.path)];
+    const nodes = ['n1', 'n2'].map((node) => join(folder.path, node));
+    for (const node of nodes) await mkdir(node);
+    const [first = '', second = ''] = nodes;
+    const orphan = await startAndKill(first);
+    {
+      await using _lives = await startEngine('nats', { dataFolder: second });
+      await removeAbandoned(parent, name);
+      expect(identify(orphan)).toBeDefined();
+      await expect(access(first)).resolves.toBeUndefined();
+    }
+    await removeAbandoned(parent, name);
+    expect(identify(orphan)).toBeUndefined();
+    await expect(access(folder.path)).rejects.toThrow('ENOENT');
+  });
+
   it('a folder whose starter lives is not touched', async () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
-    await removeAbandoned(dirname(folder.path), folderPrefix);
+    await removeAbandoned(dirname(folder.path), basename(folder.path));
     expect(nats.pids()).toHaveLength(1);
     await expect(access(folder.path)).resolves.toBeUndefined();
   });

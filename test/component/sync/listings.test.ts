@@ -215,7 +215,7 @@ interface Push {
   ended: number;
 }
 
-/** Pushes until a test disposes of it: new records, changed ones and unchanged ones. */
+/** Pushes until a test stops it or disposes of it: new records, changed ones and unchanged ones. */
 function startWriting(caller: Caller, writers: number, known: number) {
   const stop = new AbortController();
   const acknowledged = new Set<string>();
@@ -240,6 +240,9 @@ function startWriting(caller: Caller, writers: number, known: number) {
     acknowledged,
     /** By the new records that it brings. */
     pushOf,
+    stop() {
+      stop.abort();
+    },
     async [Symbol.asyncDispose]() {
       stop.abort();
       await writing;
@@ -324,11 +327,14 @@ describe('while others write', () => {
     {
       await using writing = startWriting(caller, 8, known);
       ({ pushOf } = writing);
+      // The writers end by themselves, also beside a poll whose pages they outrun.
+      const writingEnds = setTimeout(() => writing.stop(), polledForMs);
       const end = performance.now() + polledForMs;
       while (performance.now() < end) {
         from = await poll(from);
         await new Promise((resolve) => setTimeout(resolve, 250));
       }
+      clearTimeout(writingEnds);
     }
     // The pushes have ended: one more poll sees the rest, and the one after it nothing.
     from = await poll(from);
