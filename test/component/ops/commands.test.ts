@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { temporaryFolder } from '../../support/folder.ts';
 import { runOps, startOps } from '../../support/ops.ts';
+import { startNatsWithUsers } from '../../support/nats-users.ts';
 import { openSystemWithUsers } from '../../support/users-system.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -85,6 +86,14 @@ test('with the login of deploy/nats every command works, and nats-server refuses
   expectWell(await runOps(['streams', '--apply', '--remove-left-over'], environment));
   expect(system.refusals()).toEqual([]);
 }, 180_000);
+
+test('with that login ops streams makes all streams and consumers where no service runs', async () => {
+  await using nats = await startNatsWithUsers();
+  for (const DELIVERY_PARTITIONS of ['1', '2']) {
+    const environment = { NATS_URL: nats.urlOf('ops'), DELIVERY_PARTITIONS };
+    expectWell(await runOps(['streams', '--apply', '--check'], environment));
+  }
+});
 
 test('the program runs under the name that the image gives it', async () => {
   await using folder = await temporaryFolder();
