@@ -13,9 +13,11 @@ export interface Refusal {
   message: string;
 }
 
+const noPlacement = 10_005;
+
 const mendings: Readonly<Record<number, string>> = {
   10_002: ofAccount('max_file', ' or give its streams less to keep (EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES)'),
-  10_005: 'STREAM_REPLICAS: too few NATS servers are up and have room for a copy each',
+  [noPlacement]: 'STREAM_REPLICAS: too few NATS servers are up and have room for a copy each',
   10_023: 'make room on the disk of nats-server, or raise its `max_file_store`',
   10_026: ofAccount('max_consumers', ' (2, and one for each integration that has a backlog)'),
   10_027: ofAccount('max_streams', ' to 5 or more'),
@@ -39,6 +41,10 @@ const mendingsByWords: readonly (readonly [RegExp, string])[] = [
 /** Which setting mends it; undefined where it is no limit. */
 export const mendingOf = ({ code, message }: Refusal): string | undefined =>
   mendings[code] ?? mendingsByWords.find(([words]) => words.test(message))?.[1];
+
+/** Copies would be made if a server of the cluster were there that is away. */
+export const needsAbsentServer = ({ code, message }: Refusal): boolean =>
+  code === noPlacement && message.includes('peer offline');
 
 /** A start that needs `what` cannot go on. */
 export function refused(what: string, error: JetStreamApiError): Error {
