@@ -6,6 +6,8 @@ import { inject } from 'vitest';
 
 export interface WebhookProcess extends AsyncDisposable {
   readonly pid: number;
+  /** What it logged. */
+  readonly lines: readonly string[];
   /** SIGKILL. */
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
@@ -22,7 +24,9 @@ export async function startWebhookProcess(
   });
   const exited = once(child, 'exit');
   const serving = Promise.withResolvers<void>();
+  const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line);
     if (line.includes('"msg":"serving"')) serving.resolve();
   });
   const died = exited.then(() => Promise.reject(new Error('webhooks died before it served')));
@@ -35,6 +39,7 @@ export async function startWebhookProcess(
   };
   return {
     pid: child.pid ?? 0,
+    lines,
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
     [Symbol.asyncDispose]: async () => void (await end('SIGKILL')),

@@ -5,9 +5,9 @@ import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { startMongodb } from '../../support/mongodb.ts';
-import { answer, openReceiver, type Hit } from '../../support/receiver.ts';
-import { startWebhookProcess } from '../../support/webhook-process.ts';
-import { openHouse, type House } from '../../support/webhooks.ts';
+import { answer, openReceiver, type Hit, type Receiver } from '../../support/receiver.ts';
+import { startWebhookProcess, type WebhookProcess } from '../../support/webhook-process.ts';
+import { openHouse, type Client, type House } from '../../support/webhooks.ts';
 import { packParcels } from '../../../services/webhooks/src/streams/messages.ts';
 import { pause } from '../../support/pause.ts';
 
@@ -165,12 +165,12 @@ it(
     await using stack = new AsyncDisposableStack();
     const client = house.newClient();
     const first = await startWebhookProcess(house.environment);
-    const second = stack.use(await startWebhookProcess(house.environment));
-    expect(second).toBeDefined();
-    const receivers = [];
+    const replicas = [first, stack.use(await startWebhookProcess(house.environment))];
+    const receivers: Receiver[] = [];
+    const endpoints: string[] = [];
     for (let n = 0; n < receiversCount; n += 1) {
       const receiver = stack.use(await openReceiver());
-      await client.register(receiver.url);
+      endpoints.push((await client.register(receiver.url)).id);
       receivers.push(receiver);
     }
 
@@ -187,7 +187,7 @@ it(
     await pause(3_000);
     await first.kill();
     await pause(3_000);
-    stack.use(await startWebhookProcess(house.environment));
+    replicas.push(stack.use(await startWebhookProcess(house.environment)));
     await house.nats.kill();
     await pause(5_000);
     await mongodb.kill();
@@ -200,12 +200,41 @@ it(
     over.abort();
     await announcing;
 
-    for (const receiver of receivers) {
-      const missing = () => {
-        const seen = new Set(receiver.hits.map(({ headers }) => headers['webhook-id']));
-        return announced.filter((id) => !seen.has(id)).length;
-      };
-      await eventually(missing, (count) => count === 0, 60_000);
-    }
+    const missingOf = ({ hits }: Receiver): string[] => {
+      const seen = new Set(hits.map(({ headers }) => headers['webhook-id']));
+      return announced.filter((id) => !seen.has(id));
+    };
+    const missing = () => receivers.map(missingOf);
+    await eventually(missing, (ids) => ids.flat().length === 0, 60_000).catch(async () => {
+      throw new Error(await accountOf(client, { announced, missing: missing(), endpoints, replicas }));
+    });
+    expect(missing().flat()).toEqual([]);
   },
 );
+
+interface Missing {
+  announced: readonly string[];
+  /** Of each endpoint. */
+  missing: readonly (readonly string[])[];
+  endpoints: readonly string[];
+  replicas: readonly WebhookProcess[];
+}
+
+/** Where events are that did not come: what can be known of a failure that one run in many has. */
+async function accountOf(client: Client, { announced, missing, endpoints, replicas }: Missing) {
+  const ofEndpoints = endpoints.map(async (id, nth) => {
+    const ids = new Set(missing[nth]);
+    const { body: endpoint } = await client.ask('get', { id });
+    const pages = Array.from({ length: 30 }, (_, page) => `limit=100&page=${page + 1}`);
+    const attempts = await Promise.all(pages.map((query) => client.ask('deliveries', { id, query })));
+    return {
+      endpoint,
+      places: [...ids].map((eventId) => announced.indexOf(eventId)),
+      attempts: attempts.flatMap(({ body }) => body.entities).filter(({ eventId }) => ids.has(eventId)),
+    };
+  });
+  const streams = await house.bus.inspectStreams([]);
+  const trouble = replicas.map(({ lines }) => lines.filter((line) => !line.includes('"level":"info"')));
+  const account = { announced: announced.length, of: await Promise.all(ofEndpoints), streams, trouble };
+  return `events did not come: ${JSON.stringify(account, undefined, 1)}`;
+}
