@@ -194,6 +194,20 @@ describe('since', () => {
     }
   });
 
+  it('a listing that was quiet shows the next push once, to the poll after it', async () => {
+    const caller = world.caller();
+    await pushNumbered(caller, 0, 10);
+    // Each replica has read it more than once.
+    for (let page = 0; page < 20; page += 1) await caller.list('suppliers');
+    const { nextSince: quiet } = await caller.list('suppliers');
+    await caller.push('suppliers', [supplier('s3', 'other')]);
+    const poll = await caller.list('suppliers', since(quiet));
+    expect(idsOf(poll)).toEqual(['s3']);
+    expect(idsOf(await caller.list('suppliers', since(poll.nextSince)))).toEqual([]);
+    await caller.push('suppliers', [supplier('new')]);
+    expect((await caller.list('suppliers')).total).toBe(11);
+  });
+
   it('serves few matches among many and many among many alike', async () => {
     const caller = world.caller();
     for (let from = 0; from < 4_000; from += 500) await pushNumbered(caller, from, from + 500);

@@ -8,6 +8,7 @@ import { watermarkKey, settledUntil, type Watermark } from '../watermarks.ts';
 import { syncIdsFrom } from '../ids.ts';
 import { indexFor, matchingOf, notNarrowed, type Narrowing } from './narrowing.ts';
 import { takePage } from './page.ts';
+import { openQuietListings } from './quiet-listings.ts';
 import {
   choosePlan,
   linkToNext,
@@ -59,6 +60,7 @@ export function openListing<Document extends ListedDocument>(
   rule: ListingRule<Document>,
 ): BusHandler {
   const documents = store.collection<ListedDocument>(rule.name);
+  const readWithWatermark = openQuietListings(engine.watermarks);
   const { narrowed } = rule;
   const byName = { showing: rule, projection: projectionOf(rule) };
   const whole = narrowed === undefined ? byName : { showing: narrowed, projection: projectionOf(narrowed) };
@@ -66,21 +68,17 @@ export function openListing<Document extends ListedDocument>(
     const { integration } = request;
     const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
-    const query = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
     const asked = readPageAsked(
-      query,
+      new URLSearchParams(request.headers.get(requestHeaders.query) ?? ''),
       seal,
       narrowed === undefined ? undefined : (...given) => narrowed.read(integration, ...given),
     );
     const narrowing = narrowed?.of(asked.filters) ?? notNarrowed;
     const { showing, projection } = narrowing.details ? whole : byName;
-    // Read before the page: what this says of the past holds for everything that is read after it.
-    const watermark = await engine.watermarks.read(listing);
-    const walk = beginWalk(asked, watermark, narrowing, engine.now());
-    const { found, total } = await findPage<Document>(documents, integration, walk, {
-      watermark,
-      narrowing,
-      projection,
+    const { walk, found, total } = await readWithWatermark(listing, async (watermark) => {
+      const begun = beginWalk(asked, watermark, narrowing, engine.now());
+      const query = { watermark, narrowing, projection };
+      return { walk: begun, ...(await findPage<Document>(documents, integration, begun, query)) };
     });
     const { entities, last } = await takePage(
       found,
