@@ -6,7 +6,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { openClient, type Client } from './client.ts';
 import { itemsPerPush, makeItems, pushBody, suppliersPath } from './items.ts';
 import { inLanes, medianOf, quantile, reportLine } from './measure.ts';
-import { freshName, settleMs } from './push.ts';
+import { settleMs } from './push.ts';
+import { openPusher, type Pusher } from './pusher.ts';
 import { startRival } from './rivals-start.ts';
 import type { Setting } from './setting.ts';
 import { tableOf } from './table.ts';
@@ -34,7 +35,7 @@ interface Seen {
 
 const nothingSeen = (): Seen => ({ pageMs: [], rates: [], pushes: { one: [], eight: [] } });
 
-export async function benchBeside({ stack, client, options, say }: Setting): Promise<void> {
+export async function benchBeside({ stack, options, say }: Setting): Promise<void> {
   const { turns = turnsDefault } = options;
   await using ending = new AsyncDisposableStack();
   const integration = `listed-${randomBytes(4).toString('hex')}`;
@@ -57,6 +58,13 @@ export async function benchBeside({ stack, client, options, say }: Setting): Pro
     [ours, listing],
     [plain, ending.use(openClient(rival.url, token))],
   ]);
+  const pushing = ending.use(
+    openPusher({
+      gateway: stack.gateway,
+      token: stack.token({ integration: 'pushing' }),
+      lanes: pushLanes,
+    }),
+  );
   const alone = new Map(Array.from(callers.keys(), (name) => [name, nothingSeen()]));
   const beside = new Map(Array.from(callers.keys(), (name) => [name, nothingSeen()]));
   const pushesAlone: number[] = [];
@@ -66,10 +74,10 @@ export async function benchBeside({ stack, client, options, say }: Setting): Pro
       await look(caller, isKept ? alone.get(name) : undefined);
       await settle();
     }
-    const pushing = startPushing(client);
+    pushing.start();
     if (isKept) pushesAlone.push(await pushing.during(() => wait(3_000)));
     for (const [name, caller] of callers) await look(caller, isKept ? beside.get(name) : undefined, pushing);
-    await pushing.end();
+    await pushing.stop();
     await settle();
   }
   report({ alone, beside, pushesAlone, turns, say });
@@ -77,37 +85,9 @@ export async function benchBeside({ stack, client, options, say }: Setting): Pro
 
 const settle = (): Promise<void> => wait(settleMs);
 
-interface Pushing {
-  /** Pushes per second while `work` goes on. */
-  during: (work: () => Promise<unknown>) => Promise<number>;
-  end: () => Promise<void>;
-}
-
-/** Keeps four pushes of new suppliers in flight. */
-function startPushing(client: Client): Pushing {
-  const ending = new AbortController();
-  let pushed = 0;
-  const pushing = inLanes(pushLanes, 1, async () => {
-    while (!ending.signal.aborted) {
-      await client.post(suppliersPath, pushBody(makeItems(freshName())));
-      pushed += 1;
-    }
-  });
-  return {
-    during: async (work) => {
-      const [before, began] = [pushed, performance.now()];
-      await Promise.race([work(), pushing]);
-      return ((pushed - before) / (performance.now() - began)) * 1_000;
-    },
-    end: async () => {
-      ending.abort();
-      await pushing;
-    },
-  };
-}
-
-async function look(caller: Client, seen: Seen | undefined, pushing?: Pushing): Promise<void> {
-  const during = pushing?.during ?? (async (work) => work().then(() => 0));
+async function look(caller: Client, seen: Seen | undefined, pushing?: Pusher): Promise<void> {
+  const during = (work: () => Promise<unknown>): Promise<number> =>
+    pushing === undefined ? work().then(() => 0) : pushing.during(work);
   const query = `${suppliersPath}?limit=${limit}`;
   const pageMs: number[] = [];
   const besideOne = await during(async () => {
