@@ -59,11 +59,7 @@ export async function benchBeside({ stack, options, say }: Setting): Promise<voi
     [plain, ending.use(openClient(rival.url, token))],
   ]);
   const pushing = ending.use(
-    openPusher({
-      gateway: stack.gateway,
-      token: stack.token({ integration: 'pushing' }),
-      lanes: pushLanes,
-    }),
+    await openPusher(stack.gateway, stack.token({ integration: 'pushing' }), pushLanes),
   );
   const alone = new Map(Array.from(callers.keys(), (name) => [name, nothingSeen()]));
   const beside = new Map(Array.from(callers.keys(), (name) => [name, nothingSeen()]));
@@ -74,7 +70,7 @@ export async function benchBeside({ stack, options, say }: Setting): Promise<voi
       await look(caller, isKept ? alone.get(name) : undefined);
       await settle();
     }
-    pushing.start();
+    await pushing.start();
     if (isKept) pushesAlone.push(await pushing.during(() => wait(3_000)));
     for (const [name, caller] of callers) await look(caller, isKept ? beside.get(name) : undefined, pushing);
     await pushing.stop();

@@ -2,29 +2,33 @@
 import { openClient } from './client.ts';
 import { makeItems, pushBody, suppliersPath } from './items.ts';
 import { freshName } from './push.ts';
-import type { PusherOrder, PusherReport } from './pusher.ts';
+import type { PusherOrder } from './pusher.ts';
 
-const { PUSHER_GATEWAY = '', PUSHER_TOKEN = '', PUSHER_LANES } = process.env;
-const lanes = Number(PUSHER_LANES);
-const client = openClient(PUSHER_GATEWAY, PUSHER_TOKEN);
+const [gateway = '', token = '', lanes] = process.argv.slice(2);
+const client = openClient(gateway, token);
 let stopping = new AbortController();
 let pushing: Promise<unknown> = Promise.resolve();
-
-const report = (what: PusherReport): void => void process.send?.(what);
+let pushed = 0;
 
 async function pushOn({ signal }: AbortController): Promise<void> {
   while (!signal.aborted) {
     await client.post(suppliersPath, pushBody(makeItems(freshName())));
-    report('pushed');
+    pushed += 1;
   }
 }
 
-process.on('message', (order: PusherOrder) => {
+async function obey(order: PusherOrder): Promise<void> {
   if (order === 'start') {
     stopping = new AbortController();
-    pushing = Promise.all(Array.from({ length: lanes }, () => pushOn(stopping)));
-    return;
+    pushing = Promise.all(Array.from({ length: Number(lanes) }, () => pushOn(stopping)));
   }
-  stopping.abort();
-  void pushing.then(() => report('stopped'));
-});
+  if (order === 'stop') {
+    stopping.abort();
+    await pushing;
+  }
+  process.send?.(pushed);
+}
+
+process.on('message', ({ order }: { order: PusherOrder }) => void obey(order));
+process.on('disconnect', () => process.exit());
+process.send?.('ready');
