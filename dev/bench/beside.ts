@@ -155,6 +155,15 @@ function report({ alone, beside, pushesAlone, turns, say }: Findings): void {
   const lost = now.pushes.one / pushes;
   const perSecond = `${now.pushes.one.toFixed(1)} against ${pushes.toFixed(1)} pushes/s`;
   line('pushes beside one page at a time', lost, perSecond, `≥ ${wanted.pushes}`, lost >= wanted.pushes);
+  const fairly = now.pushes.one / other.pushes.one;
+  const besideEach = `${now.pushes.one.toFixed(1)} against ${other.pushes.one.toFixed(1)} pushes/s`;
+  line(
+    `pushes beside one page at a time, against those beside ${plain}`,
+    fairly,
+    besideEach,
+    '≥ 1',
+    fairly >= 1,
+  );
   const rows = [
     ['alone', ours, before],
     ['alone', plain, otherAlone],

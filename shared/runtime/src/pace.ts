@@ -5,8 +5,22 @@
 
 /** What is done with so many items takes no more than a millisecond or two. */
 export const chunkItems = 125;
+/** While short work comes. Smaller pieces take longer in all, as each waits for a turn: a twentieth, of a push. */
+const chunkItemsBesideShortWork = 40;
+/** From the last short work on. */
+const smallForMs = 100;
 
 const waiting: (() => void)[] = [];
+let shortWorkAtMs = -Infinity;
+
+/** Short work waits for a piece at each of its steps, its first one included: it makes those of the near future smaller. */
+export function noteShortWork(): void {
+  shortWorkAtMs = performance.now();
+}
+
+/** How many items the next piece may have. */
+export const nextChunkItems = (): number =>
+  performance.now() - shortWorkAtMs < smallForMs ? chunkItemsBesideShortWork : chunkItems;
 
 /** Before something is done with so many items at once: resolves when it is its turn. */
 export function giveWay(items: number): Promise<void> | undefined {
@@ -18,8 +32,12 @@ export async function inChunks<One>(
   all: readonly One[],
   work: (one: One, index: number) => void,
 ): Promise<void> {
+  let chunkEnd = nextChunkItems();
   for (const [index, one] of all.entries()) {
-    if (index > 0 && index % chunkItems === 0) await nextTurn();
+    if (index === chunkEnd) {
+      await nextTurn();
+      chunkEnd += nextChunkItems();
+    }
     work(one, index);
   }
 }

@@ -2,6 +2,7 @@ import { Failure } from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus, BusHandler, BusRequest, ServiceOptions } from '@integration-sync/runtime/bus';
 import { openGate } from '@integration-sync/runtime/gate';
+import { chunkItems, nextChunkItems } from '@integration-sync/runtime/pace';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
@@ -335,6 +336,24 @@ it('lets a request wait for two seconds beyond its bound of a kind, serves the o
   await expect.poll(() => gated.inside).toHaveLength(3);
   gated.inside[2]?.finish();
   expect(text((await again).body)).toBe('acme');
+});
+
+const chunkThen: BusHandler = async () => ({ body: String(nextChunkItems()) });
+const chunkDuring = async (subject: string): Promise<number> =>
+  Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
+
+it('takes what passes a gate for long work, and all else for short work, beside which long work is done in smaller pieces', async () => {
+  await using _ = await answering.serve({
+    service: 'catalog',
+    version: '1.2.3',
+    description: 'Catalog',
+    inFlightMax: 2,
+    gates: { 'svc.catalog.long.ask': openGate(2) },
+    handlers: { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen },
+  });
+  await expect.poll(nextChunkItems).toBe(chunkItems);
+  expect(await chunkDuring('svc.catalog.long.ask')).toBe(chunkItems);
+  expect(await chunkDuring('svc.catalog.short.ask')).toBeLessThan(chunkItems);
 });
 
 it('takes waiting requests in turns over integrations, and those that name none as one', async () => {

@@ -1,5 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { giveWay, inChunks, chunkItems } from '@integration-sync/runtime/pace';
+import { chunkItems, giveWay, inChunks, nextChunkItems, noteShortWork } from '@integration-sync/runtime/pace';
 import { countTurns } from '../../support/turns.ts';
 
 it('does one piece of long work in each turn of the event loop, whatever it belongs to', async () => {
@@ -40,6 +41,25 @@ it('goes through everything in order, with no more than a piece of it in one tur
   turns.stop();
   expect(seen).toEqual(all);
   expect([...countByTurn.values()]).toEqual([chunkItems, chunkItems, 1]);
+});
+
+it('takes smaller pieces for a while where short work comes, in the middle of long work too', async () => {
+  const sizes: number[] = [];
+  const turns = countTurns();
+  let turn = -1;
+  await inChunks(Array.from({ length: 2 * chunkItems }), (_, index) => {
+    if (turns.count !== turn) sizes.push(0);
+    turn = turns.count;
+    sizes.push((sizes.pop() ?? 0) + 1);
+    if (index === 0) noteShortWork();
+  });
+  turns.stop();
+  const small = nextChunkItems();
+  expect(small).toBeLessThan(chunkItems / 2);
+  const rest = Array.from({ length: Math.ceil(chunkItems / small) - 1 }, () => small);
+  expect(sizes).toEqual([chunkItems, ...rest, chunkItems - rest.length * small]);
+  await wait(150);
+  expect(nextChunkItems()).toBe(chunkItems);
 });
 
 it('does nothing of nothing, and hands on what goes wrong', async () => {

@@ -3,7 +3,7 @@
 import { Failure, requestHeaders } from '@integration-sync/contracts';
 import { nuid } from '@nats-io/nats-core';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
-import { chunkItems, nextTurn } from '../pace.ts';
+import { nextChunkItems, nextTurn } from '../pace.ts';
 import type { Connection } from './connection.ts';
 import { publishFrames } from './frames.ts';
 import { mendingOf } from './refusals.ts';
@@ -93,9 +93,10 @@ async function publishAtomically(
     `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${ownLines(message)}`;
   return acknowledged(connection, async () => {
     const before = messages.slice(0, -1);
-    for (let from = 0; from < before.length; from += chunkItems) {
+    for (let from = 0, to = 0; from < before.length; from = to) {
       if (from > 0) await nextTurn();
-      const frames = before.slice(from, from + chunkItems).map((message, index) => ({
+      to = from + nextChunkItems();
+      const frames = before.slice(from, to).map((message, index) => ({
         subject: message.subject,
         headerLines: linesOf(message, from + index + 1),
         body: message.body,

@@ -4,6 +4,7 @@
 import { givenUpSubject, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { openGate, type Gate, type WaitingRoom } from '../gate.ts';
+import { noteShortWork } from '../pace.ts';
 import { answer, type BusHandler, type RequestInHand } from './answer.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type EndpointTally } from './discovery.ts';
@@ -21,7 +22,7 @@ export interface ServiceOptions {
    * others wait in turns over integrations.
    */
   inFlightMax: number;
-  /** For subjects that share the places of a gate with one another. */
+  /** For subjects that share the places of a gate with one another. What passes none is short work. */
   gates?: Readonly<Record<string, Gate>>;
   handlers: Readonly<Record<string, BusHandler>>;
   /** Subjects that are asked often and say little; their log lines are at level debug. */
@@ -54,8 +55,10 @@ export async function serve(
     const tally = newTally(subject, options.service);
     tallies.push(tally);
     const gate = options.gates?.[subject] ?? openGate(options.inFlightMax, smallRoom);
+    const isShort = options.gates?.[subject] === undefined;
     const quiet = options.quiet?.includes(subject) === true;
     const take = (message: Msg): void => {
+      if (isShort) noteShortWork();
       const request = { message, isGivenUp: false, isOld: false };
       const work = answer(connection, request, { handler, gate, quiet }).then(({ code, seconds }) => {
         inHand.delete(work);

@@ -1,7 +1,7 @@
 // Writing and reading much at once. Turning hundreds of documents into bytes, or bytes into them, takes milliseconds, so
 // it gives way now and then.
 import type { BulkWriteResult, Collection, Document, FindCursor, UnorderedBulkOperation } from 'mongodb';
-import { inChunks, nextTurn, chunkItems } from '../pace.ts';
+import { inChunks, nextChunkItems, nextTurn } from '../pace.ts';
 import { decode } from './decode.ts';
 
 /** One unordered write, as `bulkWrite` would make it; `confirm` is asked right before it is sent, and may throw. */
@@ -26,7 +26,7 @@ export async function readInChunks<Found>(
   const found: Found[] = [];
   if (!(await cursor.hasNext())) return found;
   for (;;) {
-    for (const bytes of cursor.readBufferedDocuments(chunkItems)) {
+    for (const bytes of cursor.readBufferedDocuments(nextChunkItems())) {
       if (!(bytes instanceof Uint8Array)) throw new TypeError('only raw documents are read in chunks');
       found.push(read(decode(bytes)));
     }
