@@ -61,6 +61,9 @@ export async function startOnPort<T>(
   }
 }
 
+/** One that stands still must not use up the time of the others. */
+const headStartMs = 1_000;
+
 /** One engine out of programs that start in this order and stop in the opposite one. */
 export function engineOf(
   addresses: Addresses,
@@ -81,7 +84,13 @@ export function engineOf(
       for (const program of programs) await program.resume();
     },
     async [Symbol.asyncDispose]() {
-      for (const program of programs.toReversed()) await program.stop();
+      const stopping: Promise<void>[] = [];
+      for (const program of programs.toReversed()) {
+        const stopped = program.stop();
+        stopping.push(stopped);
+        await Promise.race([stopped, wait(headStartMs, undefined, { ref: false })]);
+      }
+      await Promise.all(stopping);
     },
   };
 }

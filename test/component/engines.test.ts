@@ -171,6 +171,18 @@ describe('engines', () => {
     },
   );
 
+  it('end within little more than the time of one stop, though all that they have started stands still', async () => {
+    await using folder = await temporaryFolder();
+    await using stopping = new AsyncDisposableStack();
+    const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
+    const programs = mongodb.pids();
+    for (const pid of [...programs, ...descendantsOf(programs)]) standStill(pid);
+    const stoppedAt = awake();
+    await stopping.disposeAsync();
+    expect(awake() - stoppedAt).toBeLessThan(5_500);
+    expect(programs.filter((pid) => !isGone(pid))).toStrictEqual([]);
+  });
+
   it('refuse a second start in the same folder and serve on', async () => {
     await using folder = await temporaryFolder();
     await using nats = await startEngine('nats', { dataFolder: folder.path, temporary: true });
