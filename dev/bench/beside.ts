@@ -25,7 +25,7 @@ const turnsDefault = 10;
 const warmTurns = 2;
 const ours = 'service';
 const plain = 'Fastify, no total';
-const wanted = { median: 3, p99: 5, rate: 0.5, pushes: 0.9 };
+const wanted = { median: 3, p99: 5, rate: 0.5, pushes: 0.9, pushesBesidePlain: 1 };
 
 /** What was seen of one listing, without pushes or beside them, in all turns. */
 interface Seen {
@@ -99,12 +99,13 @@ async function look(caller: Client, seen: Seen | undefined, pushing?: Pusher): P
   const began = performance.now();
   const besideEight = await during(() => inLanes(pageLanes, pagesPerLane, () => caller.get(query)));
   const tookMs = performance.now() - began;
-  const besideCalm = await during(async () => {
+  // Without pushes there is nothing for such a reader to slow.
+  const besideCalm = await pushing?.during(async () => {
     for (let page = 0; page < calmPages; page += 1) await Promise.all([caller.get(query), wait(calmEveryMs)]);
   });
   seen?.pageMs.push(...pageMs);
   seen?.rates.push(((pageLanes * pagesPerLane) / tookMs) * 1_000);
-  seen?.pushes.calm.push(besideCalm);
+  seen?.pushes.calm.push(besideCalm ?? 0);
   seen?.pushes.one.push(besideOne);
   seen?.pushes.eight.push(besideEight);
 }
@@ -160,23 +161,20 @@ function report({ alone, beside, pushesAlone, turns, say }: Findings): void {
     `≥ ${wanted.rate}`,
     kept >= wanted.rate,
   );
-  for (const [what, meanwhile] of [
-    ['one page at a time', now.pushes.one],
-    [`a page every ${calmEveryMs} ms`, now.pushes.calm],
+  for (const [what, meanwhile, against, least] of [
+    ['one page at a time', now.pushes.one, pushes, wanted.pushes],
+    [`a page every ${calmEveryMs} ms`, now.pushes.calm, pushes, wanted.pushes],
+    [
+      `one page at a time, against those beside ${plain}`,
+      now.pushes.one,
+      other.pushes.one,
+      wanted.pushesBesidePlain,
+    ],
   ] as const) {
-    const left = meanwhile / pushes;
-    const perSecond = `${meanwhile.toFixed(1)} against ${pushes.toFixed(1)} pushes/s`;
-    line(`pushes beside ${what}`, left, perSecond, `≥ ${wanted.pushes}`, left >= wanted.pushes);
+    const left = meanwhile / against;
+    const perSecond = `${meanwhile.toFixed(1)} against ${against.toFixed(1)} pushes/s`;
+    line(`pushes beside ${what}`, left, perSecond, `≥ ${least}`, left >= least);
   }
-  const fairly = now.pushes.one / other.pushes.one;
-  const besideEach = `${now.pushes.one.toFixed(1)} against ${other.pushes.one.toFixed(1)} pushes/s`;
-  line(
-    `pushes beside one page at a time, against those beside ${plain}`,
-    fairly,
-    besideEach,
-    '≥ 1',
-    fairly >= 1,
-  );
   const rows = [
     ['alone', ours, before],
     ['alone', plain, otherAlone],

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ChildDied, startChild, type Child, type ChildSpec } from '../process/child.ts';
 import { CommandError, runCommand } from '../process/command.ts';
+import { stopInTurn } from '../process/in-turn.ts';
 import { openLogFile } from '../process/logfile.ts';
 import { findPort } from '../process/port.ts';
 import type { ContainerSpec } from './container.ts';
@@ -84,13 +85,10 @@ export function engineOf(
       for (const program of programs) await program.resume();
     },
     async [Symbol.asyncDispose]() {
-      const stopping: Promise<void>[] = [];
-      for (const program of programs.toReversed()) {
-        const stopped = program.stop();
-        stopping.push(stopped);
-        await Promise.race([stopped, wait(headStartMs, undefined, { ref: false })]);
-      }
-      await Promise.all(stopping);
+      await stopInTurn(
+        programs.toReversed().map((program) => () => program.stop()),
+        headStartMs,
+      );
     },
   };
 }

@@ -1,6 +1,6 @@
 // All replicas of all services that this stack runs.
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Child } from '../process/child.ts';
+import { stopInTurn } from '../process/in-turn.ts';
 import type { Ledger } from '../process/ledger.ts';
 import type { LogLine } from './lines.ts';
 import { startReplica, type Replica } from './replica.ts';
@@ -26,8 +26,8 @@ export interface Fleet extends AsyncDisposable {
 }
 
 // The gateway cuts off its remaining requests after 9 s, and gets that time. The others stop once it is gone,
-// but after 6 s in any case, and finish the work that they have. Together with the engines' 3 s this stays
-// under the 15 s within which everything has to be gone.
+// but after 6 s in any case, and finish the work that they have. Together with the engines' 4 s these are
+// the 15 s within which everything has to be gone.
 const gatewayStopMs = 10_000;
 const headStartMs = 6_000;
 const othersStopMs = 5_000;
@@ -44,9 +44,10 @@ export async function startFleet({
       replicas.filter(isGateway),
       replicas.filter((replica) => !isGateway(replica)),
     ];
-    const gatewaysStopped = Promise.all(gateways.map(({ child }) => child.stop()));
-    await Promise.race([gatewaysStopped, wait(headStartMs, undefined, { ref: false })]);
-    await Promise.all([gatewaysStopped, ...others.map(({ child }) => child.stop())]);
+    await stopInTurn(
+      [gateways, others].map((group) => () => Promise.all(group.map(({ child }) => child.stop()))),
+      headStartMs,
+    );
   };
   await using starting = new AsyncDisposableStack();
   starting.defer(stopAll);

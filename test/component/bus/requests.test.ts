@@ -28,8 +28,13 @@ afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
-const serve = (bus: Bus, handlers: Record<string, BusHandler>, inFlightMax = 100) =>
-  bus.serve({ service: 'catalog', version: '1.2.3', description: 'Catalog', inFlightMax, handlers });
+const serve = (
+  bus: Bus,
+  handlers: Record<string, BusHandler>,
+  inFlightMax = 100,
+  gates: ServiceOptions['gates'] = {},
+) =>
+  bus.serve({ service: 'catalog', version: '1.2.3', description: 'Catalog', inFlightMax, gates, handlers });
 
 async function failureOf(work: Promise<unknown>): Promise<Failure> {
   const error: unknown = await work.then(
@@ -291,24 +296,18 @@ const askGated = (integration = 'acme') =>
   asking.request('svc.catalog.gated.ask', { headers: { integration }, timeoutMs: 20_000 });
 
 /** Serves a kind of request that it answers with the integration once a test releases it, and another one. */
-async function serveGated(inFlightMax: number, gates: ServiceOptions['gates'] = {}) {
+async function serveGated(inFlightMax: number, gates?: ServiceOptions['gates']) {
   const inside: { integration: string; finish: () => void }[] = [];
-  const served = await answering.serve({
-    service: 'catalog',
-    version: '1.2.3',
-    description: 'Catalog',
-    inFlightMax,
-    gates,
-    handlers: {
-      'svc.catalog.gated.ask': async ({ integration }) => {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        inside.push({ integration, finish: resolve });
-        await promise;
-        return { body: integration };
-      },
-      'svc.catalog.other.ask': async () => ({ body: 'other' }),
+  const handlers: Record<string, BusHandler> = {
+    'svc.catalog.gated.ask': async ({ integration }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      inside.push({ integration, finish: resolve });
+      await promise;
+      return { body: integration };
     },
-  });
+    'svc.catalog.other.ask': async () => ({ body: 'other' }),
+  };
+  const served = await serve(answering, handlers, inFlightMax, gates);
   return { inside, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
 }
 
@@ -343,14 +342,8 @@ const chunkDuring = async (subject: string): Promise<number> =>
   Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
 
 it('takes what passes a gate for long work, and all else for short work, beside which long work is done in smaller pieces', async () => {
-  await using _ = await answering.serve({
-    service: 'catalog',
-    version: '1.2.3',
-    description: 'Catalog',
-    inFlightMax: 2,
-    gates: { 'svc.catalog.long.ask': openGate(2) },
-    handlers: { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen },
-  });
+  const handlers = { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen };
+  await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openGate(2) });
   await expect.poll(nextChunkItems).toBe(chunkItems);
   expect(await chunkDuring('svc.catalog.long.ask')).toBe(chunkItems);
   expect(await chunkDuring('svc.catalog.short.ask')).toBeLessThan(chunkItems);

@@ -3,6 +3,21 @@ import { expect, it } from 'vitest';
 import { chunkItems, giveWay, inChunks, nextChunkItems, noteShortWork } from '@integration-sync/runtime/pace';
 import { countTurns } from '../../support/turns.ts';
 
+/** How many items each turn of the event loop did. */
+async function chunkSizes<One>(
+  all: readonly One[],
+  work: (one: One, index: number) => void,
+): Promise<number[]> {
+  const turns = countTurns();
+  const countByTurn = new Map<number, number>();
+  await inChunks(all, (one, index) => {
+    work(one, index);
+    countByTurn.set(turns.count, (countByTurn.get(turns.count) ?? 0) + 1);
+  });
+  turns.stop();
+  return [...countByTurn.values()];
+}
+
 it('does one piece of long work in each turn of the event loop, whatever it belongs to', async () => {
   const turns = countTurns();
   const seen: number[] = [];
@@ -29,31 +44,20 @@ it('lets short work pass, though long work waits', async () => {
 });
 
 it('goes through everything in order, with no more than a piece of it in one turn', async () => {
-  const turns = countTurns();
   const all = Array.from({ length: 2 * chunkItems + 1 }, (_, index) => index);
   const seen: number[] = [];
-  const countByTurn = new Map<number, number>();
-  await inChunks(all, (one, index) => {
+  const sizes = await chunkSizes(all, (one, index) => {
     expect(one).toBe(index);
     seen.push(one);
-    countByTurn.set(turns.count, (countByTurn.get(turns.count) ?? 0) + 1);
   });
-  turns.stop();
   expect(seen).toEqual(all);
-  expect([...countByTurn.values()]).toEqual([chunkItems, chunkItems, 1]);
+  expect(sizes).toEqual([chunkItems, chunkItems, 1]);
 });
 
 it('takes smaller pieces for a while where short work comes, in the middle of long work too', async () => {
-  const sizes: number[] = [];
-  const turns = countTurns();
-  let turn = -1;
-  await inChunks(Array.from({ length: 2 * chunkItems }), (_, index) => {
-    if (turns.count !== turn) sizes.push(0);
-    turn = turns.count;
-    sizes.push((sizes.pop() ?? 0) + 1);
+  const sizes = await chunkSizes(Array.from({ length: 2 * chunkItems }), (_, index) => {
     if (index === 0) noteShortWork();
   });
-  turns.stop();
   const small = nextChunkItems();
   expect(small).toBeLessThan(chunkItems / 2);
   const rest = Array.from({ length: Math.ceil(chunkItems / small) - 1 }, () => small);

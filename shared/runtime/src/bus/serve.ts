@@ -54,11 +54,11 @@ export async function serve(
   for (const [subject, handler] of Object.entries(options.handlers)) {
     const tally = newTally(subject, options.service);
     tallies.push(tally);
-    const gate = options.gates?.[subject] ?? openGate(options.inFlightMax, smallRoom);
-    const isShort = options.gates?.[subject] === undefined;
+    const shared = options.gates?.[subject];
+    const gate = shared ?? openGate(options.inFlightMax, smallRoom);
     const quiet = options.quiet?.includes(subject) === true;
     const take = (message: Msg): void => {
-      if (isShort) noteShortWork();
+      if (shared === undefined) noteShortWork();
       const request = { message, isGivenUp: false, isOld: false };
       const work = answer(connection, request, { handler, gate, quiet }).then(({ code, seconds }) => {
         inHand.delete(work);

@@ -1,0 +1,16 @@
+// Ends what has to end in an order, of which nothing may use up the time of what comes after it.
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** Begins each stop when the one before is done, or has had its head start; resolves once all are done. */
+export async function stopInTurn(
+  stops: readonly (() => Promise<unknown>)[],
+  headStartMs: number,
+): Promise<void> {
+  const stopping: Promise<unknown>[] = [];
+  for (const stop of stops) {
+    const stopped = stop();
+    stopping.push(stopped);
+    await Promise.race([stopped, wait(headStartMs, undefined, { ref: false })]);
+  }
+  await Promise.all(stopping);
+}
