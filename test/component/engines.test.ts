@@ -14,7 +14,7 @@ import { awake } from '../support/awake.ts';
 import { openTestBus, text } from '../support/bus.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { descendantsOf } from '../support/freeze.ts';
+import { descendantsOf, standStill } from '../support/freeze.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const stream = {
@@ -31,15 +31,6 @@ const isGone = (pid: number): boolean => {
     return false;
   } catch {
     return true;
-  }
-};
-
-/** False if it has ended by itself. */
-const standStill = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 'SIGSTOP');
-  } catch {
-    return false;
   }
 };
 
@@ -115,7 +106,8 @@ describe('engines', () => {
   it('come back though a process that they had started does not end', async () => {
     await using folder = await temporaryFolder();
     await using mongodb = await startEngine('mongodb', { dataFolder: folder.path, temporary: true });
-    const started = descendantsOf(mongodb.pids()).filter(standStill);
+    const started = descendantsOf(mongodb.pids());
+    await standStill(started);
     mongodb.hold();
     await mongodb.kill();
     await mongodb.resume();
@@ -158,7 +150,8 @@ describe('engines', () => {
       await using folder = await temporaryFolder();
       await using stopping = new AsyncDisposableStack();
       const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
-      const started = descendantsOf(mongodb.pids()).filter(standStill);
+      const started = descendantsOf(mongodb.pids());
+      await standStill(started);
       if (dead) {
         mongodb.hold();
         await mongodb.kill();
@@ -176,7 +169,7 @@ describe('engines', () => {
     await using stopping = new AsyncDisposableStack();
     const mongodb = stopping.use(await startEngine('mongodb', { dataFolder: folder.path }));
     const programs = mongodb.pids();
-    for (const pid of [...programs, ...descendantsOf(programs)]) standStill(pid);
+    await standStill([...programs, ...descendantsOf(programs)]);
     const stoppedAt = awake();
     await stopping.disposeAsync();
     expect(awake() - stoppedAt).toBeLessThan(5_500);

@@ -184,7 +184,7 @@ describe('a request', () => {
 it('goes to another server at once where its own stands still', async () => {
   const { log, text: lines } = openTestLog('asking');
   await using _bus = await openBus({ url: nodeOf('n1').engine.url, name: 'asking', log });
-  using _standing = freeze(nodeOf('n1').engine.pids());
+  using _standing = await freeze(nodeOf('n1').engine.pids());
   const [lostAt, backAt] = await eventually(
     () => ['nats connection lost', 'nats connection is back'].map((words) => saidAt(lines(), words)),
     ([, back]) => back !== undefined,

@@ -174,7 +174,7 @@ it('notices within 3 s that the server stands still, says so, and goes on when i
   const ask = () => asking.request('svc.catalog.some.ask', { timeoutMs: 20_000 });
   expect(await codeOf(ask())).toBe('ok');
   {
-    using _frozen = freeze(nats.pids());
+    using _frozen = await freeze(nats.pids());
     const askedAt = awake();
     expect(await codeOf(ask())).toBe('unavailable');
     expect(awake() - askedAt).toBeLessThan(3_000);

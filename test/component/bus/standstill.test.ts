@@ -47,7 +47,7 @@ it('one that stands still is asked no more after 4 s, and again when it goes on'
   const both = [steady.pid, frozen.pid].toSorted((one, other) => one - other);
   expect(await whoAnswers()).toEqual(both);
   {
-    using _standing = freeze([frozen.pid]);
+    using _standing = await freeze([frozen.pid]);
     // Until then nats-server hands it its share of the questions, and it answers none.
     const early = whoAnswers().then(String, (error: unknown) =>
       error instanceof Failure ? error.code : error,
@@ -63,7 +63,7 @@ it('one that stands still for 2 s keeps its connection', async () => {
   await using replica = await startAnswering(nats.url);
   const before = await connections();
   {
-    using _standing = freeze([replica.pid]);
+    using _standing = await freeze([replica.pid]);
     // The time itself is what this test tries.
     await wait(2_000);
   }

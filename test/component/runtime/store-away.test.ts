@@ -119,7 +119,7 @@ describe('a database that stands still', () => {
 
   it('fails operations under way within 3 s and later ones at once, and serves again when it goes on', async () => {
     {
-      using _frozen = freeze(engine.pids());
+      using _frozen = await freeze(engine.pids());
       expect(store.connected).toBe(true);
       await expectEndedWithin(3_000, await outcomes());
       expect(store.connected).toBe(false);
@@ -133,7 +133,7 @@ describe('a database that stands still', () => {
     const [storage = 0, ...front] = engine.pids();
     context.skip(front.length === 0, 'this engine is one process');
     {
-      using _frozen = freeze([storage]);
+      using _frozen = await freeze([storage]);
       await expectEndedWithin(3_000, await outcomes());
       expect(store.connected).toBe(false);
       await expectFailuresAtOnce();
@@ -146,7 +146,7 @@ describe('a database that stands still', () => {
     const leaving = await open();
     await leaving.collection('farms').findOne();
     {
-      using _frozen = freeze(engine.pids());
+      using _frozen = await freeze(engine.pids());
       await expect.poll(() => leaving.connected, { timeout: 3_000, interval: 10 }).toBe(false);
       const begun = awake();
       await leaving[Symbol.asyncDispose]();
@@ -156,7 +156,7 @@ describe('a database that stands still', () => {
   });
 
   it('for a moment only makes its callers wait', async () => {
-    const frozen = freeze(engine.pids());
+    const frozen = await freeze(engine.pids());
     setTimeout(() => frozen[Symbol.dispose](), 1_000);
     await expect(farms.updateOne({ _id: 'a' }, { $inc: { visits: 1 } })).resolves.toMatchObject({
       modifiedCount: 1,

@@ -84,12 +84,12 @@ async function stopAt(
   if (stage !== 'none') {
     const given = givenUp(older(race.hesitant));
     await replica.reached();
-    const frozen = freeze([replica.pid]);
+    const frozen = await freeze([replica.pid]);
     race.giveUp();
     await given;
     return frozen;
   }
-  const frozen = freeze([replica.pid]);
+  const frozen = await freeze([replica.pid]);
   await givenUp(older(race.impatient));
   return frozen;
 }
@@ -167,7 +167,7 @@ describe('a replica that stood still', () => {
     await using replica = await startMortal('catalog', 'none', world.environment);
     await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
     {
-      using _frozen = freeze([replica.pid]);
+      using _frozen = await freeze([replica.pid]);
       await givenUp(impatient.push('suppliers', [{ externalId: 'late', name: 'N' }]));
     }
     // By then it has dealt with the requests before.
@@ -236,7 +236,7 @@ describe('an operation on its way', () => {
     const changing = slow.holdNext('update', 'suppliers');
     const older = givenUp(hesitant.push('suppliers', record('older')));
     await changing;
-    using frozen = freeze([replica.pid]);
+    using frozen = await freeze([replica.pid]);
     race.giveUp();
     await older;
     await using _other = await world.startCatalog({}, slower.url);

@@ -78,7 +78,7 @@ describe.each([2, 4])('with %i partitions', { timeout }, (number) => {
       await using _traffic = traffic.announceOn();
       await traffic.receiver.received(10 * number, { withinMs: patienceMs });
       {
-        using _asleep = freeze([asleep.pid]);
+        using _asleep = await freeze([asleep.pid]);
         await reads(other, number);
         await pause(3_000);
       }

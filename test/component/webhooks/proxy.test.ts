@@ -39,7 +39,7 @@ async function openBlackHole() {
   const child = spawn(process.execPath, ['-e', listening], { stdio: ['ignore', 'pipe', 'inherit'] });
   stack.defer(() => child.kill('SIGKILL'));
   const [port] = await once(child.stdout, 'data');
-  stack.use(freeze([child.pid ?? 0]));
+  stack.use(await freeze([child.pid ?? 0]));
   // As many as the system accepts for a listener that takes none; it drops what comes after them.
   for (let count = 0; count < 8; count += 1) {
     const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);

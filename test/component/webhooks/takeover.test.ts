@@ -69,7 +69,7 @@ it.concurrent(
     // A replica takes another for dead only after it has listened for a while.
     await new Promise((resolve) => setTimeout(resolve, 3_500));
     {
-      using _asleep = freeze([first.pid]);
+      using _asleep = await freeze([first.pid]);
       await new Promise((resolve) => setTimeout(resolve, 3_500));
     }
     await eventually(
