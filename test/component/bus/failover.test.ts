@@ -64,8 +64,12 @@ const ask = (bus: Bus, repeatable = false): Promise<string> =>
     (error: unknown) => (error instanceof Failure ? error.code : String(error)),
   );
 
+/** A client dials nobody for that long after it has connected, so that one of a moment ago goes to another server later. */
+const redialsAfterMs = 500;
+
 /** Dead until it is disposed. */
 async function kill(name: string): Promise<AsyncDisposable> {
+  await wait(redialsAfterMs);
   const { engine } = nodeOf(name);
   engine.hold();
   await engine.kill();
