@@ -13,7 +13,7 @@ useEnvironment(environmentOfTests(process.env, folderInMemory()));
 const expects = { poll: { timeout: 10_000 } };
 const engines = {
   globalSetup: ['test/support/engines.ts'],
-  setupFiles: ['test/support/leftovers.ts'],
+  setupFiles: ['test/support/ports.ts', 'test/support/leftovers.ts'],
 };
 
 // A file of the slower layers waits for most of its time: for a schedule, for a process, for a disk. So more of them run

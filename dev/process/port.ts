@@ -6,8 +6,7 @@ import { connect, createServer } from 'node:net';
 const loopback = '127.0.0.1';
 
 /** Below those that systems give to connections and to servers that name no port, and may give at any moment. */
-const lowestPort = 15_000;
-const highestPort = 31_999;
+const allPorts = '15000-31999';
 const triesMax = 1_000;
 
 /** Throws where the port is not the cause: a name of no machine, an address of another machine. */
@@ -25,15 +24,20 @@ export async function isPortFree(port: number, host = loopback): Promise<boolean
   return true;
 }
 
-/** The wished port where it is free, else any. */
+/**
+ * The wished port where it is free, else any; or any of LOCAL_PORTS, by which processes that start engines beside each
+ * other take no port of one that is dead for a while.
+ */
 export async function findPort(wished?: number): Promise<number> {
   // Whatever blocks the wished port does not block other ports.
   if (wished !== undefined && (await isPortFree(wished).catch(() => false))) return wished;
+  const among = process.env['LOCAL_PORTS'] ?? allPorts;
+  const [lowest = 0, highest = 0] = among.split('-').map(Number);
   for (let tries = 0; tries < triesMax; tries += 1) {
-    const port = randomInt(lowestPort, highestPort + 1);
+    const port = randomInt(lowest, highest + 1);
     if (await isPortFree(port).catch(() => false)) return port;
   }
-  throw new Error(`no port from ${lowestPort} to ${highestPort} was found free`);
+  throw new Error(`no port of ${among} was found free`);
 }
 
 export async function isListening(port: number, host = loopback, withinMs = 2_000): Promise<boolean> {

@@ -132,17 +132,14 @@ describe('with the permissions of deploy/nats', () => {
     expect(streams.map(({ config }) => config.name).toSorted()).toEqual([
       'ATTEMPTS', 'BUNDLES', 'DELIVERIES', 'EVENTS', 'HELD',
     ]); // prettier-ignore
-    const pinged = await operator.nats.requestMany('$SRV.PING', undefined, { maxWait: 500 });
-    const names = (await Array.fromAsync(pinged)).map((message) => message.json<{ name: string }>().name);
-    expect(names.toSorted()).toEqual([
-      'batches',
-      'batches',
-      'catalog',
-      'catalog',
-      'gateway',
-      'webhooks',
-      'webhooks',
-    ]);
+    const replicas = async (): Promise<string[]> => {
+      const pinged = await operator.nats.requestMany('$SRV.PING', undefined, { maxWait: 500 });
+      const answers = await Array.fromAsync(pinged);
+      return answers.map((message) => message.json<{ name: string }>().name).toSorted();
+    };
+    await expect
+      .poll(replicas)
+      .toEqual(['batches', 'batches', 'catalog', 'catalog', 'gateway', 'webhooks', 'webhooks']);
     expect(operator.refusals).toEqual([]);
     expect(system.refusals()).toEqual([]);
   });

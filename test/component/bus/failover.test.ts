@@ -11,6 +11,7 @@ import {
 } from '@integration-sync/runtime/bus';
 import type { NatsNode } from '@integration-sync/dev/nats-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { awake } from '../../support/awake.ts';
 import { openTestBus, text } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
@@ -281,7 +282,7 @@ it('reads a consumer on within a second of its new leader', { timeout: 120_000 }
     ahead: 16,
     ensure: () => bus.ensureConsumer(stream.name, consumer),
     onMessage(message) {
-      seen.set(message.id, performance.now());
+      seen.set(message.id, awake());
       message.ack();
     },
   });
@@ -300,9 +301,9 @@ it('reads a consumer on within a second of its new leader', { timeout: 120_000 }
   await eventually(() => seen.has('before'), Boolean);
   await using _dead = await kill(leader ?? '');
   await eventually(leaderOfReader, (name) => name !== undefined, 30_000);
-  const foundAt = performance.now();
+  const foundAt = awake();
   await publishOn('after');
-  const publishedAt = performance.now();
+  const publishedAt = awake();
   await eventually(() => seen.has('after'), Boolean, 20_000);
   expect((seen.get('after') ?? Infinity) - Math.max(foundAt, publishedAt)).toBeLessThan(1_000);
 });

@@ -99,7 +99,10 @@ describe('the number of partitions in force', { timeout }, () => {
     const note =
       'A replica has no DELIVERY_PARTITIONS (1 partition), where NATS has 4 partitions of BUNDLES, DELIVERIES; ' +
       'it changed nothing.';
-    expect(await notes(house)).toContain(note);
+    await eventually(
+      () => notes(house),
+      (text) => text.includes(note),
+    );
   });
 
   it('is not lowered by a replica that says fewer, and by an operator only where that is said too', async () => {

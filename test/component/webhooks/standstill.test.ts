@@ -29,7 +29,7 @@ async function openDistantReceiver(answer: string) {
 }
 
 function standStill(): void {
-  for (const startedAt = performance.now(); performance.now() - startedAt < 1_500;);
+  for (const startedAt = performance.now(); performance.now() - startedAt < 3_000;);
 }
 
 function openWay(port: number) {
@@ -55,7 +55,7 @@ function openWay(port: number) {
 
 async function postAndStandStill(port: number, asked: Promise<unknown>) {
   await using way = openWay(port);
-  const outcome = way.post(500);
+  const outcome = way.post(2_000);
   await asked;
   // At this point the process reads nothing before it looks at its timers.
   setImmediate(standStill);
