@@ -1,6 +1,7 @@
 // npm run bench [-- push gateway events listings floors rivals rival-pages beside turns]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
+import { join } from 'node:path';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
 import { startStack, type Service, type Stack } from '../stack/index.ts';
@@ -49,7 +50,11 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
   };
   const startOne = async (programs: { mainOf?: (service: Service) => string } = {}): Promise<Stack> => {
     const { folder } = await start(temporaryFolder);
-    return start((signal) => startStack({ folder, temporary: true, say, environment, signal, ...programs }));
+    // Of its own: what V8 kept of earlier runs is about one checkout and not about the one beside it.
+    const alone = { ...environment, NODE_COMPILE_CACHE: join(folder, 'compiled') };
+    return start((signal) =>
+      startStack({ folder, temporary: true, say, environment: alone, signal, ...programs }),
+    );
   };
   const stack = await startOne();
   await using ending = new AsyncDisposableStack();
