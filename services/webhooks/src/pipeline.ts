@@ -89,7 +89,7 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   const { bus, endpoints, log } = options;
   const closing = new AsyncDisposableStack();
   const state = openState(options, closing);
-  const { replicas, attemptLog, held, cache, lanes, leases, disabledEvents } = state;
+  const { replicas, attemptLog, held, cache, lanes, bundleLeases, leases, disabledEvents } = state;
   const metrics = openMetrics(options.metrics.registry, {
     inFlight: () => lanes.inFlight,
     waiting: () => lanes.waiting,
@@ -111,11 +111,16 @@ export function startPipeline(options: PipelineOptions): Pipeline {
   const subscribers = openSubscribers(options.revisions, endpoints, options.remembered.subscriptions);
   const countUnsettled = openCounting(bus);
   const onBacklog = (): void => backlogs.look();
-  const fanout = openFanout({ ...options, subscribers, leases, metrics, countUnsettled, onBacklog, retry, signal }); // prettier-ignore
+  const fanout = openFanout({
+    ...options, subscribers, leases: bundleLeases, metrics, countUnsettled, onBacklog, retry, signal,
+  }); // prettier-ignore
 
   closing.use(listenForChanges(bus, replicas.self, cache, owners));
   // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.
-  closing.defer(() => leases.giveBackAll());
+  closing.defer(() => {
+    bundleLeases.giveBackAll();
+    leases.giveBackAll();
+  });
   closing.defer(() => setAside.settled());
   closing.defer(() => disabledEvents.settled());
   closing.defer(async () => void (await Promise.all([owners.close(), lanes.close()])));
@@ -160,6 +165,8 @@ interface State {
   held: Held;
   cache: EndpointCache;
   lanes: Lanes;
+  bundleLeases: Leases;
+  /** On deliveries. */
   leases: Leases;
   disabledEvents: DisabledEvents;
 }
@@ -178,6 +185,7 @@ function openState(
     lanes: closing.use(
       openLanes({ inFlightMax, waitingMax: Math.min(inFlightMax * waitingPerInFlight, waitingMax) }),
     ),
+    bundleLeases: closing.use(openLeases({ inOrder: true })),
     leases: closing.use(openLeases()),
     disabledEvents: openDisabledEvents({ endpoints, revisions, bus, log }),
   };

@@ -53,7 +53,7 @@ function openHouse({
   const take = openIntake({
     cache: { peek: () => known, get: async () => known },
     lanes: stack.use(openLanes({ inFlightMax })),
-    leases: stack.use(openLeases(now)),
+    leases: stack.use(openLeases({ now })),
     setAside: { put: (_inHand, { eventId }) => void setAside.push(eventId), room: () => undefined },
     owners: {
       async ensure() {

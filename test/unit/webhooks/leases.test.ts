@@ -22,7 +22,7 @@ let nowMs = 0;
 let leases: Leases;
 beforeEach(() => {
   vi.useFakeTimers();
-  leases = openLeases(() => nowMs);
+  leases = openLeases({ now: () => nowMs });
 });
 afterEach(() => {
   leases[Symbol.dispose]();
@@ -101,6 +101,20 @@ describe('a lease', () => {
     pass(10_000);
     expect(lease.isLapsed).toBe(false);
     expect(said.filter((one) => one === 'working').length).toBeGreaterThanOrEqual(19);
+  });
+
+  it.each([
+    ['is not extended before it is due', false, []],
+    ['is extended with those that are older, where they are to come again in order', true, ['working']],
+  ])('%s', (_, inOrder, wanted) => {
+    using ordered = openLeases({ inOrder, now: () => nowMs });
+    const [older, younger] = [openMessage(1), openMessage(2)];
+    ordered.take(older.handOut());
+    pass(400);
+    ordered.take(younger.handOut());
+    pass(100);
+    expect(older.said).toEqual(['working']);
+    expect(younger.said).toEqual(wanted);
   });
 
   it('lapses while the process stands still, and is extended no more', () => {

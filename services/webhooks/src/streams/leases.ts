@@ -1,6 +1,7 @@
 // The messages that this replica has taken and not yet settled, each under a lease. nats-server hands a message to another
 // replica when it hears nothing of it for four seconds, so that a replica's death is noticed soon; while this one lives,
-// it extends the leases of what takes longer twice a second.
+// it extends the leases of what takes longer twice a second. What a replica that died had in hand comes again in the order of
+// the last words about it: where order matters, what is younger is extended with what is older.
 //
 // A replica that stood still, or lost its server with acknowledgements on their way, is handed messages once more:
 //
@@ -49,7 +50,13 @@ interface Taken {
   isLeft: boolean;
 }
 
-export function openLeases(now = () => performance.now()): Leases {
+export interface LeasesOptions {
+  /** nats-server hands out again what this replica took first before what it took later. */
+  inOrder?: boolean;
+  now?: () => number;
+}
+
+export function openLeases({ inOrder = false, now = () => performance.now() }: LeasesOptions = {}): Leases {
   const leases = new Map<string, Taken>();
   /** When each was. */
   const settled = new Map<string, number>();
@@ -58,10 +65,13 @@ export function openLeases(now = () => performance.now()): Leases {
 
   const beating = setInterval(() => {
     const at = now();
+    let isOlderExtended = false;
     for (const taken of leases.values()) {
-      if (at - taken.extendedAt < beatMs || isLapsed(taken)) continue;
+      const isDue = at - taken.extendedAt >= beatMs || (inOrder && isOlderExtended);
+      if (!isDue || isLapsed(taken)) continue;
       taken.message.working();
       taken.extendedAt = at;
+      isOlderExtended = true;
     }
     for (const [name, since] of settled) {
       if (at - since < settledForMs) break;
