@@ -79,7 +79,7 @@ describe('engines', () => {
     await Promise.all([engines.mongodb.kill(), engines.nats.kill()]);
 
     const count = (): Promise<number> => records.countDocuments().catch(() => -1);
-    await eventually(count, (found) => found === 500, 60_000);
+    await eventually(count, (found) => found === 500, 15_000);
     await eventually(() => bus.connected, Boolean);
     const [kept] = await Array.fromAsync(
       bus.readStream('KEPT', { subject: 'kept.one', from: { sequence: 1 } }),

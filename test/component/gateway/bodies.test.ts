@@ -289,9 +289,8 @@ describe('slow clients', () => {
       await answer.text();
       durationsMs.push(performance.now() - startedAt);
     }
-    // Those that the machine had time for; all of them wait where a slow client holds up others.
-    const tenth = durationsMs.toSorted((a, b) => a - b).at(10) ?? Infinity;
-    expect(tenth).toBeLessThan(100);
+    const median = durationsMs.toSorted((a, b) => a - b).at(50) ?? Infinity;
+    expect(median).toBeLessThan(100);
     expect(connections.every(({ socket }) => !socket.destroyed)).toBe(true);
   });
 

@@ -147,7 +147,7 @@ describe('a database that stands still', () => {
     await leaving.collection('farms').findOne();
     {
       using _frozen = await freeze(engine.pids());
-      await expect.poll(() => leaving.connected, { interval: 10 }).toBe(false);
+      await expect.poll(() => leaving.connected, { timeout: 3_000, interval: 10 }).toBe(false);
       const begun = awake();
       await leaving[Symbol.asyncDispose]();
       expect(awake() - begun).toBeLessThan(3_000);
@@ -174,7 +174,7 @@ describe('a database that was killed', () => {
     await engine.kill();
     for (const { tookMs } of await underWay) expect(tookMs).toBeLessThan(3_000);
     await expectEndedWithin(3_000, await outcomes());
-    await expect.poll(() => store.connected, { interval: 10 }).toBe(false);
+    await expect.poll(() => store.connected, { timeout: 3_000, interval: 10 }).toBe(false);
     await expectFailuresAtOnce();
 
     await engine.resume();

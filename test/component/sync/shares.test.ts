@@ -28,13 +28,13 @@ it('carries out waiting pushes of every kind in turns over integrations, and lis
     expect(created).toBe(1);
     answered.push(name);
   };
-  const pushes = ['g1', 'g2', 'g3'].map((name) => push(name, greedy, 'suppliers'));
+  const pushes = ['g1', 'g2', 'g3', 'g4', 'g5'].map((name) => push(name, greedy, 'suppliers'));
   pushes.push(push('m', modest, 'suppliers'), push('o', other, 'products'));
   const waiting = async (): Promise<string | undefined> =>
     /^sync_pushes_waiting\{.*\} (\d+)$/m.exec(await (await fetch(catalog.metricsUrl)).text())?.[1];
-  await eventually(waiting, (count) => count === '4');
+  await eventually(waiting, (count) => count === '6');
   expect((await greedy.list('suppliers')).total).toBe(0);
   released.resolve();
   await Promise.all(pushes);
-  expect(answered).toEqual(['g1', 'g2', 'm', 'o', 'g3']);
+  expect(answered).toEqual(['g1', 'g2', 'm', 'o', 'g3', 'g4', 'g5']);
 });

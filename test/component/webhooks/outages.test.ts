@@ -75,12 +75,12 @@ it('a delivery that cannot be set aside doubles no neighbour', { timeout: 60_000
   try {
     await streams.update('HELD', { max_msgs: 1 });
     await house.bus.publishBatch(parcelsFor(client.integration, 'shared', [first.id, second.id]));
-    failing.behave(answer(204));
     await pause(3_500);
     await streams.update('HELD', { max_msgs: -1 });
   } finally {
     await nats.close();
   }
+  failing.behave(answer(204));
   await failing.received(1, { withinMs: 20_000, where: isShared });
   expect([healthy, failing].map(({ hits }) => hits.filter(isShared).length)).toEqual([1, 1]);
 });

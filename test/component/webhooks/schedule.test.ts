@@ -14,24 +14,16 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
-/** No busy machine makes one wait of the schedule look like another. */
-const lateMs = 2_000;
-const soonMs = 500;
-
-/** From one hit to the next, as each retry counts from the end of the attempt before. Which waits came how late. */
-function expectSchedule(hits: readonly Hit[], seconds: readonly number[]): Map<number, number[]> {
+/** From one hit to the next, as each retry counts from the end of the attempt before. */
+function expectSchedule(hits: readonly Hit[], seconds: readonly number[]): void {
   expect(hits).toHaveLength(seconds.length);
-  const late = new Map<number, number[]>();
   for (const [index, hit] of hits.entries()) {
     const before = hits[index - 1];
     if (before === undefined) continue;
     const dueMs = 1_000 * ((seconds[index] ?? 0) - (seconds[index - 1] ?? 0));
-    const tookMs = hit.awakeMs - before.awakeMs;
     expect(hit.atMs - before.atMs, `hit ${index + 1}`).toBeGreaterThan(dueMs - 50);
-    expect(tookMs, `hit ${index + 1}`).toBeLessThan(dueMs + lateMs);
-    late.set(dueMs, [...(late.get(dueMs) ?? []), tookMs - dueMs]);
+    expect(hit.awakeMs - before.awakeMs, `hit ${index + 1}`).toBeLessThan(dueMs + 500);
   }
-  return late;
 }
 
 const eventIds = (hits: readonly Hit[]) => hits.map(({ headers }) => headers['webhook-id']);
@@ -47,9 +39,7 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
 
     const [told] = await witness.received(1, { withinMs: 90_000 });
 
-    const late = expectSchedule(receiver.hits, [0, 1, 6, 36, 36, 37, 42, 72, 72, 73]);
-    // Each wait of the schedule is there more than once.
-    for (const [dueMs, lateBy] of late) expect(Math.min(...lateBy), `${dueMs} ms`).toBeLessThan(soonMs);
+    expectSchedule(receiver.hits, [0, 1, 6, 36, 36, 37, 42, 72, 72, 73]);
     const tried = eventIds(receiver.hits);
     expect(new Set(tried.slice(0, 4)).size).toBe(1);
     expect(new Set(tried.slice(4, 8)).size).toBe(1);
@@ -125,7 +115,7 @@ describe.concurrent('the schedule', { timeout: 120_000 }, () => {
     await client.announce();
     await receiver.received(2);
     receiver.behave(answer(200));
-    await receiver.received(3);
+    await receiver.received(3, { withinMs: 7_000 });
     const { active } = await eventually(
       async () => (await client.ask('get', { id: webhook.id })).body,
       ({ consecutiveFailures }) => consecutiveFailures === 0,
