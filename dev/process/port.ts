@@ -9,6 +9,9 @@ const loopback = '127.0.0.1';
 const allPorts = '15000-31999';
 const triesMax = 1_000;
 
+/** One that was found looks free until its finder listens there, which a gateway does only after its engines have started. */
+const looked = new Set<number>();
+
 /** Throws where the port is not the cause: a name of no machine, an address of another machine. */
 export async function isPortFree(port: number, host = loopback): Promise<boolean> {
   const server = createServer();
@@ -25,8 +28,8 @@ export async function isPortFree(port: number, host = loopback): Promise<boolean
 }
 
 /**
- * The wished port where it is free, else any; or any of LOCAL_PORTS, by which processes that start engines beside each
- * other take no port of one that is dead for a while.
+ * The wished port where it is free, else any that this process has not looked at before; or any such of LOCAL_PORTS, by which
+ * processes that start engines beside each other take no port of one that is dead for a while.
  */
 export async function findPort(wished?: number): Promise<number> {
   // Whatever blocks the wished port does not block other ports.
@@ -35,6 +38,8 @@ export async function findPort(wished?: number): Promise<number> {
   const [lowest = 0, highest = 0] = among.split('-').map(Number);
   for (let tries = 0; tries < triesMax; tries += 1) {
     const port = randomInt(lowest, highest + 1);
+    if (looked.has(port)) continue;
+    looked.add(port);
     if (await isPortFree(port).catch(() => false)) return port;
   }
   throw new Error(`no port of ${among} was found free`);
