@@ -307,6 +307,22 @@ describe('an erased supplier', () => {
     expect(failed).toMatchObject({ errors: [{ externalId: 'kept' }], errorsOmitted: 1 });
     expect(runs[0]?.syncId).toBe(syncId);
   });
+
+  it('leaves none of its values where no push of it was ever accepted', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [
+      supplier('person', { email: secret('unaccepted') }),
+      supplier('other', { email: 'kept-7d1e5a' }),
+    ]);
+    await completed(caller, 1);
+    const before = await searchAll();
+    expect(before.collections.some((value) => value.startsWith('unaccepted'))).toBe(true);
+    const erased = await caller.erase(['person']);
+    expect(erased).toMatchObject({ erased: 0, errors: [{ externalId: 'person' }] });
+    await completed(caller, 2);
+    const after = await searchAll();
+    expect(after.collections).toEqual(before.collections.filter((value) => value.startsWith('kept')));
+  });
 });
 
 /** In every collection of every service. */

@@ -51,11 +51,13 @@ export async function carryOut(
   return { ...written, syncId: run.syncId, counts };
 }
 
-/** Before the caller has its answer: one that has none erases again. */
-async function forgetErrors({ journal }: Engine, { of, integration, records }: Run): Promise<void> {
-  if (records.length === 0) return;
-  await journal.forgetErrors(
-    { integration, entityType: of.kind.entityType },
-    records.map(({ externalId }) => externalId),
-  );
+/**
+ * Removes what failed pushes said of every named record, of one that was never accepted too. Runs before the answer: a
+ * caller without an answer erases again.
+ */
+async function forgetErrors({ journal }: Engine, { of, integration, records, rejected }: Run): Promise<void> {
+  const named = [...records, ...rejected].map(({ externalId }) => externalId);
+  const externalIds = named.filter((externalId) => externalId !== '');
+  if (externalIds.length === 0) return;
+  await journal.forgetErrors({ integration, entityType: of.kind.entityType }, externalIds);
 }
