@@ -52,7 +52,6 @@ it('carries a request and its answer, with their headers', async () => {
       expect(leftMs).toBeGreaterThan(5_000);
       expect(leftMs).toBeLessThanOrEqual(10_000);
       return {
-        status: 201,
         headers: { 'x-sync-id': 'abc' },
         logFields: { created: 3 },
         body: `${integration} ${requestId} ${headers.get('query')} ${text(body)}`,
@@ -66,7 +65,7 @@ it('carries a request and its answer, with their headers', async () => {
   });
   expect(text(reply.body)).toBe('acme r-1 page=2 hello');
   expect(Object.fromEntries(reply.headers)).toEqual({
-    status: '201',
+    status: '200',
     'http-x-sync-id': 'abc',
     'log-created': '3',
   });
@@ -88,6 +87,22 @@ it('carries a failure to the caller as data', async () => {
     errors: [{ pointer: '/suppliers', detail: 'x' }],
     retryAfterSeconds: 7,
   });
+});
+
+it('says the HTTP status of every answer in its headers', async () => {
+  await using _ = await serve(answering, {
+    'svc.webhooks.endpoints.register': async ({ body }) => {
+      if (body.length > 0) return {};
+      throw new Failure('unavailable', 'Busy.', { retryAfterSeconds: 1 });
+    },
+  });
+  const plain = await connect({ servers: nats.url });
+  await using _closing = { [Symbol.asyncDispose]: () => plain.close() };
+  const statusOf = async (body: string): Promise<string | undefined> => {
+    const reply = await plain.request('svc.webhooks.endpoints.register', body, { timeout: 10_000 });
+    return reply.headers?.get('status');
+  };
+  expect([await statusOf('{}'), await statusOf('')]).toEqual(['201', '503']);
 });
 
 it('says nothing to the caller of a cause inside the service', async () => {

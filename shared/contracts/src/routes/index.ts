@@ -17,3 +17,8 @@ export const routes: readonly Route[] = [
   ...runRoutes,
   ...webhookRoutes,
 ];
+
+const statuses = new Map<string, number>(routes.map(({ subject, answer }) => [subject, answer.status]));
+
+/** The HTTP status of an answer on a subject. A question between services has no route, and is answered 200. */
+export const statusOfAnswer = (subject: string): number => statuses.get(subject) ?? 200;

@@ -1,6 +1,6 @@
 // One request, from its message to its reply: it gets its turn, the handler works on it, and its caller is answered in
 // any case, with a failure where there is nothing better.
-import { Failure, replyHeaders, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
+import { Failure, replyHeaders, requestHeaders, statusOfAnswer, type ErrorCode } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 import type { Gate } from '../gate.ts';
 import type { Log } from '../log.ts';
@@ -28,8 +28,6 @@ export interface BusRequest {
 }
 
 export interface BusReply {
-  /** HTTP status of the answer, where it is another than the route says (contracts/routes). */
-  status?: number;
   /** HTTP headers of the answer, lower-case. */
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array | string;
@@ -92,7 +90,7 @@ export async function answer(
     } finally {
       gate.leave(request.integration);
     }
-    await respond(connection, message, replyParts(connection, reply));
+    await respond(connection, message, replyParts(connection, message.subject, reply));
   } catch (error) {
     const failure = asFailure(error, request);
     fault = failure;
@@ -154,6 +152,7 @@ function readRequest(
 
 function replyParts(
   connection: Connection,
+  subject: string,
   reply: BusReply,
 ): { headers: Record<string, string>; body: Uint8Array } {
   const body =
@@ -161,8 +160,7 @@ function replyParts(
   const bytesMax = bodyBytesMax(connection);
   // NATS would throw here and the caller would wait for nothing.
   if (body.length > bytesMax) throw new Error(`reply of ${body.length} bytes is over ${bytesMax}`);
-  const headers: Record<string, string> = {};
-  if (reply.status !== undefined) headers[replyHeaders.status] = String(reply.status);
+  const headers: Record<string, string> = { [replyHeaders.status]: String(statusOfAnswer(subject)) };
   for (const [name, value] of Object.entries(reply.headers ?? {}))
     headers[replyHeaders.httpPrefix + name] = value;
   for (const [name, value] of Object.entries(reply.logFields ?? {})) {

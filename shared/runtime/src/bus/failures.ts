@@ -1,6 +1,6 @@
 // Failures as data: how an error is written into a reply, read out of one, and what the NATS client's own
 // errors mean to a caller.
-import { Failure, isErrorCode, replyHeaders, type FailureEntry } from '@integration-sync/contracts';
+import { codes, Failure, isErrorCode, replyHeaders, type FailureEntry } from '@integration-sync/contracts';
 import { NoRespondersError, TimeoutError } from '@nats-io/nats-core';
 import { GoneSilent } from './inbox.ts';
 import type { Headers } from './message.ts';
@@ -17,7 +17,11 @@ export function writeFailure(failure: Failure): { headers: Record<string, string
     ...(failure.errors === undefined ? {} : { errors: failure.errors }),
     ...(failure.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: failure.retryAfterSeconds }),
   };
-  return { headers: { [replyHeaders.failure]: failure.code }, body: JSON.stringify(written) };
+  const headers = {
+    [replyHeaders.status]: String(codes[failure.code].status),
+    [replyHeaders.failure]: failure.code,
+  };
+  return { headers, body: JSON.stringify(written) };
 }
 
 /** The failure that a reply carries, or undefined when it carries an answer. */
