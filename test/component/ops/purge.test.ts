@@ -169,6 +169,7 @@ describe.concurrent('beside other integrations', () => {
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('still pushes') });
     expect(await documentsOf(integration)).toEqual(before);
 
+    const { next = '' } = await world.caller(integration).list('suppliers', 'limit=2');
     await age(integration);
     const done = await ops(integration, '--apply');
     expect(done).toMatchObject({
@@ -176,6 +177,11 @@ describe.concurrent('beside other integrations', () => {
       stdout: expect.stringContaining(`Nothing of ${integration} is left`),
     });
     expect(await placesOf(integration, ...endpointIds)).toEqual([]);
+    // A cursor of before names a listing that is gone.
+    await expect(world.caller(integration).list('suppliers', next)).rejects.toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: 'cursor' }],
+    });
 
     expect(await documentsOf(bystander.integration)).toEqual(ofBystander);
     expect(await placesOf(bystander.integration, ...bystander.endpointIds)).toEqual(

@@ -6,6 +6,7 @@ import {
   type FailureEntry,
   type ListingQuery,
 } from '@integration-sync/contracts';
+import type { Watermark } from '../watermarks.ts';
 import { openCursor, sealCursor, type Cursor, type Filters } from './cursor.ts';
 
 export interface PageAsked {
@@ -70,7 +71,7 @@ function readCursor(
   refuse('page', 'expected none beside a cursor');
   const cursor = openCursor(seal.key, seal.listing, asked.cursor);
   if (cursor === undefined) {
-    refuse('cursor', 'expected one from the Link header of this listing');
+    refuse('cursor', cursorExpected);
     return undefined;
   }
   if (asked.limit !== cursor.limit)
@@ -80,6 +81,14 @@ function readCursor(
     if (asked.filters[name] !== cursor.filters[name]) refuse(name, keptOrNone);
   }
   return cursor;
+}
+
+const cursorExpected = 'expected one from the Link header of this listing';
+
+/** Throws for a cursor whose listing has no watermark: the integration that it was issued to was removed. */
+export function refuseCursorOfRemoved({ after }: PageAsked, { stamp }: Pick<Watermark, 'stamp'>): void {
+  if (after !== undefined && stamp === 0)
+    refuseIfAny([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
 }
 
 const keptOrNone = 'expected the one that the cursor keeps, or none';

@@ -13,6 +13,7 @@ import {
   choosePlan,
   linkToNext,
   readPageAsked,
+  refuseCursorOfRemoved,
   type CursorSeal,
   type PageAsked,
   type ReadFilters,
@@ -76,6 +77,7 @@ export function openListing<Document extends ListedDocument>(
     const narrowing = narrowed?.of(asked.filters) ?? notNarrowed;
     const { showing, projection } = narrowing.details ? whole : byName;
     const { walk, found, total } = await readWithWatermark(listing, async (watermark) => {
+      refuseCursorOfRemoved(asked, watermark);
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
       const query = { watermark, narrowing, projection };
       return { walk: begun, ...(await findPage<Document>(documents, integration, begun, query)) };
