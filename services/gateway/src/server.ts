@@ -15,6 +15,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { openClientErrors } from './client-errors.ts';
 import { closeExchange, openExchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
+import { boundConnections, connectionsWithinFiles } from './open-files.ts';
 import { failureOf, notFound, writeFailure } from './problems.ts';
 import { countHeader } from './raw-headers.ts';
 import { watchStandstill } from './standstill.ts';
@@ -40,6 +41,7 @@ export interface ServerOptions {
   tracing?: Tracing | undefined;
   isStopping: () => boolean;
   stillTimeoutMs?: number;
+  connectionsMax?: number | undefined;
 }
 
 export function createServer(options: ServerOptions): FastifyInstance {
@@ -111,6 +113,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // Without a listener Node drops the connection in silence.
   app.server.on('connect', (request) => clientErrors.refuseTunnel(request.socket));
   listenToExpectations(app);
+  boundConnections(app.server, options.connectionsMax ?? connectionsWithinFiles(), log);
   app.addHook('onClose', async () => standstill[Symbol.dispose]());
   return app;
 }

@@ -7,6 +7,7 @@ import { openBus, type Bus } from './bus/index.ts';
 import { natsOptionsOf, type baseSettings, type storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
 import { openMetrics, type Metrics } from './metrics.ts';
+import { watchNatsHealth } from './nats-health.ts';
 import { observeStreams, tellNotes } from './standing.ts';
 import { openStore, type Store, type StoreOptions } from './store/index.ts';
 import { openTracing, type Tracing } from './tracing/index.ts';
@@ -69,7 +70,8 @@ export async function openResources({
     }),
   );
   observeStreams(metrics.registry, bus);
-  opening.use(tellNotes(service, bus));
+  const health = opening.use(watchNatsHealth(config.NATS_MONITOR_URL, log));
+  opening.use(tellNotes(service, bus, () => [...bus.streamNotes(), ...health.notes()]));
   const open = opening.move();
   return { metrics, store, bus, tracing, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

@@ -5,9 +5,13 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Bus, StreamStanding } from './bus/index.ts';
 
 /** Every replica that has notes answers with them. */
-export const tellNotes = (service: ServiceName, bus: Pick<Bus, 'answerAll' | 'streamNotes'>): Disposable =>
+export const tellNotes = (
+  service: ServiceName,
+  bus: Pick<Bus, 'answerAll'>,
+  notesNow: () => string[],
+): Disposable =>
   bus.answerAll(notesSubject(service), () => {
-    const notes = bus.streamNotes();
+    const notes = notesNow();
     return notes.length === 0 ? undefined : JSON.stringify(notes);
   });
 

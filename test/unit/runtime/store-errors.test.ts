@@ -77,6 +77,10 @@ describe('an error of the store is sorted', () => {
     ['PostgreSQL that starts', server(1, 'the database system is starting up')],
     ['PostgreSQL that hung up', server(1, 'read tcp: connection reset by peer')],
     ['PostgreSQL that has no room', server(1, 'could not extend file "base/5/1": No space left on device')],
+    [
+      'PostgreSQL that has no room, by another code',
+      server(4293, 'could not write to file "base/5/1": No space left on device'),
+    ],
     ['PostgreSQL that became a standby', server(1, 'cannot execute INSERT in a read-only transaction')],
     ['a disk that is full', server(14_031, 'available disk space is less than required')],
     ['a bulk write that lost its connection', bulkStoppedBy(new MongoNetworkError('closed'))],
@@ -93,6 +97,7 @@ describe('an error of the store is sorted', () => {
 
   it.each<[string, unknown]>([
     ['one document that is there already', server(11_000, 'E11000 duplicate key error')],
+    ['one whose value has the words of a full disk', server(11_000, 'E11000 dup key: "no space left"')],
     ['several of them', bulk([duplicate(0), duplicate(7)])],
   ])('%s: duplicate', (_name, error) => {
     expect(sortStoreError(error)).toBe('duplicate');
@@ -100,7 +105,6 @@ describe('an error of the store is sorted', () => {
 
   it.each<[string, unknown]>([
     ['an internal error that is not about a connection', server(1, 'syntax error at or near "select"')],
-    ['words of a lost connection under another code', server(2, 'failed to connect')],
     ['a document that is not valid', server(121, 'Document failed validation')],
     ['a refused password', server(18, 'Authentication failed')],
     ['duplicates among other failures', bulk([duplicate(0), invalid(1)])],

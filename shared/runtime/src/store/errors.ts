@@ -70,7 +70,7 @@ const writeErrorsOf = ({ writeErrors }: MongoBulkWriteError) =>
 function sortServerError(code: unknown, message: string): StoreErrorKind {
   if (code === 11_000) return 'duplicate';
   if (typeof code === 'number' && awayCodes.has(code)) return 'unavailable';
-  return code === 1 && postgresAway.test(message) ? 'unavailable' : 'bug';
+  return postgresAway.test(message) ? 'unavailable' : 'bug';
 }
 
 // What a server says that is alive but cannot serve: it stops, it is no longer the primary, it took too long, its
@@ -96,7 +96,8 @@ const awayCodes = new Set([
   14_031, // OutOfDiskSpace
 ]);
 
-// FerretDB is alive while the PostgreSQL behind it is not: server error 1, told apart by its words.
+// FerretDB is alive while the PostgreSQL behind it is not. It has no code of its own for that (1, or 4293 where the disk is
+// full), only PostgreSQL's words.
 const postgresAway =
   /failed to connect|connection refused|connection reset|broken pipe|unexpected EOF|terminating connection|conn closed|closed pool|database system is|too many clients|deadline exceeded|no space left|read-only transaction/i;
 

@@ -20,12 +20,21 @@ export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
     engine.journal.insert(entryOf(engine, run)),
   ]);
   // A sweeper has closed it already, and a listing would miss what it wrote.
-  if (!entered) throw tookTooLong('The push took too long to begin, and nothing of it was written');
+  if (!entered) throw takenOver(run, 'Nothing of it was written');
   return { records, drafts: drafts ?? records };
 }
 
-const tookTooLong = (what: string): Failure =>
-  new Failure('unavailable', `${what}; push it again.`, { retryAfterSeconds: 1 });
+/** By its journal entry a push is dead after 15 s. A replica whose clock is ahead takes it over earlier. */
+const takenOver = (run: Run, what: string): Failure => {
+  const seconds = (run.elapsedMs() / 1000).toFixed(1);
+  return new Failure(
+    'unavailable',
+    `Another replica took the push over after ${seconds} s. ${what}; push it again.`,
+    {
+      retryAfterSeconds: 1,
+    },
+  );
+};
 
 /** The point of no return: from here on the push is answered with what it did, and announced. */
 export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
@@ -62,5 +71,5 @@ async function giveBack(engine: Engine, run: Run, { settled }: Written, counted:
     changed.map(({ record, changed: names }) => [record.internalId, names]),
   );
   await engine.journal.reopen({ ...entryOf(engine, run), evidence, counted }, new Date(engine.now()));
-  throw tookTooLong('The push took too long');
+  throw takenOver(run, 'Part of it may have been written');
 }

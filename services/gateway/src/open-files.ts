@@ -1,0 +1,40 @@
+// The files of a process: every connection is one, as are the line to NATS and every look-up of a name. The gateway keeps
+// some for itself, closes what connects beyond the others, and says so. The operating system would close such connections
+// in silence.
+import type { Server } from 'node:http';
+import type { Log } from '@integration-sync/runtime/log';
+
+/** For NATS, metrics, name look-ups, log and modules. A gateway without a caller has 40 to 60 open. */
+const reservedFiles = 128;
+const logEveryMs = 10_000;
+
+/** How many connections of callers the limit of open files allows (`ulimit -n`). */
+export function connectionsWithinFiles(filesMax = openFilesMax()): number {
+  return Math.max(1, filesMax - reservedFiles, Math.floor(filesMax / 2));
+}
+
+export function boundConnections(server: Server, connectionsMax: number, log: Log): void {
+  server.maxConnections = connectionsMax;
+  let loggedAt = -Infinity;
+  let refused = 0;
+  server.on('drop', () => {
+    refused += 1;
+    const at = performance.now();
+    if (at - loggedAt < logEveryMs) return;
+    log.error(
+      { connectionsMax, refused },
+      'connections refused, as the limit of open files allows no more; raise it (ulimit -n), or add a replica',
+    );
+    loggedAt = at;
+    refused = 0;
+  });
+}
+
+/** Without a limit that is known (Windows), none is kept. */
+function openFilesMax(): number {
+  // The report would look up the names of all peers.
+  Object.assign(process.report, { excludeNetwork: true });
+  const found: { userLimits?: { open_files?: { soft?: unknown } } } = process.report.getReport();
+  const soft = found.userLimits?.open_files?.soft;
+  return typeof soft === 'number' ? soft : Infinity;
+}

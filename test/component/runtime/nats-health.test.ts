@@ -1,0 +1,69 @@
+// What a service says where nats-server's /healthz says 503. The words are those of a nats-server 2.15 with a full disk.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { watchNatsHealth } from '@integration-sync/runtime/nats-health';
+import { expect, it } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { openTestLog } from '../../support/log.ts';
+import { startNats } from '../../support/nats.ts';
+
+const full = `JetStream stream '$G > EVENTS' write error: write /data/1.blk: no space left on device`;
+
+it('is noted without the cause, logged with it, and over when nats-server is healthy again', async () => {
+  let error: string | undefined = full;
+  await using monitor = await serveHealth(() => error);
+  const { log, text } = openTestLog();
+  using health = watchNatsHealth(monitor.url, log, 20);
+  const notes = async (): Promise<string[]> => health.notes();
+
+  expect(await eventually(notes, (found) => found.length > 0)).toEqual([
+    'NATS is not healthy; its disk took no write: make room there, then restart that nats-server.',
+  ]);
+  expect(text()).toContain('no space left on device');
+  error = undefined;
+  expect(await eventually(notes, (found) => found.length === 0)).toEqual([]);
+  expect(text().match(/nats-server is (not healthy|healthy again)/g)).toEqual([
+    'nats-server is not healthy',
+    'nats-server is healthy again',
+  ]);
+});
+
+it('has nothing to say of a healthy nats-server, nor of one whose monitoring is away', async () => {
+  const nats = await startNats();
+  const { log, text } = openTestLog();
+  using health = watchNatsHealth(nats.monitorUrl, log, 20);
+  let asked = 0;
+  await using monitor = await serveHealth(() => {
+    asked += 1;
+    return undefined;
+  });
+  using _beside = watchNatsHealth(monitor.url, log, 20);
+  await eventually(
+    async () => asked,
+    (count) => count > 3,
+  );
+  await nats[Symbol.asyncDispose]();
+  const before = asked;
+  await eventually(
+    async () => asked,
+    (count) => count > before + 3,
+  );
+  expect(health.notes()).toEqual([]);
+  expect(text()).toBe('');
+});
+
+async function serveHealth(errorNow: () => string | undefined): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer((_, response) => {
+    const error = errorNow();
+    response.writeHead(error === undefined ? 200 : 503);
+    response.end(JSON.stringify(error === undefined ? { status: 'ok' } : { status: 'unavailable', error }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
