@@ -1,7 +1,7 @@
 // The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
 // else. What is opened first is closed last.
 import { bundlesStream, eventsStream, eventsStreamSpec, healthSubject } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
+import type { Bus, StreamSpec } from '@integration-sync/runtime/bus';
 import { buildOf } from '@integration-sync/runtime/build';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { healthHandlers } from '@integration-sync/runtime/health';
@@ -80,6 +80,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
     bus.hasConsumer(eventsStream, unbundledConsumer),
   );
   starting.use(startReconciler(ensure, log));
+  bus.watchOtherStreams(specsOf(config).map(({ name }) => name));
 
   const { connector, ca } = deps;
   const { WEBHOOK_EGRESS_PROXY: proxyUrl, WEBHOOK_HOSTS_CONNECTED: setsMax } = config;
@@ -122,8 +123,10 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
+const specsOf = (config: WebhooksConfig): StreamSpec[] => [eventsStreamSpec(config), ...allSpecs(config)];
+
 async function ensureStreams(bus: Bus, config: WebhooksConfig): Promise<void> {
-  for (const spec of [eventsStreamSpec(config), ...allSpecs(config)]) await bus.ensureStream(spec);
+  for (const spec of specsOf(config)) await bus.ensureStream(spec);
 }
 
 async function ensureConsumers(bus: Bus): Promise<void> {

@@ -2,11 +2,12 @@
 import { AckPolicy, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { publishWithBundle } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
+import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { openTestBus } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startNatsCluster, type NatsCluster } from '../../support/nats-cluster.ts';
 import { startNats } from '../../support/nats.ts';
 import { runOps } from '../../support/ops.ts';
@@ -149,6 +150,51 @@ describe('on a single server', () => {
       'No replica reads webhook-fanout: 1 messages wait, the last was taken never.',
       expect.stringContaining('stranger on DELIVERIES is not of this system'),
     ]);
+  });
+});
+
+describe('what somebody changed by hand', () => {
+  const changes = [
+    ['EVENTS', { republish: { src: '>', dest: 'copy.>' } }, 'republish'],
+    ['EVENTS', { max_msg_size: 1_000 }, 'max_msg_size'],
+    ['EVENTS', { allow_rollup_hdrs: true }, 'allow_rollup_hdrs'],
+    [
+      'BUNDLES',
+      { subject_transform: { src: 'bundles.*', dest: 'bundles.x.{{wildcard(1)}}' } },
+      'subject_transform',
+    ],
+    ['DELIVERIES', { max_msgs: 7 }, 'max_msgs'],
+    ['HELD', { sources: [{ name: 'EVENTS' }] }, 'sources'],
+    ['HELD', { discard: 'old' }, 'discard'],
+    ['ATTEMPTS', { no_ack: true }, 'no_ack'],
+    ['ATTEMPTS', { allow_direct: false }, 'allow_direct'],
+    ['ATTEMPTS', { subjects: ['attempts.>', 'copies.>'] }, 'subjects'],
+  ] as const;
+
+  test('is named by the command, the notes and the log, and so is a stream of others over our subjects', async () => {
+    await open(closing.use(await startNats()).url);
+    const { log, text } = openTestLog();
+    const watching = closing.use(await openBus({ url, name: 'watching', log }));
+    for (const { spec } of expectedStreams({})) await watching.ensureStream(spec);
+    watching.watchOtherStreams(names);
+    for (const [stream, change] of changes)
+      await nats.request(
+        `$JS.API.STREAM.UPDATE.${stream}`,
+        JSON.stringify({ ...(await configOf(stream)), ...change }),
+      );
+    await manager.streams.add({ name: 'SPY', subjects: ['svc.catalog.>', '_INBOX_gateway.>'], no_ack: true });
+
+    const { words } = await ops(['--check']);
+    const said = async (): Promise<string> => watching.streamNotes().join('\n');
+    const notes = await eventually(said, (now) => /SPY/.test(now) && /ATTEMPTS.*subjects/.test(now), 60_000);
+    for (const [stream, , name] of changes) {
+      const both = new RegExp(`${stream} .*\\b${name}\\b`);
+      expect(words.filter((one) => both.test(one))).toHaveLength(1);
+      expect(notes).toMatch(both);
+      expect(text()).toMatch(both);
+    }
+    expect(words.filter((one) => one.includes('SPY is not of this system'))).toHaveLength(1);
+    expect(text()).toContain('NATS has a stream SPY over svc.catalog.>, _INBOX_gateway.>');
   });
 });
 

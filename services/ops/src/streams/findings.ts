@@ -29,7 +29,7 @@ const unreadMs = 10_000;
 
 export const findingsOf = (streams: readonly InspectedStream[], nowMs: number): Finding[] =>
   streams.flatMap((stream) => {
-    if (!stream.isExpected) return [];
+    if (!stream.isExpected) return ofOthers(stream);
     if (stream.standing === 'missing') return [missing(stream)];
     return [
       ...(stream.standing === 'leaderless' ? [leaderless(stream)] : []),
@@ -56,8 +56,27 @@ const leaderless = ({ name: stream }: InspectedStream): Finding => ({
   repair: 'none',
 });
 
-function differing({ name: stream, differing: names, changes, left }: InspectedStream): Finding[] {
+function ofOthers({ name: stream, foreign: subjects }: InspectedStream): Finding[] {
+  if (subjects.length === 0) return [];
+  return [
+    {
+      stream,
+      what: `${stream} is not of this system, and stores what its services say on ${subjects.join(', ')}.`,
+      toDo: `Find out whose it is, then: nats stream rm ${stream}`,
+      repair: 'none',
+    },
+  ];
+}
+
+function differing({ name: stream, differing: names, foreign, changes, left }: InspectedStream): Finding[] {
   const findings: Finding[] = [];
+  if (foreign.length > 0)
+    findings.push({
+      stream,
+      what: `${stream} has ${foreign.join(', ')}, which this release does not say.`,
+      toDo: `Find out who set it, then take it out: nats stream edit ${stream} --interactive`,
+      repair: 'none',
+    });
   if (names.length > 0)
     findings.push({
       stream,

@@ -102,6 +102,8 @@ export interface Bus extends AsyncDisposable {
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
   /** How the streams stand that this process made sure of. */
   streamStandings(): StreamStanding[];
+  /** Looks for streams of others over subjects of this system, beside those that are named. `streamNotes` has what it finds. */
+  watchOtherStreams(own: readonly string[]): void;
   /** What is to be said of them: a sentence each. */
   streamNotes(): string[];
   consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
@@ -164,6 +166,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     patiently: (what, work) => patiently(connection, what, work),
     ensureStream: (spec) => ensureStream(connection, watch, spec),
     ensureConsumer: (stream, spec) => ensureConsumer(connection, watch, stream, spec),
+    watchOtherStreams: (own) => watch.watchOthers(own),
     streamStandings: () => watch.standings(),
     streamNotes: () => watch.notes(),
     consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),

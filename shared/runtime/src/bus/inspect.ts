@@ -11,6 +11,7 @@ import {
   type Difference,
   type QuantityChange,
 } from './quantities.ts';
+import { foreignSettings, subjectsOfOurs } from './stream-config.ts';
 import {
   consumerConfig,
   differences,
@@ -35,6 +36,8 @@ export interface InspectedStream {
   facts: InspectedFacts | undefined;
   /** Settings that are not those of the release, and that `ensureStream` would change. */
   differing: string[];
+  /** Settings that the release does not say; of a stream of others, the subjects of this system that it stores. */
+  foreign: string[];
   /** Quantities that `ensureStream` would change. */
   changes: QuantityChange[];
   /** Quantities that differ, and that it would leave. */
@@ -120,7 +123,14 @@ async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): P
 const isSilence = ({ connected }: Connection, error: unknown): boolean =>
   connected && !(error instanceof JetStreamApiError && error.status !== 503);
 
-const nothingOf = (name: string) => ({ name, facts: undefined, differing: [], changes: [], left: [] });
+const nothingOf = (name: string) => ({
+  name,
+  facts: undefined,
+  differing: [],
+  foreign: [],
+  changes: [],
+  left: [],
+});
 
 async function lookFor(connection: Connection, name: string): Promise<StreamInfo | 'missing' | 'leaderless'> {
   try {
@@ -159,10 +169,12 @@ async function inspectOne(
 }
 
 function compare(spec: StreamSpec | undefined, config: StreamConfig) {
-  if (spec === undefined) return { differing: [], changes: [], left: [] };
+  if (spec === undefined)
+    return { differing: [], foreign: subjectsOfOurs(config.subjects ?? []), changes: [], left: [] };
   const { changes, left } = compareQuantities(spec, config);
   return {
     differing: differences(streamConfig(spec), config),
+    foreign: foreignSettings(spec, config),
     left,
     changes: quantityChanges(config, changes),
   };

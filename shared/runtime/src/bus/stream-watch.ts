@@ -2,8 +2,10 @@
 // it. It is asked for every five seconds, as other replicas and operators change streams too.
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
-import { compareQuantities, quantityInWords, type Difference, type Quantities } from './quantities.ts';
+import { compareQuantities, quantityInWords, type Difference } from './quantities.ts';
 import { mendingOf, type Refusal } from './refusals.ts';
+import { foreignSettings, subjectsOfOurs } from './stream-config.ts';
+import { differences, streamConfig, type StreamSpec } from './streams.ts';
 
 export interface StreamStanding {
   stream: string;
@@ -16,13 +18,11 @@ export interface StreamStanding {
   differs: boolean;
 }
 
-export interface WatchedSpec extends Quantities {
-  name: string;
-}
-
 export interface StreamWatch extends Disposable {
+  /** Looks for streams of others over subjects of this system from now on. */
+  watchOthers(own: readonly string[]): void;
   /** What nats-server says of a stream of this process. */
-  saw(spec: WatchedSpec, info: StreamInfo): void;
+  saw(spec: StreamSpec, info: StreamInfo): void;
   /** nats-server refuses something for as long as this is said again and again. */
   refused(what: string, refusal: Refusal): void;
   granted(what: string): void;
@@ -32,10 +32,12 @@ export interface StreamWatch extends Disposable {
 }
 
 interface Watched {
-  spec: WatchedSpec;
+  spec: StreamSpec;
   standing: StreamStanding;
   left: readonly Difference[];
   isAlone: boolean;
+  /** Settings other than this release says, by their names at nats-server. */
+  changed: readonly string[];
 }
 
 const everyMs = 5_000;
@@ -46,8 +48,10 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   const watched = new Map<string, Watched>();
   const refusals = new Map<string, { words: string; untilMs: number }>();
   let said = '';
+  let own: ReadonlySet<string> | undefined;
+  let others: string[] = [];
 
-  const saw = (spec: WatchedSpec, info: StreamInfo): void => {
+  const saw = (spec: StreamSpec, info: StreamInfo): void => {
     watched.set(spec.name, { spec, ...standingOf(spec, info) });
     sayWhatIsNew();
   };
@@ -57,7 +61,16 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     for (const [what, { untilMs }] of refusals) if (untilMs < now) refusals.delete(what);
     const all = [...watched.values()];
     const words = refusals.values().map((refusal) => refusal.words);
-    return [...new Set([...differencesIn(all), ...copiesMissingIn(all), ...leadersMissingIn(all), ...words])];
+    return [
+      ...new Set([
+        ...changesIn(all),
+        ...others,
+        ...differencesIn(all),
+        ...copiesMissingIn(all),
+        ...leadersMissingIn(all),
+        ...words,
+      ]),
+    ];
   };
 
   const sayWhatIsNew = (): void => {
@@ -79,11 +92,20 @@ export function openStreamWatch(connection: Connection): StreamWatch {
       sayWhatIsNew();
     }
   };
+  const lookForOthers = async (names: ReadonlySet<string>): Promise<void> => {
+    try {
+      const all = connection.whileConnected(() => Array.fromAsync(connection.manager.streams.list()));
+      others = (await all).flatMap(({ config }) => (names.has(config.name) ? [] : otherInWords(config)));
+      sayWhatIsNew();
+    } catch (error) {
+      connection.log.debug({ err: error }, 'the streams of others cannot be looked at');
+    }
+  };
   let looking = false;
   const look = async (): Promise<void> => {
     if (looking) return;
     looking = true;
-    await Promise.all(watched.values().map(lookAt));
+    await Promise.all([...watched.values().map(lookAt), own === undefined ? undefined : lookForOthers(own)]);
     looking = false;
   };
   const timer = setInterval(() => void look(), everyMs);
@@ -92,6 +114,9 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   return {
     saw,
     notes,
+    watchOthers(names) {
+      own = new Set(names);
+    },
     refused(what, refusal) {
       const mending = mendingOf(refusal) ?? 'the log says why';
       const words = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
@@ -106,12 +131,30 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   };
 }
 
-function standingOf(spec: WatchedSpec, { config, cluster }: StreamInfo): Omit<Watched, 'spec'> {
+/** `svc.>` stores what callers ask for, an inbox what they are answered with. */
+function otherInWords({ name, subjects = [] }: StreamInfo['config']): string[] {
+  const taken = subjectsOfOurs(subjects);
+  return taken.length === 0
+    ? []
+    : [`NATS has a stream ${name} over ${taken.join(', ')}, which is not of this system.`];
+}
+
+function changesIn(watched: readonly Watched[]): string[] {
+  return watched
+    .filter(({ changed }) => changed.length > 0)
+    .map(
+      ({ spec, changed }) =>
+        `NATS has ${spec.name} with another ${changed.join(', ')} than this release says; \`ops streams\` says more.`,
+    );
+}
+
+function standingOf(spec: StreamSpec, { config, cluster }: StreamInfo): Omit<Watched, 'spec'> {
   const { left } = compareQuantities(spec, config);
   const hasLeader = cluster === undefined || (cluster.leader ?? '') !== '';
   const followers = cluster?.replicas ?? [];
   return {
     left,
+    changed: [...differences(streamConfig(spec), config), ...foreignSettings(spec, config)],
     // A single server names no cluster.
     isAlone: config.num_replicas === 1 && (cluster?.name ?? '') !== '',
     standing: {
