@@ -37,6 +37,7 @@ export async function openGateway(
     GATEWAY_PORT: '0',
     NATS_URL: nats,
     ...('AUTH_JWKS_URL' in settings ? {} : { AUTH_JWT_SECRET: authSecret }),
+    // An empty setting counts as none.
     ...settings,
   });
   const log = openLog({ service: 'gateway', level: 'debug', pretty: false, destination });

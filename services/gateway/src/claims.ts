@@ -11,6 +11,9 @@ import { integrationPattern } from '@integration-sync/contracts';
 export interface Caller {
   integration: string;
   scopes: ReadonlySet<string>;
+  /** Of a caller with a key, or with a token that a key has fetched: the client, and the name of its key. */
+  client?: string;
+  key?: string | undefined;
 }
 
 /** Why a token is not good. The words are for the log; the caller does not learn which check failed. */

@@ -2,6 +2,7 @@
 import { limits } from '@integration-sync/contracts';
 import { baseSettings, isHttpAddress, natsSettings, tracingSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
+import { clientsSettings } from './clients/settings.ts';
 
 export const GatewayConfig = Type.Object(
   {
@@ -48,6 +49,7 @@ export const GatewayConfig = Type.Object(
     AUTH_AUDIENCE: Type.Optional(
       Type.String({ description: 'What `aud` of a token must be or contain. Not checked unless set.' }),
     ),
+    ...clientsSettings,
     BODY_BYTES_MAX: Type.Integer({
       description: 'How large the body of a request may be. NATS’s own limit (`max_payload`) bounds it too.',
       default: limits.bodyBytesDefault,
@@ -81,8 +83,16 @@ export const GatewayConfig = Type.Object(
   },
   {
     // With both, a caller could sign a token with the public key as the shared secret.
-    oneOf: [{ required: ['AUTH_JWT_SECRET'] }, { required: ['AUTH_JWKS_URL'] }],
-    expected: 'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL',
+    oneOf: [
+      { required: ['AUTH_JWT_SECRET'] },
+      { required: ['AUTH_JWKS_URL'] },
+      {
+        required: ['AUTH_CLIENTS_FILE'],
+        not: { anyOf: [{ required: ['AUTH_JWT_SECRET'] }, { required: ['AUTH_JWKS_URL'] }] },
+      },
+    ],
+    expected:
+      'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, or AUTH_CLIENTS_FILE, alone or beside either',
   },
 );
 export type GatewayConfig = Static<typeof GatewayConfig>;

@@ -106,6 +106,8 @@ export function closeExchange(
       requestId: exchange.requestId,
       traceId: exchange.trace.traceId,
       integration: exchange.caller?.integration,
+      client: exchange.caller?.client,
+      key: exchange.caller?.key,
       method: request.method,
       route,
       status,

@@ -24,7 +24,11 @@ export interface Readiness {
 /** Throws `Failure` unavailable with one entry for each service or engine that is away. */
 export type CheckReadiness = () => Promise<Readiness>;
 
-export function openReadiness(upstream: Upstream, isStopping: () => boolean): CheckReadiness {
+export function openReadiness(
+  upstream: Upstream,
+  isStopping: () => boolean,
+  ownNotes: () => readonly string[],
+): CheckReadiness {
   let underWay: Promise<Readiness> | undefined;
 
   return () => {
@@ -32,21 +36,22 @@ export function openReadiness(upstream: Upstream, isStopping: () => boolean): Ch
     if (!upstream.connected) throw notReady([{ pointer: 'nats', detail: 'The message bus is away.' }]);
     // Probes that come at the same time share one round of questions. The gateway remembers no answer beyond that: a
     // caller that reads "ready" can push.
-    underWay ??= askAll(upstream).finally(() => {
+    underWay ??= askAll(upstream, ownNotes).finally(() => {
       underWay = undefined;
     });
     return underWay;
   };
 }
 
-async function askAll(upstream: Upstream): Promise<Readiness> {
+async function askAll(upstream: Upstream, ownNotes: () => readonly string[]): Promise<Readiness> {
   const [away, heard] = await Promise.all([
     Promise.all(servicesBehind.map((service) => findFault(service, upstream))),
     Promise.all(servicesBehind.map((service) => notesOf(service, upstream))),
   ]);
   const faults = away.filter((fault) => fault !== undefined);
   if (faults.length > 0) throw notReady(faults);
-  const notes = heard.flat().slice(0, notesMax);
+  const own = ownNotes().map((detail) => ({ pointer: 'gateway', detail }));
+  const notes = [...own, ...heard.flat()].slice(0, notesMax);
   return {
     status: 'ready',
     services: Object.fromEntries(servicesBehind.map((service) => [service, 'ok'])),

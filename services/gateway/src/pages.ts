@@ -10,10 +10,12 @@ export const pageRoutes = [...gatewayPages, ...assetPaths.map((path) => ({ metho
 export interface PagesOptions {
   checkReadiness: CheckReadiness;
   publicBasePath: string;
+  hasTokenEndpoint: boolean;
 }
 
-export function addPages(app: FastifyInstance, { checkReadiness, publicBasePath }: PagesOptions): void {
-  const description = Buffer.from(JSON.stringify(describeInterface(publicBasePath)));
+export function addPages(app: FastifyInstance, options: PagesOptions): void {
+  const { checkReadiness, publicBasePath, hasTokenEndpoint } = options;
+  const description = Buffer.from(JSON.stringify(describeInterface({ publicBasePath, hasTokenEndpoint })));
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => checkReadiness());
   app.get('/openapi.json', async (_request, reply) =>

@@ -4,6 +4,7 @@ import { maskSettings, natsOptionsOf } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openTracing } from '@integration-sync/runtime/tracing';
+import { openAccess } from './access.ts';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body-budgets.ts';
 import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
@@ -11,7 +12,6 @@ import { addPages, pageRoutes } from './pages.ts';
 import { limitRates } from './rate-limit.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';
 import { close, createServer, listen } from './server.ts';
-import { openTokens } from './tokens.ts';
 import { openUploads } from './uploads.ts';
 import { openUpstream } from './upstream.ts';
 
@@ -28,6 +28,8 @@ export interface GatewayDeps {
   bodyBudgets?: BodyBudgetSizes;
   /** How often the gateway looks for uploads that come too slowly. */
   lookEveryMs?: number;
+  /** How often the gateway compares the content of the file of clients. */
+  clientsEveryMs?: number;
   /** For how long it still answers on kept connections when it stops. */
   lastRequestsMs?: number;
 }
@@ -59,14 +61,17 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     stopping = true;
   });
 
-  const verify = await openTokens(app, config, { now, log });
+  const { clientsEveryMs } = deps;
+  const access = starting.use(
+    await openAccess(app, config, { now, log, registry: metrics.registry, clientsEveryMs }),
+  );
   const bodyBudgets = openBodyBudgets(config.BODY_BYTES_MAX, deps.bodyBudgets);
   observeBodyBudgets(metrics.registry, bodyBudgets);
   const { collect } = starting.use(openUploads(bodyBudgets, deps.lookEveryMs));
   await app.register(async (api) => {
     await limitRates(api, config);
     addRoutes(api, {
-      verify,
+      verify: access.verify,
       collect,
       bodyBudgets,
       upstream,
@@ -75,10 +80,11 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     });
   });
   addPages(app, {
-    checkReadiness: openReadiness(upstream, isStopping),
+    checkReadiness: openReadiness(upstream, isStopping, access.notes),
     publicBasePath: config.PUBLIC_BASE_PATH,
+    hasTokenEndpoint: access.pages.length > 0,
   });
-  refuseOtherMethods(app, pageRoutes);
+  refuseOtherMethods(app, [...pageRoutes, ...access.pages]);
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');
 

@@ -4,6 +4,14 @@ import { expect, it } from 'vitest';
 
 const secret = 'x'.repeat(32);
 
+it('takes a file of clients alone, or beside a secret or a key set', () => {
+  const file = { AUTH_CLIENTS_FILE: '/run/secrets/clients.json' };
+  const keys = { AUTH_JWKS_URL: 'https://login.example.com/keys' };
+  for (const beside of [{}, { AUTH_JWT_SECRET: secret }, keys]) {
+    expect(readConfig(GatewayConfig, { ...file, ...beside })).toMatchObject({ ...file, ...beside });
+  }
+});
+
 it('needs a secret or a key set, and nothing else', () => {
   expect(readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret })).toMatchObject({
     GATEWAY_HOST: '127.0.0.1',
@@ -15,10 +23,21 @@ it('needs a secret or a key set, and nothing else', () => {
 });
 
 it.each([
-  [{}, 'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got none of them'],
+  [
+    {},
+    'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, or AUTH_CLIENTS_FILE, alone or beside either, got none of them',
+  ],
   [
     { AUTH_JWT_SECRET: secret, AUTH_JWKS_URL: 'https://login.example.com/keys' },
-    'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got AUTH_JWT_SECRET and AUTH_JWKS_URL',
+    'alone or beside either, got AUTH_JWT_SECRET and AUTH_JWKS_URL',
+  ],
+  [
+    {
+      AUTH_JWT_SECRET: secret,
+      AUTH_JWKS_URL: 'https://login.example.com/keys',
+      AUTH_CLIENTS_FILE: '/clients.json',
+    },
+    'alone or beside either, got AUTH_JWT_SECRET and AUTH_JWKS_URL and AUTH_CLIENTS_FILE',
   ],
   [
     { AUTH_JWT_SECRET: 'x'.repeat(31) },

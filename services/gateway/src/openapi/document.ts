@@ -9,13 +9,22 @@ import { reference, type JsonObject, type Operation } from './model.ts';
 import { describeRoute } from './operations.ts';
 import { describeRefusals } from './refusals.ts';
 import { collectSchemas } from './schemas.ts';
+import { oauth2Scheme, tokenOperations } from './token-endpoint.ts';
 
-/** `publicBasePath` is what callers see before the paths of the document. */
-export function describeInterface(publicBasePath = ''): JsonObject {
+export interface DescriptionOptions {
+  /** What callers see before the paths of the document. */
+  publicBasePath?: string;
+  /** Whether this gateway issues tokens itself. */
+  hasTokenEndpoint?: boolean;
+}
+
+export function describeInterface(options: DescriptionOptions = {}): JsonObject {
+  const { publicBasePath = '', hasTokenEndpoint = true } = options;
   const schemas = collectSchemas();
   const rows: Row[] = [
-    ...routes.map((route): Row => [route, describeRoute(route, schemas)]),
+    ...routes.map((route): Row => [route, describeRoute(route, schemas, hasTokenEndpoint)]),
     ...gatewayPages.map((page): Row => [page, describePage(page)]),
+    ...(hasTokenEndpoint ? tokenOperations : []),
   ];
   const paths = byPath(rows);
   const webhooks = describeDeliveries(schemas);
@@ -33,8 +42,10 @@ export function describeInterface(publicBasePath = ''): JsonObject {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'A JWT with `integration_id`, `scope` and `exp`, valid for at most 24 hours.',
+          description:
+            'An API key (`isk_…`), or a JWT with `integration_id`, `scope` and `exp`, valid for at most 24 hours.',
         },
+        ...(hasTokenEndpoint ? { oauth2: oauth2Scheme(publicBasePath) } : {}),
       },
       parameters: { ...sharedParameters, ...deliveryHeaders },
       headers: describeHeaders(),

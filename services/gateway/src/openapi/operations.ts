@@ -5,13 +5,13 @@ import { reference, type Json, type JsonObject, type Operation } from './model.t
 import { refusalResponses, type RefusalName } from './refusals.ts';
 import type { SchemaCollection } from './schemas.ts';
 
-export function describeRoute(route: Route, schemas: SchemaCollection): Operation {
+export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2: boolean): Operation {
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
-    security: [{ accessToken: [route.scope] }],
+    security: [{ accessToken: [route.scope] }, ...(hasOAuth2 ? [{ oauth2: [route.scope] }] : [])],
     parameters: [
       ...(route.names === undefined ? [] : [reference('parameters', idParameters[route.names])]),
       ...(route.query ?? []).map((parameter) => describeParameter(parameter, schemas)),

@@ -1,0 +1,67 @@
+// How callers get in: access tokens of an issuer, keys of the clients, and tokens that clients fetch with them. Which of these
+// there are is up to the settings.
+import type { Log } from '@integration-sync/runtime/log';
+import type { Metrics } from '@integration-sync/runtime/metrics';
+import type { FastifyInstance } from 'fastify';
+import { TokenRefused } from './claims.ts';
+import { openClients, type Clients } from './clients/clients.ts';
+import { secretPrefix } from './clients/secret.ts';
+import type { GatewayConfig } from './config.ts';
+import { addTokenEndpoint, tokenRoutes } from './oauth/token-endpoint.ts';
+import { openTokens, type VerifyToken } from './tokens.ts';
+
+export interface Access extends AsyncDisposable {
+  /** Of a token or a key. */
+  verify: VerifyToken;
+  /** For `/readyz`. */
+  notes: () => readonly string[];
+  /** The pages that it has added. */
+  pages: typeof tokenRoutes | readonly [];
+}
+
+export interface AccessOptions {
+  now: () => number;
+  log: Log;
+  registry: Metrics['registry'];
+  clientsEveryMs?: number | undefined;
+}
+
+export async function openAccess(
+  app: FastifyInstance,
+  config: GatewayConfig,
+  { now, log, registry, clientsEveryMs: checkEveryMs }: AccessOptions,
+): Promise<Access> {
+  const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets, AUTH_JWKS_URL } = config;
+  const clients =
+    path === undefined ? undefined : await openClients({ path, now, log, registry, checkEveryMs });
+  // A gateway that issues tokens knows its own; one without clients has none that are good.
+  const readIssued = secrets === undefined ? undefined : (clients?.readIssued ?? refuseIssued);
+  const hasTokens = secrets !== undefined || AUTH_JWKS_URL !== undefined;
+  const verifyToken = hasTokens ? await openTokens(app, config, { now, log, readIssued }) : refuseToken;
+  const issues = clients !== undefined && secrets !== undefined;
+  if (issues) addTokenEndpoint(app, { clients, secrets, config, now });
+
+  return {
+    verify: openVerification(clients, verifyToken),
+    notes: () => clients?.notes() ?? [],
+    pages: issues ? tokenRoutes : [],
+    [Symbol.asyncDispose]: async () => clients?.[Symbol.asyncDispose](),
+  };
+}
+
+/** A key goes by the file of clients, any other text is an access token. */
+function openVerification(clients: Clients | undefined, verifyToken: VerifyToken): VerifyToken {
+  return async (text) => {
+    if (!text.startsWith(secretPrefix)) return verifyToken(text);
+    if (clients === undefined) throw new TokenRefused('this gateway has no clients');
+    return clients.verifyKey(text);
+  };
+}
+
+const refuseToken: VerifyToken = async () => {
+  throw new TokenRefused('this gateway takes keys alone');
+};
+
+function refuseIssued({ secret_id: secretId }: Readonly<Record<string, unknown>>): undefined {
+  if (secretId !== undefined) throw new TokenRefused('this gateway has no clients');
+}

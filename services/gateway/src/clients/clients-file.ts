@@ -1,0 +1,176 @@
+// The file of clients as text: what it may say, and in which words a wrong one is refused. Pure.
+//
+//   [{ "id": "erp", "integration": "acme", "scope": "integration:suppliers:write …",
+//      "secrets": [{ "name": "k3JvP0aQ", "sha256": "…", "expiresAt": "2027-01-31T00:00:00Z" }, "sha256:…"] }]
+//
+// A message names the position, the field, what was expected and what came. It never shows a hash, or text that may be a
+// secret.
+import { isUtf8 } from 'node:buffer';
+import { allScopes, integrationPattern, type Scope } from '@integration-sync/contracts';
+import { secretName, secretPrefix } from './secret.ts';
+
+export interface Client {
+  id: string;
+  integration: string;
+  scopes: readonly Scope[];
+  secrets: readonly StoredSecret[];
+}
+
+export interface StoredSecret {
+  /** The 8 characters that name it; undefined where the file does not say. */
+  name: string | undefined;
+  /** In lower-case hex. */
+  sha256: string;
+  /** Epoch milliseconds; Infinity where it has no end. */
+  endsAtMs: number;
+}
+
+/** Why a file is not taken, in words for the operator. */
+export class ClientsRefused extends Error {
+  override readonly name = 'ClientsRefused';
+}
+
+const clientId = /^[!-~]{1,64}$/;
+const integrationId = new RegExp(integrationPattern);
+const sha256 = /^[0-9a-f]{64}$/i;
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+export function parseClients(bytes: Uint8Array): Client[] {
+  const list = parseText(bytes);
+  if (!Array.isArray(list)) throw refused('the file', 'an array of clients', list);
+  const clients = list.map((value: unknown, index) => readClient(value, `client ${index + 1}`));
+  refuseDoubled(clients);
+  return clients;
+}
+
+function parseText(bytes: Uint8Array): unknown {
+  if (!isUtf8(bytes)) throw new ClientsRefused('the file is not UTF-8');
+  const text = Buffer.from(bytes)
+    .toString()
+    .replace(/^\uFEFF/, '');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser's own words quote the file.
+    const [place = ''] = /\(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '') ?? [];
+    throw new ClientsRefused(`the file is not JSON, or ends too early ${place}`.trimEnd());
+  }
+}
+
+function readClient(value: unknown, where: string): Client {
+  const fields = readFields(value, where, ['id', 'integration', 'scope', 'secrets']);
+  const { id, integration, scope, secrets } = fields;
+  if (!isText(id, clientId)) {
+    throw refused(`${where}, id`, '1 to 64 printable characters of ASCII without a space', id);
+  }
+  const who = `${where} (${shown(id)})`;
+  if (!isText(integration, integrationId)) {
+    throw refused(`${who}, integration`, '1 to 64 letters, digits, _ or -', integration);
+  }
+  if (!Array.isArray(secrets)) throw refused(`${who}, secrets`, 'an array', secrets);
+  return {
+    id,
+    integration,
+    scopes: readScopes(scope, `${who}, scope`),
+    secrets: secrets.map((secret: unknown, index) => readSecret(secret, `${who}, secret ${index + 1}`)),
+  };
+}
+
+function readScopes(value: unknown, where: string): Scope[] {
+  const words = typeof value === 'string' ? value.split(' ').filter((word) => word !== '') : value;
+  if (!Array.isArray(words) || words.length === 0) {
+    throw refused(where, 'scopes, separated by spaces', value);
+  }
+  const scopes = words.map((word: unknown) => {
+    const scope = allScopes.find((one) => one === word);
+    if (scope === undefined) throw refused(where, `scopes of ${allScopes.join(', ')}`, word);
+    return scope;
+  });
+  return [...new Set(scopes)];
+}
+
+function readSecret(value: unknown, where: string): StoredSecret {
+  const expected = '"sha256:" and 64 hex digits, or an object with sha256';
+  if (typeof value === 'string') {
+    const digits = value.replace(/^sha256:/, '');
+    if (digits === value || !sha256.test(digits)) throw refusedUnseen(where, expected, value);
+    return { name: undefined, sha256: digits.toLowerCase(), endsAtMs: Infinity };
+  }
+  if (typeof value !== 'object' || value === null) throw refusedUnseen(where, expected, value);
+  const fields = readFields(value, where, ['name', 'sha256', 'expiresAt']);
+  const { name, sha256: digits, expiresAt } = fields;
+  if (name !== undefined && !isText(name, secretName)) {
+    throw refusedUnseen(`${where}, name`, 'the 8 letters and digits behind isk_', name);
+  }
+  if (!isText(digits, sha256)) throw refusedUnseen(`${where}, sha256`, '64 hex digits', digits);
+  const endsAtMs = expiresAt === undefined ? Infinity : readInstant(expiresAt);
+  if (endsAtMs === undefined) {
+    throw refused(`${where}, expiresAt`, 'a time such as "2027-01-31T00:00:00Z"', expiresAt);
+  }
+  return { name, sha256: digits.toLowerCase(), endsAtMs };
+}
+
+/** Epoch milliseconds; undefined for what is no time, such as 30 February. */
+export function readInstant(value: unknown): number | undefined {
+  if (!isText(value, instant)) return undefined;
+  try {
+    return Temporal.Instant.from(value).epochMilliseconds;
+  } catch {
+    return undefined;
+  }
+}
+
+function readFields(value: unknown, where: string, known: readonly string[]): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refused(where, `an object with ${known.join(', ')}`, value);
+  }
+  for (const key of Object.keys(value)) {
+    if (!known.includes(key)) throw refused(where, `the keys ${known.join(', ')}`, key);
+  }
+  return { ...value };
+}
+
+/** Two clients with one id, or one secret twice, would leave open which entry decides. */
+function refuseDoubled(clients: readonly Client[]): void {
+  const ids = new Map<string, number>();
+  const hashes = new Map<string, string>();
+  const names = new Map<string, string>();
+  for (const [index, { id, secrets }] of clients.entries()) {
+    const before = ids.get(id);
+    if (before !== undefined) {
+      throw new ClientsRefused(`client ${index + 1}, id: ${shown(id)} is the id of client ${before} already`);
+    }
+    ids.set(id, index + 1);
+    for (const [at, { sha256: digits, name }] of secrets.entries()) {
+      const where = `client ${index + 1} (${shown(id)}), secret ${at + 1}`;
+      const twin = hashes.get(digits) ?? (name === undefined ? undefined : names.get(name));
+      if (twin !== undefined) throw new ClientsRefused(`${where}: it is the same as that of ${twin}`);
+      hashes.set(digits, where);
+      if (name !== undefined) names.set(name, where);
+    }
+  }
+}
+
+const isText = (value: unknown, pattern: RegExp): value is string =>
+  typeof value === 'string' && pattern.test(value);
+
+const refused = (where: string, expected: string, came: unknown): ClientsRefused =>
+  new ClientsRefused(`${where}: expected ${expected}, got ${shown(came)}`);
+
+/** Where a secret or a hash may stand by mistake. */
+const refusedUnseen = (where: string, expected: string, came: unknown): ClientsRefused =>
+  new ClientsRefused(
+    `${where}: expected ${expected}, got ${typeof came === 'string' ? hidden(came) : shown(came)}`,
+  );
+
+const hidden = (text: string): string => `${text.length} characters that are not shown`;
+
+/** Short text is shown, unless it may be, or hold, a secret or a hash. */
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string') return String(value);
+  const isPrivate = value.length > 64 || value.includes(secretPrefix) || /[0-9A-Za-z+/_-]{24}/.test(value);
+  return isPrivate ? hidden(value) : JSON.stringify(value);
+}

@@ -1,0 +1,199 @@
+// The clients of this gateway, from AUTH_CLIENTS_FILE. The gateway compares the file's content every 5 s: Kubernetes swaps a
+// mounted Secret by symlinks, which ends watchers. It refuses a wrong new content whole and serves on with the one before.
+import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ConfigError } from '@integration-sync/runtime/config';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Metrics } from '@integration-sync/runtime/metrics';
+import { Counter } from 'prom-client';
+import { TokenRefused, type Caller } from '../claims.ts';
+import { ClientsRefused, parseClients, type Client } from './clients-file.ts';
+import { indexClients, type Credential, type Credentials } from './credentials.ts';
+import { readClientsFile } from './read-file.ts';
+
+const checkEveryMs = 5_000;
+/** Kubernetes swaps links, and a program may move files: for a moment there may be none. */
+const againMs = 500;
+const endsSoonMs = 14 * 24 * 60 * 60_000;
+/** `/readyz` names so many secrets that end soon, and counts the others. */
+const endingNotesMax = 5;
+
+export interface Clients extends AsyncDisposable {
+  /** The caller that a key stands for. Throws `TokenRefused`. */
+  verifyKey(key: string): Caller;
+  /** The credential of this client, or undefined where the secret is not one of its own that serves. */
+  authenticate(clientId: string, secret: string): Credential | undefined;
+  find(clientId: string): Client | undefined;
+  /** The caller that a token of this gateway's token endpoint stands for, undefined for any other token. */
+  readIssued(claims: Readonly<Record<string, unknown>>): Caller | undefined;
+  /** For `/readyz`. */
+  notes(): string[];
+}
+
+export interface ClientsOptions {
+  path: string;
+  now: () => number;
+  log: Log;
+  registry: Metrics['registry'];
+  checkEveryMs?: number | undefined;
+}
+
+/** Throws `ConfigError` where the file is wrong: a gateway does not start with it. */
+export async function openClients(options: ClientsOptions): Promise<Clients> {
+  const { now, registry } = options;
+  const file = await openFile(options);
+  countUses(registry, () => file.credentials.all);
+  const use = (credential: Credential): void => {
+    credential.uses += 1;
+  };
+
+  return {
+    verifyKey(key) {
+      const credential = file.credentials.find(key, now());
+      use(credential);
+      return credential.caller;
+    },
+    authenticate(clientId, secret) {
+      try {
+        const credential = file.credentials.find(secret, now());
+        if (credential.client.id !== clientId) return undefined;
+        use(credential);
+        return credential;
+      } catch (error) {
+        if (error instanceof TokenRefused) return undefined;
+        throw error;
+      }
+    },
+    find: (clientId) => file.credentials.clients.get(clientId),
+    readIssued: (claims) => readIssued(file.credentials, claims, now()),
+    notes: () => [...file.notes(), ...notesOfEnds(file.credentials, now())],
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * The client's file entry decides, not the token: a token ends with its secret and its client, and loses what the client
+ * lost.
+ */
+function readIssued(
+  credentials: Credentials,
+  claims: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): Caller | undefined {
+  const { secret_id: secretId, client_id: clientId, scope } = claims;
+  if (secretId === undefined) return undefined;
+  const credential = typeof secretId === 'string' ? credentials.findById(secretId) : undefined;
+  if (credential === undefined || credential.client.id !== clientId || credential.endsAtMs <= nowMs) {
+    throw new TokenRefused('the secret that fetched it is removed, or has ended');
+  }
+  const { caller } = credential;
+  if (scope === credential.scope) return caller;
+  const words = typeof scope === 'string' ? scope.split(' ') : [];
+  return { ...caller, scopes: new Set(words.filter((word) => caller.scopes.has(word))) };
+}
+
+interface WatchedFile extends AsyncDisposable {
+  readonly credentials: Credentials;
+  notes(): string[];
+}
+
+async function openFile(options: ClientsOptions): Promise<WatchedFile> {
+  const { path, log, checkEveryMs: everyMs = checkEveryMs } = options;
+  let credentials: Credentials;
+  /** Which content was looked at last, and why it is not taken. */
+  let seen = '';
+  let problem: string | undefined;
+  try {
+    const bytes = await readClientsFile(path);
+    credentials = indexClients(parseClients(bytes));
+    seen = markOf(bytes);
+  } catch (error) {
+    if (!(error instanceof ClientsRefused)) throw error;
+    const words = `AUTH_CLIENTS_FILE: ${JSON.stringify(path)} is refused: ${error.message}`;
+    throw new ConfigError([words], { cause: error });
+  }
+
+  /** One line in the log for each different content. */
+  const refuse = (mark: string, error: unknown): void => {
+    if (!(error instanceof ClientsRefused)) throw error;
+    if (mark === seen && error.message === problem) return;
+    seen = mark;
+    problem = error.message;
+    log.error({ path, problem }, 'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on');
+  };
+  const take = (bytes: Buffer): void => {
+    const mark = markOf(bytes);
+    if (mark === seen) return;
+    try {
+      credentials = indexClients(parseClients(bytes), credentials);
+    } catch (error) {
+      refuse(mark, error);
+      return;
+    }
+    seen = mark;
+    problem = undefined;
+    const { clients, all } = credentials;
+    log.info({ path, clients: clients.size, credentials: all.length }, 'AUTH_CLIENTS_FILE was read');
+  };
+
+  const closing = new AbortController();
+  const { signal } = closing;
+  const check = async (): Promise<void> => {
+    const bytes = await readClientsFile(path).catch(() => wait(againMs, undefined, { signal }));
+    take(bytes ?? (await readClientsFile(path)));
+  };
+  const checking = (async () => {
+    while (!signal.aborted) {
+      // The end of this gateway ends the wait.
+      await wait(everyMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      await check().catch((error: unknown) => {
+        if (!signal.aborted) refuse('unread', error);
+      });
+    }
+  })();
+
+  return {
+    get credentials() {
+      return credentials;
+    },
+    notes: () =>
+      problem === undefined
+        ? []
+        : [`AUTH_CLIENTS_FILE is refused as it is now: ${problem}. The content before serves on.`],
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await checking;
+    },
+  };
+}
+
+const markOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64');
+
+function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
+  const ending = all
+    .filter(({ endsAtMs }) => endsAtMs > nowMs && endsAtMs - nowMs < endsSoonMs)
+    .toSorted((a, b) => a.endsAtMs - b.endsAtMs);
+  const notes = ending.slice(0, endingNotesMax).map(({ client, name, endsAtMs }) => {
+    const secret = name === undefined ? 'A secret' : `The secret ${name}`;
+    return `${secret} of the client ${client.id} ends at ${new Date(endsAtMs).toISOString()}.`;
+  });
+  const others = ending.length - notes.length;
+  return others === 0 ? notes : [...notes, `${others} more secrets end within 14 days.`];
+}
+
+/** Counted in the credential, and told when Prometheus asks: a request costs no look-up of labels. */
+function countUses(registry: Metrics['registry'], list: () => readonly Credential[]): void {
+  const counter = new Counter({
+    name: 'sync_credential_uses_total',
+    help: 'Requests with a key, and tokens fetched with it, by client and by the 8 characters that name the secret.',
+    labelNames: ['client', 'secret'],
+    registers: [registry],
+    collect() {
+      counter.reset();
+      for (const { client, name, uses } of list()) {
+        if (name !== undefined) counter.inc({ client: client.id, secret: name }, uses);
+      }
+    },
+  });
+}

@@ -1,0 +1,47 @@
+// What the token endpoint answers where it gives no token: RFC 6749 §5.2.
+import type { ErrorCode } from '@integration-sync/contracts';
+
+export type OAuthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
+
+interface Answer {
+  /** 400 unless given. */
+  status?: number;
+  /** As the gateway's log and metrics have it. */
+  code?: ErrorCode;
+  headers?: Readonly<Record<string, string>>;
+}
+
+export class OAuthRefusal extends Error {
+  override readonly name = 'OAuthRefusal';
+  readonly error: OAuthError;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** A caller reads the description: it says what to do, and quotes nothing. */
+  constructor(error: OAuthError, description: string, answer: Answer = {}) {
+    super(description);
+    this.error = error;
+    this.status = answer.status ?? 400;
+    this.code = answer.code ?? 'invalid_request';
+    this.headers = answer.headers ?? {};
+  }
+}
+
+export const invalidRequest = (description: string): OAuthRefusal =>
+  new OAuthRefusal('invalid_request', description);
+
+/** The challenge stands in every 401 (RFC 9110 §15.5.2). */
+export const invalidClient = (description: string): OAuthRefusal =>
+  new OAuthRefusal('invalid_client', description, {
+    status: 401,
+    code: 'unauthorized',
+    headers: { 'www-authenticate': 'Basic realm="integration-sync", charset="UTF-8"' },
+  });
+
+export const tooManyFailures = (seconds: number): OAuthRefusal =>
+  new OAuthRefusal('invalid_client', `Too many wrong secrets for this client; try again in ${seconds} s.`, {
+    status: 429,
+    code: 'rate_limited',
+    headers: { 'retry-after': String(seconds) },
+  });

@@ -1,0 +1,108 @@
+// The token endpoint: a client's id and secret for an access token, and the metadata by which libraries find it. It is there
+// where the gateway has clients and a secret to sign with.
+//
+//   headers, form   form-body.ts, token-request.ts    400 invalid_request, 400 unsupported_grant_type
+//   the secret      the file of clients               401 invalid_client; from the 31st wrong one of a minute on 429
+//   scope           below                             400 invalid_scope
+import { allScopes } from '@integration-sync/contracts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clients } from '../clients/clients.ts';
+import type { Credential } from '../clients/credentials.ts';
+import type { GatewayConfig } from '../config.ts';
+import { rawQuery } from '../forward.ts';
+import { countHeader } from '../raw-headers.ts';
+import { openFailures } from './failures.ts';
+import { readFormBody } from './form-body.ts';
+import { openIssuing, signingSecretOf } from './issue.ts';
+import { addressOf, metadataOf, metadataPath, tokenPath } from './issuer.ts';
+import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
+import { readTokenRequest, type TokenRequest } from './token-request.ts';
+
+export const tokenRoutes = [
+  { method: 'POST', path: tokenPath },
+  { method: 'GET', path: metadataPath },
+] as const;
+
+export interface TokenEndpointOptions {
+  clients: Clients;
+  /** AUTH_JWT_SECRET. */
+  secrets: string;
+  config: GatewayConfig;
+  now: () => number;
+}
+
+export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOptions): void {
+  const { clients, secrets, config, now } = options;
+  const where = { issuer: config.AUTH_ISSUER, publicBasePath: config.PUBLIC_BASE_PATH };
+  const issue = openIssuing(signingSecretOf(secrets), now);
+  const countFailure = openFailures(now);
+
+  /** The secret is checked before failures are counted. */
+  const authenticate = ({ clientId, secret }: TokenRequest): Credential => {
+    const credential = clients.authenticate(clientId, secret);
+    if (credential !== undefined) return credential;
+    const seconds = countFailure(clients.find(clientId));
+    if (seconds !== undefined) throw tooManyFailures(seconds);
+    throw invalidClient('The client id or its secret is wrong, or the secret has ended.');
+  };
+
+  const grant = async (request: FastifyRequest, reply: FastifyReply): Promise<object> => {
+    const authorization = readAuthorization(request);
+    const asked = readTokenRequest(await readFormBody(request, reply), authorization);
+    const credential = authenticate(asked);
+    request.exchange.caller = credential.caller;
+    const scope = scopeOf(asked, credential);
+    const issuer = addressOf(request, where);
+    // RFC 9068 wants both. Where AUTH_ISSUER or AUTH_AUDIENCE is not set, the gateway does not check it either.
+    const home = { issuer: config.AUTH_ISSUER ?? issuer, audience: config.AUTH_AUDIENCE ?? issuer };
+    const { token, expiresInSeconds } = await issue({ credential, scope, ...home });
+    return { access_token: token, token_type: 'Bearer', expires_in: expiresInSeconds, scope };
+  };
+
+  app.post(tokenPath, async (request, reply) =>
+    reply.header('pragma', 'no-cache').send(await answering(request, reply, () => grant(request, reply))),
+  );
+  app.get(metadataPath, async (request, reply) =>
+    answering(request, reply, async () => metadataOf(addressOf(request, where))),
+  );
+}
+
+/** What no client may send: a second header, of which a proxy may have taken the other, and secrets in an address. */
+function readAuthorization(request: FastifyRequest): string | undefined {
+  if (rawQuery(request) !== '') {
+    throw invalidRequest(
+      'The token endpoint takes no query: parameters, and secrets above all, belong in the form.',
+    );
+  }
+  const count = countHeader(request.raw, 'authorization');
+  if (count > 1) throw invalidRequest('A request has one Authorization header.');
+  return count === 0 ? undefined : request.raw.headers.authorization;
+}
+
+function scopeOf({ scope }: TokenRequest, { client, scope: all }: Credential): string {
+  if (scope === undefined) return all;
+  const asked = new Set(scope);
+  const granted = client.scopes.filter((one) => asked.has(one));
+  if (granted.length === asked.size && granted.length > 0) return granted.join(' ');
+  const isKnown = scope.every((word) => allScopes.some((one) => one === word));
+  throw new OAuthRefusal(
+    'invalid_scope',
+    isKnown ? 'The client does not have all of these scopes.' : 'There is no such scope.',
+  );
+}
+
+async function answering(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: () => Promise<object>,
+): Promise<object> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof OAuthRefusal)) throw error;
+    request.exchange.code = error.code;
+    request.exchange.refusal = error.message;
+    reply.code(error.status).headers(error.headers);
+    return { error: error.error, error_description: error.message };
+  }
+}

@@ -1,0 +1,84 @@
+// A request for a token, from its form and its Authorization header: RFC 6749 §4.4.2 and §2.3.1. Pure.
+import { isUtf8 } from 'node:buffer';
+import { invalidClient, invalidRequest, OAuthRefusal } from './refusal.ts';
+
+export interface TokenRequest {
+  clientId: string;
+  secret: string;
+  /** Undefined: all that the client may do. */
+  scope: readonly string[] | undefined;
+}
+
+/** Throws `OAuthRefusal`. `authorization` is undefined where there is no such header. */
+export function readTokenRequest(body: Uint8Array, authorization: string | undefined): TokenRequest {
+  const form = readForm(body);
+  const grant = form.get('grant_type');
+  if (grant === undefined) throw invalidRequest('The form needs grant_type=client_credentials.');
+  if (grant !== 'client_credentials') {
+    throw new OAuthRefusal('unsupported_grant_type', 'The only grant_type here is client_credentials.');
+  }
+  const { clientId, secret } = readCredentials(form, authorization);
+  const scope = form
+    .get('scope')
+    ?.split(' ')
+    .filter((word) => word !== '');
+  return { clientId, secret, scope };
+}
+
+function readCredentials(
+  form: ReadonlyMap<string, string>,
+  authorization: string | undefined,
+): Pick<TokenRequest, 'clientId' | 'secret'> {
+  const [clientId, secret] = [form.get('client_id'), form.get('client_secret')];
+  if (authorization !== undefined) {
+    const basic = readBasic(authorization);
+    // A client may name itself in the form as well; a second secret is a second method.
+    if (secret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
+      throw invalidRequest(
+        'Send the client id and its secret in one way: by Basic or in the form, not both.',
+      );
+    }
+    return basic;
+  }
+  if (clientId === undefined || secret === undefined) {
+    throw invalidClient('Send the client id and its secret, by Basic or as client_id and client_secret.');
+  }
+  return { clientId, secret };
+}
+
+/** RFC 6749 §2.3.1: each part is form-encoded before the two are joined. */
+function readBasic(authorization: string): Pick<TokenRequest, 'clientId' | 'secret'> {
+  const encoded = /^basic +(?<encoded>[A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.groups?.['encoded'];
+  if (encoded === undefined) throw invalidClient('The token endpoint takes Basic, and no other scheme.');
+  const [, clientId, secret] = /^([^:]*):(.*)$/s.exec(textOf(Buffer.from(encoded, 'base64'))) ?? [];
+  if (clientId === undefined || secret === undefined) {
+    throw invalidClient('Basic holds the client id, a colon and the secret.');
+  }
+  return { clientId: decode(clientId), secret: decode(secret) };
+}
+
+/** A parameter without a value counts as absent (RFC 6749 §3.2), and none may come twice. */
+function readForm(body: Uint8Array): ReadonlyMap<string, string> {
+  const form = new Map<string, string>();
+  for (const pair of textOf(body).split('&')) {
+    if (pair === '') continue;
+    const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(pair) ?? [];
+    const key = decode(name);
+    if (form.has(key)) throw invalidRequest('A parameter of the form is repeated.');
+    form.set(key, decode(value));
+  }
+  return new Map([...form].filter(([, value]) => value !== ''));
+}
+
+function textOf(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw invalidRequest('The request is not UTF-8.');
+  return Buffer.from(bytes).toString();
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw invalidRequest('The request cannot be decoded: it must be application/x-www-form-urlencoded.');
+  }
+}

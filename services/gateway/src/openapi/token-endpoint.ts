@@ -1,0 +1,153 @@
+// The token endpoint and its metadata in the document, and the scheme by which a generated client fetches its tokens.
+import { allScopes } from '@integration-sync/contracts';
+import { metadataOf, metadataPath, tokenPath } from '../oauth/issuer.ts';
+import { reference, type JsonObject, type Operation } from './model.ts';
+import { refusalResponses } from './refusals.ts';
+
+export const oauth2Scheme = (publicBasePath: string): JsonObject => ({
+  type: 'oauth2',
+  description: 'The id and the secret of a client for an access token of one hour.',
+  flows: {
+    clientCredentials: {
+      tokenUrl: publicBasePath + tokenPath,
+      scopes: Object.fromEntries(allScopes.map((scope) => [scope, meaningOf(scope)])),
+    },
+  },
+});
+
+/** `integration:suppliers:write` in words. */
+function meaningOf(scope: string): string {
+  const [, noun = '', verb = ''] = scope.split(':');
+  return `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${noun}`;
+}
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+const requestId = { 'X-Request-Id': reference('headers', 'X-Request-Id') };
+const errorCodes = ['invalid_request', 'invalid_client', 'unsupported_grant_type', 'invalid_scope'];
+
+const form: JsonObject = {
+  type: 'object',
+  required: ['grant_type'],
+  properties: {
+    grant_type: { const: 'client_credentials' },
+    scope: text('Some of the client’s scopes, separated by spaces; all of them where it is left out'),
+    client_id: text('Where the client does not send it by Basic'),
+    client_secret: text('Where the client does not send it by Basic'),
+  },
+};
+
+const granted: JsonObject = {
+  type: 'object',
+  required: ['access_token', 'token_type', 'expires_in', 'scope'],
+  properties: {
+    access_token: text('A JWT by RFC 9068'),
+    token_type: { const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'Seconds; an hour, or until the secret ends' },
+    scope: text('What the token may do'),
+  },
+};
+
+const refusal = (description: string, error: string, ...headers: string[]): JsonObject => ({
+  description,
+  headers: Object.fromEntries(['X-Request-Id', ...headers].map((name) => [name, reference('headers', name)])),
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['error', 'error_description'],
+        properties: { error: { enum: errorCodes }, error_description: { type: 'string' } },
+      },
+      examples: { example: { summary: error, value: { error, error_description: description } } },
+    },
+  },
+});
+
+const always = refusalResponses(['RequestTimeout', 'HeadersTooLarge', 'InternalError']);
+
+const fetchToken: Operation = {
+  operationId: 'fetchToken',
+  tags: ['Service'],
+  summary: 'An access token for the id and the secret of a client',
+  description: 'RFC 6749 client credentials. There is no refresh token: a client fetches a new one.',
+  security: [],
+  parameters: [reference('parameters', 'RequestId')],
+  requestBody: {
+    required: true,
+    content: {
+      'application/x-www-form-urlencoded': {
+        schema: form,
+        examples: { example: { summary: 'An example', value: { grant_type: 'client_credentials' } } },
+      },
+    },
+  },
+  responses: {
+    '200': {
+      description: 'Done.',
+      headers: requestId,
+      content: {
+        'application/json': {
+          schema: granted,
+          examples: {
+            example: {
+              summary: 'An example',
+              value: {
+                access_token: 'eyJhbGciOi…',
+                token_type: 'Bearer',
+                expires_in: 3_600,
+                scope: 'integration:suppliers:write',
+              },
+            },
+          },
+        },
+      },
+    },
+    '400': refusal(
+      'The form is not as RFC 6749 has it, or asks for a scope that the client lacks.',
+      'invalid_request',
+    ),
+    '401': refusal(
+      'The client id or its secret is wrong, or the secret has ended.',
+      'invalid_client',
+      'WWW-Authenticate',
+    ),
+    '429': refusal(
+      'More than 30 wrong secrets for this client within a minute.',
+      'invalid_client',
+      'Retry-After',
+    ),
+    ...always,
+  },
+};
+
+const readMetadata: Operation = {
+  operationId: 'readTokenMetadata',
+  tags: ['Service'],
+  summary: 'Where the token endpoint is and what it takes (RFC 8414)',
+  security: [],
+  parameters: [reference('parameters', 'RequestId')],
+  responses: {
+    '200': {
+      description: 'Done.',
+      headers: requestId,
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            required: ['issuer', 'token_endpoint'],
+            properties: { issuer: { type: 'string' }, token_endpoint: { type: 'string' } },
+          },
+          examples: {
+            example: { summary: 'An example', value: { ...metadataOf('https://sync.example.com') } },
+          },
+        },
+      },
+    },
+    '400': refusal('The Host header is no address.', 'invalid_request'),
+    ...always,
+  },
+};
+
+export const tokenOperations: [at: { path: string; method: string }, operation: Operation][] = [
+  [{ path: tokenPath, method: 'POST' }, fetchToken],
+  [{ path: metadataPath, method: 'GET' }, readMetadata],
+];
