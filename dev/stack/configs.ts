@@ -8,6 +8,7 @@ import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import type { TObject } from 'typebox';
 import type { Environment } from '../engines/environment.ts';
 import { StartFailure } from './failure.ts';
+import type { LocalKey } from './key.ts';
 import type { Secrets } from './secrets.ts';
 import { databaseOf, serviceNames, settingsOf, type Service } from './services.ts';
 
@@ -19,7 +20,10 @@ export const configs: Readonly<Record<Service, TObject>> = {
 };
 
 /** The addresses of the engines are not known yet, unless the environment names them. */
-export function checkSettings(environment: Environment, secrets: Secrets): void {
+export function checkSettings(
+  environment: Environment,
+  secrets: Secrets & Pick<LocalKey, 'clientsFile'>,
+): void {
   const settings = settingsOf(
     {
       nats: environment['NATS_URL'] || 'nats://127.0.0.1:4222',

@@ -13,6 +13,7 @@ import type { Pids } from './facts.ts';
 import { StartFailure } from './failure.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import { chooseGatewayPort, gatewayUrl, takeFolder } from './folder.ts';
+import { openKey } from './key.ts';
 import { waitUntilReady } from './readiness.ts';
 import { openSecrets } from './secrets.ts';
 import {
@@ -51,6 +52,8 @@ export interface Stack extends AsyncDisposable {
   readonly database: string;
   /** Undefined when tokens are checked against AUTH_JWKS_URL. */
   readonly authSecret: string | undefined;
+  /** The API key of the client "acme"; undefined where the stack did not make its clients, or it was removed. */
+  readonly key: string | undefined;
   readonly engines: Engines;
   readonly logFolder: string;
   token(options?: Partial<Omit<AccessTokenOptions, 'secret'>>): string;
@@ -80,7 +83,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   await using starting = new AsyncDisposableStack();
   const progress = starting.use(openProgress(options.say ?? (() => undefined)));
   const ledger = await takeFolder(folder, (line) => progress.say(line), starting);
-  const secrets = openSecrets(folder, environment);
+  const { clientsFile, key } = openKey(folder, environment);
+  const secrets = { ...openSecrets(folder, environment), clientsFile };
   checkSettings(environment, secrets);
   const gatewayPort = await chooseGatewayPort(environment);
 
@@ -108,7 +112,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   factsFile = starting.use(openFactsFile(folder, fixed, fleet, engines));
   factsFile.changed();
   await factsFile.written();
-  return openControls({ fixed, fleet, engines, logFolder, release: starting.move() });
+  return openControls({ fixed, key, fleet, engines, logFolder, release: starting.move() });
 }
 
 async function untilReady(gateway: string, progress: Progress, ends: readonly AbortSignal[]): Promise<void> {
@@ -150,13 +154,14 @@ function fixedFacts({ gateway, addresses, settings, authSecret, environment }: C
 
 interface Running {
   fixed: FixedFacts;
+  key: string | undefined;
   fleet: Fleet;
   engines: Engines;
   logFolder: string;
   release: AsyncDisposableStack;
 }
 
-function openControls({ fixed, fleet, engines, logFolder, release }: Running): Stack {
+function openControls({ fixed, key, fleet, engines, logFolder, release }: Running): Stack {
   const { gateway, nats, mongodb, database, authSecret, authIssuer, authAudience } = fixed;
   return {
     gateway,
@@ -164,6 +169,7 @@ function openControls({ fixed, fleet, engines, logFolder, release }: Running): S
     mongodb,
     database,
     authSecret,
+    key,
     engines,
     logFolder,
     token(options = {}) {

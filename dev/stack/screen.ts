@@ -13,18 +13,18 @@ The stack is ready.
   Docs      ${gateway}/docs
   Engines   ${redactUrl(nats)}  ${redactUrl(mongodb)}
   Logs      ${relative(process.cwd(), logFolder)}/
-${stack.authSecret === undefined ? '' : firstPush(gateway, stack.token())}
+${stack.key === undefined ? '' : firstPush(gateway, stack.key)}
 Ctrl-C stops everything and keeps the data.
 `;
 }
 
-const firstPush = (gateway: string, token: string): string => `
-A token for the integration "acme" with every scope, good for an hour
-(another one: npm run --silent token -- --integration acme), and a first push:
+const firstPush = (gateway: string, key: string): string => `
+An API key for the integration "acme" with every scope, which stays good
+(more of them: npm run client -- --help), and a first push:
 
-TOKEN=${token}
+KEY=${key}
 API=${gateway}${basePath}
-curl -s $API/suppliers -H "Authorization: Bearer $TOKEN" \\
+curl -s $API/suppliers -H "Authorization: Bearer $KEY" \\
   -H 'Content-Type: application/json' \\
   -d '{"suppliers":[{"externalId":"SUP-001","name":"Nordic Timber AB","country":"SE"}]}'
 `;

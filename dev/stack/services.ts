@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path';
 import { cacheFolder } from '../engines/cache.ts';
 import type { Environment } from '../engines/environment.ts';
+import type { LocalKey } from './key.ts';
 import type { Secrets } from './secrets.ts';
 
 /** In the order of stopping: the gateway first, so that it asks no service that is going. */
@@ -40,7 +41,7 @@ export type Settings = Record<string, string>;
 /** Added to the environment, whose own values stay. */
 export function settingsOf(
   { nats, natsMonitor, mongodb, database, gatewayPort }: Addresses,
-  { authSecret, webhookSecretKey }: Secrets,
+  { authSecret, webhookSecretKey, clientsFile }: Secrets & Pick<LocalKey, 'clientsFile'>,
   environment: Environment,
 ): Record<Service, Settings> {
   const all: Settings = {
@@ -53,7 +54,7 @@ export function settingsOf(
   const signing: Settings = authSecret === undefined ? {} : { AUTH_JWT_SECRET: authSecret };
   const stored: Settings = { ...all, MONGODB_URL: mongodb, MONGODB_DATABASE: database };
   return {
-    gateway: { ...all, ...signing, GATEWAY_PORT: String(gatewayPort) },
+    gateway: { ...all, ...signing, AUTH_CLIENTS_FILE: clientsFile, GATEWAY_PORT: String(gatewayPort) },
     catalog: stored,
     batches: stored,
     webhooks: {

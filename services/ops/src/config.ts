@@ -26,3 +26,12 @@ export const ResealConfig = Type.Object({
   WEBHOOK_SECRET_KEY: WebhooksConfig.properties.WEBHOOK_SECRET_KEY,
 });
 export type ResealConfig = Static<typeof ResealConfig>;
+
+export const ClientConfig = Type.Object({
+  AUTH_CLIENTS_FILE: Type.String({
+    description: 'File of the clients.',
+    minLength: 1,
+    expected: 'the path of a file',
+  }),
+});
+export type ClientConfig = Static<typeof ClientConfig>;

@@ -3,13 +3,14 @@ import { ConfigError, type Environment } from '@integration-sync/runtime/config'
 import { Failure } from '@integration-sync/contracts';
 import { redactUrl } from '@integration-sync/runtime/log';
 import { sortStoreError } from '@integration-sync/runtime/store';
+import { client } from './client/command.ts';
 import { exitCodes, Misuse, Refusal, type Command, type ExitCode } from './command.ts';
 import { openOutput, type Writers } from './output.ts';
 import { purgeIntegration } from './purge/command.ts';
 import { reseal } from './reseal.ts';
 import { streams } from './streams/command.ts';
 
-const commands: readonly Command[] = [streams, reseal, purgeIntegration];
+const commands: readonly Command[] = [client, streams, reseal, purgeIntegration];
 
 const width = Math.max(...commands.map(({ name }) => name.length));
 
@@ -17,7 +18,7 @@ const usage = `Usage: ops COMMAND [options]
 
 ${commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join('\n')}
 
-Each command looks and says what it found; with --apply it changes something. ops COMMAND --help has its options,
+Each command looks and says what it found; with --apply it changes something (client changes its file at once). ops COMMAND --help has its options,
 the settings that it reads, and examples. --json prints what was found as one JSON document.
 
 Exit codes:

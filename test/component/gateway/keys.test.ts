@@ -141,7 +141,10 @@ describe('a key', () => {
     const answer = await list(gateway, good.secret);
     const id = answer.headers.get('x-request-id');
     expect(gateway.lines.find((one) => one['requestId'] === id)).toMatchObject({
-      ...{ status: 200, integration: 'acme', client: 'erp', key: good.name },
+      status: 200,
+      integration: 'acme',
+      client: 'erp',
+      key: good.name,
     });
     const before = await usesOf(gateway);
     expect(before).toContainEqual(expect.stringContaining(`client="erp",secret="${ended.name}"} 0`));
@@ -190,35 +193,35 @@ it('without a file of clients a key is refused, and so is a token that says that
   expect(await statusOf(gateway, token({ client_id: 'erp' }))).toBe(200);
 });
 
+/** As a process: what it says, and how it ends. */
+async function startWith(path: string): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, [inject('programs').gateway], {
+    env: {
+      ...process.env,
+      AUTH_CLIENTS_FILE: path,
+      GATEWAY_PORT: '0',
+      METRICS_PORT: '0',
+      NATS_URL: natsUrl,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, said };
+}
+
 describe('a start with a wrong file', () => {
   const { secret, entry } = testSecret();
-
-  /** As a process: what it says, and how it ends. */
-  async function startWith(path: string): Promise<{ code: number | null; said: string }> {
-    const child = spawn(process.execPath, [inject('programs').gateway], {
-      env: {
-        ...process.env,
-        AUTH_CLIENTS_FILE: path,
-        GATEWAY_PORT: '0',
-        METRICS_PORT: '0',
-        NATS_URL: natsUrl,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    }
-    const [code] = (await once(child, 'close')) as [number | null];
-    return { code, said };
-  }
 
   it('ends the process with words for the operator, without a secret', async () => {
     await using file = await clientsFile([clientEntry('erp', [secret])]);
     const { code, said } = await startWith(file.path);
     expect(code).not.toBe(0);
     expect(said).toContain('AUTH_CLIENTS_FILE');
-    expect(said).toContain('client 1 (\\"erp\\"), secret 1: expected');
+    expect(said).toContain('client 1 ("erp"), secret 1: expected');
     expect(said).not.toContain(secret.slice(13));
   });
 
@@ -248,7 +251,7 @@ async function asFolder(path: string): Promise<void> {
 }
 
 describe('a file that becomes wrong', () => {
-  const { secret, name, entry } = testSecret();
+  const { secret, entry } = testSecret();
   const clients = [clientEntry('erp', [entry])];
   const refusedLine = 'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on';
 
@@ -293,7 +296,6 @@ describe('a file that becomes wrong', () => {
         expect.objectContaining({ level: 'error', problem: expect.stringContaining(words) }),
       ]);
 
-      await rm(file.path, { force: true });
       const next = testSecret();
       await file.replace([clientEntry('erp', [entry, next.entry])]);
       await eventually(
@@ -305,7 +307,6 @@ describe('a file that becomes wrong', () => {
       expect(gateway.lines.filter(({ msg }) => msg === refusedLine)).toHaveLength(1);
       const said = gateway.logText();
       for (const hidden of [secret.slice(13), entry.sha256]) expect(said).not.toContain(hidden);
-      expect(name).toHaveLength(8);
     },
   );
 
@@ -376,6 +377,15 @@ describe('a secret that ends', () => {
   });
 });
 
+async function fetchToken(gateway: TestGateway, { secret }: TestSecret): Promise<string> {
+  const form = { grant_type: 'client_credentials', client_id: 'erp', client_secret: secret };
+  const answer = await fetch(`${gateway.url}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams(form),
+  });
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
 // Setup: three gateways that look at one file as often as they do in production, and a caller that never stops.
 // Timeline: a second secret is added, ten wrong files come, the first secret goes, and then the client.
 // What this proves: no request of a good key fails, and every gateway refuses what was removed, each within its next look.
@@ -391,13 +401,6 @@ describe('three gateways', () => {
       for (let count = 0; count < 3; count += 1) {
         gateways.push(stack.use(await openGateway(natsUrl, { AUTH_CLIENTS_FILE: file.path })));
       }
-      const fetchToken = async (gateway: TestGateway, { secret }: TestSecret): Promise<string> => {
-        const body = new URLSearchParams({
-          ...{ grant_type: 'client_credentials', client_id: 'erp', client_secret: secret },
-        });
-        const answer = await fetch(`${gateway.url}/oauth/token`, { method: 'POST', body });
-        return ((await answer.json()) as { access_token: string }).access_token;
-      };
       const all = (key: string): Promise<number[]> =>
         Promise.all(gateways.map((gateway) => statusOf(gateway, key)));
       const untilAll = (key: string, status: number): Promise<number[]> =>
@@ -409,31 +412,34 @@ describe('three gateways', () => {
         );
 
       const failures: number[] = [];
-      let isOver = false;
+      const over = new AbortController();
       const load = (async () => {
-        while (!isOver) {
+        while (!over.signal.aborted) {
           const statuses = await all(bystander.secret);
           failures.push(...statuses.filter((status) => status !== 200));
         }
       })();
 
-      const ofFirst = await fetchToken(gateways[0] as TestGateway, first);
-      expect(await all(ofFirst)).toEqual([200, 200, 200]);
-      await file.replace([clientEntry('erp', [first.entry, second.entry]), other]);
-      await untilAll(second.secret, 200);
-      expect(await all(first.secret)).toEqual([200, 200, 200]);
-      const ofSecond = await fetchToken(gateways[1] as TestGateway, second);
-      for (let wrong = 0; wrong < 10; wrong += 1) await file.replace(`wrong ${wrong}`);
-      await file.replace([clientEntry('erp', [second.entry]), other]);
-      await untilAll(first.secret, 401);
-      expect(await all(ofFirst)).toEqual([401, 401, 401]);
-      expect(await all(second.secret)).toEqual([200, 200, 200]);
-      expect(await all(ofSecond)).toEqual([200, 200, 200]);
-      await file.replace([other]);
-      await untilAll(second.secret, 401);
-      expect(await all(ofSecond)).toEqual([401, 401, 401]);
-      isOver = true;
-      await load;
+      try {
+        const ofFirst = await fetchToken(gateways[0] as TestGateway, first);
+        expect(await all(ofFirst)).toEqual([200, 200, 200]);
+        await file.replace([clientEntry('erp', [first.entry, second.entry]), other]);
+        await untilAll(second.secret, 200);
+        expect(await all(first.secret)).toEqual([200, 200, 200]);
+        const ofSecond = await fetchToken(gateways[1] as TestGateway, second);
+        for (let wrong = 0; wrong < 10; wrong += 1) await file.replace(`wrong ${wrong}`);
+        await file.replace([clientEntry('erp', [second.entry]), other]);
+        await untilAll(first.secret, 401);
+        expect(await all(ofFirst)).toEqual([401, 401, 401]);
+        expect(await all(second.secret)).toEqual([200, 200, 200]);
+        expect(await all(ofSecond)).toEqual([200, 200, 200]);
+        await file.replace([other]);
+        await untilAll(second.secret, 401);
+        expect(await all(ofSecond)).toEqual([401, 401, 401]);
+      } finally {
+        over.abort();
+        await load;
+      }
       expect(failures).toEqual([]);
     },
   );

@@ -14,3 +14,17 @@ it('shows where the engines are, without their logins', () => {
   expect(welcome(stack)).toContain('mongodb:27017');
   expect(welcome(stack)).not.toContain('hunter2');
 });
+
+it('shows the key of a first client with a push that can be pasted, and none where there is none', () => {
+  const stack = {
+    gateway: 'http://127.0.0.1:8080',
+    nats: 'nats://nats:4222',
+    mongodb: 'mongodb://mongodb:27017',
+    logFolder: '.local/logs',
+    key: 'isk_a-key',
+  } as Partial<Stack> as Stack;
+  expect(welcome(stack)).toMatch(/^KEY=isk_a-key$/m);
+  expect(welcome(stack)).toMatch(/^API=http:\/\/127\.0\.0\.1:8080\/api\/v1\/integration$/m);
+  expect(welcome(stack)).toMatch(/^curl .*Bearer \$KEY/m);
+  expect(welcome({ ...stack, key: undefined })).not.toContain('curl');
+});

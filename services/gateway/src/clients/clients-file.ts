@@ -170,7 +170,7 @@ function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
-  if (typeof value !== 'string') return String(value);
+  if (typeof value !== 'string') return JSON.stringify(value);
   const isPrivate = value.length > 64 || value.includes(secretPrefix) || /[0-9A-Za-z+/_-]{24}/.test(value);
   return isPrivate ? hidden(value) : JSON.stringify(value);
 }

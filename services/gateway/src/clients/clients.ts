@@ -25,7 +25,7 @@ export interface Clients extends AsyncDisposable {
   authenticate(clientId: string, secret: string): Credential | undefined;
   find(clientId: string): Client | undefined;
   /** The caller that a token of this gateway's token endpoint stands for, undefined for any other token. */
-  readIssued(claims: Readonly<Record<string, unknown>>): Caller | undefined;
+  readIssued: (claims: Readonly<Record<string, unknown>>) => Caller | undefined;
   /** For `/readyz`. */
   notes(): string[];
 }
@@ -43,21 +43,18 @@ export async function openClients(options: ClientsOptions): Promise<Clients> {
   const { now, registry } = options;
   const file = await openFile(options);
   countUses(registry, () => file.credentials.all);
-  const use = (credential: Credential): void => {
-    credential.uses += 1;
-  };
 
   return {
     verifyKey(key) {
       const credential = file.credentials.find(key, now());
-      use(credential);
+      credential.uses += 1;
       return credential.caller;
     },
     authenticate(clientId, secret) {
       try {
         const credential = file.credentials.find(secret, now());
         if (credential.client.id !== clientId) return undefined;
-        use(credential);
+        credential.uses += 1;
         return credential;
       } catch (error) {
         if (error instanceof TokenRefused) return undefined;

@@ -1,0 +1,83 @@
+// The file of clients as a command changes it: read, changed, and replaced whole. What another command wrote meanwhile is not
+// lost: the change is refused then.
+import { randomUUID } from 'node:crypto';
+import { chmod, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  ClientsRefused,
+  parseClients,
+  readClientsFile,
+  reasonOf,
+  type Client,
+} from '@integration-sync/gateway/operating';
+import { Refusal } from '../command.ts';
+
+/** Of the user who runs the command alone; a file that is there keeps its own mode. */
+const newMode = 0o600;
+
+export interface ReadFile {
+  clients: Client[];
+  /** Undefined where there is no file yet. */
+  bytes: Buffer | undefined;
+}
+
+export async function readFile(path: string): Promise<ReadFile> {
+  const bytes = await readBytes(path);
+  try {
+    return { clients: bytes === undefined ? [] : parseClients(bytes), bytes };
+  } catch (error) {
+    if (error instanceof ClientsRefused) throw refusalOf(path, error);
+    throw error;
+  }
+}
+
+async function readBytes(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readClientsFile(path);
+  } catch (error) {
+    if (!(error instanceof ClientsRefused)) throw error;
+    const { cause } = error;
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    throw refusalOf(path, error);
+  }
+}
+
+const refusalOf = (path: string, cause: ClientsRefused): Refusal =>
+  new Refusal(`Nothing was changed: ${path}: ${cause.message}.`, undefined, { cause });
+
+export async function replaceFile(path: string, before: ReadFile, clients: readonly Client[]): Promise<void> {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    const mode = before.bytes === undefined ? newMode : (await stat(path)).mode & 0o777;
+    await writeFile(draft, textOf(clients), { mode: newMode, flush: true });
+    await chmod(draft, mode);
+    const now = await readBytes(path);
+    if (now?.toString() !== before.bytes?.toString()) {
+      throw new Refusal(`Nothing was changed: another command has changed ${path}. Run this one again.`);
+    }
+    await rename(draft, path);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(
+      `Nothing was changed: ${path} cannot be replaced (${reasonOf(error)}). The command writes a new file beside it and ` +
+        'renames that; where the file is mounted for reading, change it where it comes from.',
+      undefined,
+      { cause: error },
+    );
+  } finally {
+    await rm(draft, { force: true }).catch(() => undefined);
+  }
+}
+
+function textOf(clients: readonly Client[]): string {
+  const entries = clients.map(({ id, integration, scopes, secrets }) => ({
+    id,
+    integration,
+    scope: scopes.join(' '),
+    secrets: secrets.map(({ name, sha256, endsAtMs }) => ({
+      ...(name === undefined ? {} : { name }),
+      sha256,
+      ...(endsAtMs === Infinity ? {} : { expiresAt: new Date(endsAtMs).toISOString() }),
+    })),
+  }));
+  return `${JSON.stringify(entries, null, 2)}\n`;
+}

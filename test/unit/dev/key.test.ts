@@ -1,0 +1,39 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hashOf, parseClients } from '@integration-sync/gateway/operating';
+import { expect, it, onTestFinished } from 'vitest';
+import { clientsFileOf, openKey } from '../../../dev/stack/key.ts';
+import { folderPrefix } from '../../support/folder.ts';
+
+function ownFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), folderPrefix));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+it('is made once, for this user alone, with a client that has every scope', () => {
+  const folder = ownFolder();
+  const made = openKey(folder, {});
+  expect(made.clientsFile).toBe(clientsFileOf(folder));
+  const [client] = parseClients(readFileSync(made.clientsFile));
+  expect(client).toMatchObject({ id: 'acme', integration: 'acme' });
+  expect(client?.scopes).toContain('integration:suppliers:write');
+  expect(client?.secrets.map(({ sha256 }) => sha256)).toEqual([hashOf(made.key ?? '')]);
+  for (const name of ['key', 'clients.json']) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+  expect(openKey(folder, {})).toEqual(made);
+});
+
+it('is not shown any more once its client is gone, and no other is made', () => {
+  const folder = ownFolder();
+  const { clientsFile } = openKey(folder, {});
+  writeFileSync(clientsFile, '[]');
+  expect(openKey(folder, {})).toEqual({ clientsFile, key: undefined });
+  expect(readFileSync(clientsFile, 'utf8')).toBe('[]');
+});
+
+it('is not made where the environment names a file of clients', () => {
+  const folder = ownFolder();
+  const clientsFile = '/elsewhere/clients.json';
+  expect(openKey(folder, { AUTH_CLIENTS_FILE: clientsFile })).toEqual({ clientsFile, key: undefined });
+});
