@@ -9,6 +9,7 @@ import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import { authSecret } from './access-tokens.ts';
 import { openTestBus } from './bus.ts';
+import { eventually } from './eventually.ts';
 
 export type LogLine = Record<string, unknown>;
 
@@ -37,7 +38,6 @@ export async function openGateway(
     GATEWAY_PORT: '0',
     NATS_URL: nats,
     ...('AUTH_JWKS_URL' in settings ? {} : { AUTH_JWT_SECRET: authSecret }),
-    // An empty setting counts as none.
     ...settings,
   });
   const log = openLog({ service: 'gateway', level: 'debug', pretty: false, destination });
@@ -52,6 +52,19 @@ export async function openGateway(
     logText: () => texts.join(''),
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
+}
+
+/** One that has reached NATS and the services: before that it answers 503, on a busy machine for some seconds. */
+export async function openReadyGateway(...how: Parameters<typeof openGateway>): Promise<TestGateway> {
+  await using opening = new AsyncDisposableStack();
+  const gateway = opening.use(await openGateway(...how));
+  await eventually(
+    async () => (await fetch(`${gateway.url}/readyz`)).status,
+    (status) => status === 200,
+    60_000,
+  );
+  opening.move();
+  return gateway;
 }
 
 /** The request that a service got, as it answers it. */

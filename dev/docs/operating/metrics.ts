@@ -35,6 +35,12 @@ const ofRequests: readonly MetricRow[] = [
     says: 'Histogram of the time from a request to its answer, 5 ms to 30 s.',
   },
   {
+    metrics: [counter('sync_credential_uses_total', 'client', 'secret')],
+    says:
+      'Of this gateway: requests with a key, and tokens fetched with it, by [client](keys.md) and by the 8 characters that name ' +
+      'the secret. Of two secrets of a client, the one that still rises is in use.',
+  },
+  {
     metrics: [gauge('gateway_body_bytes'), gauge('gateway_road_bytes'), gauge('gateway_bodies_waiting')],
     says:
       'Of this gateway: bytes of bodies in memory, those of them that are on the way to services and not answered, and ' +

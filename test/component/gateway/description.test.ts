@@ -8,6 +8,7 @@ import type { BusHandler } from '@integration-sync/runtime/bus';
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../support/access-tokens.ts';
+import { clientsFile } from '../../support/clients.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 
@@ -42,7 +43,8 @@ beforeAll(async () => {
     [subjects.endpointsGet]: answering('getWebhook'),
   };
   stack.use(await openServices(nats.url, handlers));
-  gateway = stack.use(await openGateway(nats.url));
+  const clients = stack.use(await clientsFile([]));
+  gateway = stack.use(await openGateway(nats.url, { AUTH_CLIENTS_FILE: clients.path }));
   description = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Description;
 });
 afterAll(() => stack.disposeAsync());
@@ -61,7 +63,10 @@ describe('/openapi.json', () => {
   it('has every route with its scope, and no other', async () => {
     for (const { method, path, operationId, scope } of routes) {
       const operation = description.paths[path]?.[method.toLowerCase()];
-      expect(operation).toMatchObject({ operationId, security: [{ accessToken: [scope] }] });
+      expect(operation).toMatchObject({
+        operationId,
+        security: [{ accessToken: [scope] }, { oauth2: [scope] }],
+      });
     }
     for (const [path, operations] of Object.entries(description.paths)) {
       for (const method of METHODS) {

@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clientEntry, clientsFile, testSecret } from '../../support/clients.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 
 // Public libraries fetch a token and push with it, as their documentation says. Only plain http is allowed to them.
@@ -16,7 +16,7 @@ beforeAll(async () => {
   const nats = stack.use(await startNats());
   stack.use(await openServices(nats.url));
   const file = stack.use(await clientsFile([clientEntry(id, [entry])]));
-  gateway = stack.use(await openGateway(nats.url, { AUTH_CLIENTS_FILE: file.path }));
+  gateway = stack.use(await openReadyGateway(nats.url, { AUTH_CLIENTS_FILE: file.path }));
 });
 afterAll(() => stack.disposeAsync());
 

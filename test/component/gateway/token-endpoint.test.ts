@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authSecret, signHs256 } from '../../support/access-tokens.ts';
 import { clientEntry, clientsFile, testSecret, type TestClientsFile } from '../../support/clients.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { exchangeRaw, openRaw } from '../../support/raw-http.ts';
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 const open = (settings: Record<string, string> = {}): Promise<TestGateway> =>
-  openGateway(
+  openReadyGateway(
     natsUrl,
     { AUTH_CLIENTS_FILE: file.path, ...settings },
     { clientsEveryMs: 100, now: () => nowMs ?? Date.now() },

@@ -5,7 +5,7 @@ import { hashOf, parseClients, type Client } from '@integration-sync/gateway/ope
 import { expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import { openGateway, openServices } from '../../support/gateway.ts';
+import { openReadyGateway, openServices } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { runOps, startOps, type Ended } from '../../support/ops.ts';
 
@@ -45,7 +45,7 @@ test('a client is added, listed, rotated and removed; a gateway follows', async 
   await using nats = await startNats();
   await using _services = await openServices(nats.url);
   const settings = { AUTH_CLIENTS_FILE: file.path, AUTH_JWT_SECRET: '' };
-  await using gateway = await openGateway(nats.url, settings, { clientsEveryMs: 100 });
+  await using gateway = await openReadyGateway(nats.url, settings, { clientsEveryMs: 100 });
   const statusOf = async (key: string): Promise<number> => {
     const headers = { authorization: `Bearer ${key}` };
     return (await fetch(`${gateway.url}/api/v1/integration/suppliers`, { headers })).status;

@@ -43,7 +43,10 @@ const matches = (selector: Record<string, string> = {}, labels: Record<string, s
 function environmentOf({ env = [] }: IContainer): Record<string, string> {
   const told = env.map(({ name, value = '' }): [string, string] => {
     const [, secret] = /^(\w+)_FILE$/.exec(name) ?? [];
-    return secret === undefined ? [name, value] : [secret, exampleSecrets[secret] ?? ''];
+    // The setting is the file itself, which the gateway reads again and again.
+    return secret === undefined || name === 'AUTH_CLIENTS_FILE'
+      ? [name, value]
+      : [secret, exampleSecrets[secret] ?? ''];
   });
   return Object.fromEntries(told);
 }
