@@ -110,13 +110,17 @@ async function openFile(options: ClientsOptions): Promise<WatchedFile> {
     throw new ConfigError([words], { cause: error });
   }
 
-  /** One line in the log for each different content. */
+  /** One line in the log for each different content. An error that is not expected must not end the gateway either. */
   const refuse = (mark: string, error: unknown): void => {
-    if (!(error instanceof ClientsRefused)) throw error;
-    if (mark === seen && error.message === problem) return;
+    const reason = error instanceof ClientsRefused ? error.message : 'it cannot be taken';
+    if (mark === seen && reason === problem) return;
     seen = mark;
-    problem = error.message;
-    log.error({ path, problem }, 'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on');
+    problem = reason;
+    const err = error instanceof ClientsRefused ? undefined : error;
+    log.error(
+      { path, problem, err },
+      'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on',
+    );
   };
   const take = (bytes: Buffer): void => {
     const mark = markOf(bytes);
