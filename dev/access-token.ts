@@ -1,8 +1,10 @@
 // Access tokens of the local stack. In production an issuer of its own makes them.
 import { allScopes, integrationPattern } from '@integration-sync/contracts';
+import { signingSecretOf } from '@integration-sync/gateway/auth-settings';
 import { createSigner } from 'fast-jwt';
 
 export interface AccessTokenOptions {
+  /** As AUTH_JWT_SECRET has it: of two, the first signs. */
   secret: string;
   integration: string;
   /** Separated by spaces; all of them unless given. */
@@ -26,7 +28,7 @@ export function issueAccessToken(options: AccessTokenOptions): string {
   if (ttlSeconds > ttlSecondsMax)
     throw new RangeError('the gateway takes no token that lives for more than 24 h');
   const sign = createSigner({
-    key: secret,
+    key: signingSecretOf(secret),
     algorithm: 'HS256',
     expiresIn: ttlSeconds * 1_000,
     ...(options.issuer === undefined ? {} : { iss: options.issuer }),

@@ -1,5 +1,6 @@
 // Starts a rival: its processes, and a caller of it. Before it is measured, the rival has to show that it does the job.
 import { join, relative } from 'node:path';
+import { signingSecretOf } from '@integration-sync/gateway/auth-settings';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Stack } from '../stack/index.ts';
 import { startChild } from './children.ts';
@@ -75,7 +76,7 @@ const streamOf = (name: string): string => `rival_${name.toLowerCase()}`;
 
 function secretOf({ authSecret }: Stack): string {
   if (authSecret === undefined) throw new Error('rivals check tokens by a secret; unset AUTH_JWKS_URL');
-  return authSecret;
+  return signingSecretOf(authSecret);
 }
 
 interface Answer {

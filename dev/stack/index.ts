@@ -50,7 +50,7 @@ export interface Stack extends AsyncDisposable {
   readonly nats: string;
   readonly mongodb: string;
   readonly database: string;
-  /** Undefined when tokens are checked against AUTH_JWKS_URL. */
+  /** Undefined when another issuer signs tokens. */
   readonly authSecret: string | undefined;
   /** The API key of the client "acme"; undefined where the stack did not make its clients, or it was removed. */
   readonly key: string | undefined;
@@ -173,7 +173,7 @@ function openControls({ fixed, key, fleet, engines, logFolder, release }: Runnin
     engines,
     logFolder,
     token(options = {}) {
-      if (authSecret === undefined) throw new Error('the issuer at AUTH_JWKS_URL signs tokens');
+      if (authSecret === undefined) throw new Error('another issuer signs tokens');
       const who = {
         ...(authIssuer ? { issuer: authIssuer } : {}),
         ...(authAudience ? { audience: authAudience } : {}),

@@ -6,7 +6,7 @@ import type { Environment } from '../engines/environment.ts';
 import { readJson, writeJson } from '../process/files.ts';
 
 export interface Secrets {
-  /** Undefined when the gateway checks tokens against AUTH_JWKS_URL: then another issuer signs them. */
+  /** Undefined when another issuer signs tokens, with the keys of AUTH_JWKS_URL or those that AUTH_ISSUER finds. */
   authSecret: string | undefined;
   /** `id:base64`, as WEBHOOK_SECRET_KEY wants it. */
   webhookSecretKey: string;
@@ -20,10 +20,16 @@ export function openSecrets(folder: string, environment: Environment): Secrets {
   };
   writeJson(path, kept, 0o600);
   return {
-    authSecret: environment['AUTH_JWKS_URL'] ? undefined : environment['AUTH_JWT_SECRET'] || kept.authSecret,
+    authSecret: isOfAnotherIssuer(environment)
+      ? undefined
+      : environment['AUTH_JWT_SECRET'] || kept.authSecret,
     webhookSecretKey: environment['WEBHOOK_SECRET_KEY'] || kept.webhookSecretKey,
   };
 }
+
+/** An AUTH_JWT_SECRET that is set and empty says that there is none, as it does for the stack in containers. */
+const isOfAnotherIssuer = ({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_JWT_SECRET }: Environment): boolean =>
+  Boolean(AUTH_JWKS_URL) || (Boolean(AUTH_ISSUER) && AUTH_JWT_SECRET === '');
 
 function readKept(path: string): { authSecret: string; webhookSecretKey: string } | undefined {
   const value = readJson(path);

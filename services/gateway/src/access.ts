@@ -31,13 +31,12 @@ export async function openAccess(
   config: GatewayConfig,
   { now, log, registry, clientsEveryMs: checkEveryMs }: AccessOptions,
 ): Promise<Access> {
-  const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets, AUTH_JWKS_URL } = config;
+  const { AUTH_CLIENTS_FILE: path, AUTH_JWT_SECRET: secrets } = config;
   const clients =
     path === undefined ? undefined : await openClients({ path, now, log, registry, checkEveryMs });
   // A gateway that issues tokens knows its own; one without clients has none that are good.
-  const readIssued = secrets === undefined ? undefined : (clients?.readIssued ?? refuseIssued);
-  const hasTokens = secrets !== undefined || AUTH_JWKS_URL !== undefined;
-  const verifyToken = hasTokens ? await openTokens(app, config, { now, log, readIssued }) : refuseToken;
+  const readIssued = secrets === undefined ? () => undefined : (clients?.readIssued ?? refuseIssued);
+  const verifyToken = await openTokens(app, config, { now, log, readIssued });
   const issues = clients !== undefined && secrets !== undefined;
   if (issues) addTokenEndpoint(app, { clients, secrets, config, now });
 
@@ -51,16 +50,12 @@ export async function openAccess(
 
 /** A key goes by the file of clients, any other text is an access token. */
 function openVerification(clients: Clients | undefined, verifyToken: VerifyToken): VerifyToken {
-  return async (text) => {
+  return (text) => {
     if (!text.startsWith(secretPrefix)) return verifyToken(text);
     if (clients === undefined) throw new TokenRefused('this gateway has no clients');
     return clients.verifyKey(text);
   };
 }
-
-const refuseToken: VerifyToken = async () => {
-  throw new TokenRefused('this gateway takes keys alone');
-};
 
 function refuseIssued({ secret_id: secretId }: Readonly<Record<string, unknown>>): undefined {
   if (secretId !== undefined) throw new TokenRefused('this gateway has no clients');

@@ -3,9 +3,12 @@
 //   exp             a number, and not yet reached; no leeway, so that a token is never good for longer than it says
 //   iat, nbf        absent, or a number that is at most 60 s ahead of the clock
 //   exp − iat       at most 24 h; without iat, exp is at most 24 h from now
-//   integration_id  1 to 64 letters, digits, _ or -
+//   integration     1 to 64 letters, digits, _ or -
 //   scope           absent, words separated by spaces, or an array of words
+//
+// caller-claims.ts says in which claims the integration and the scope stand.
 import { integrationPattern } from '@integration-sync/contracts';
+import type { ReadClaim } from './claim-names.ts';
 
 /** The integration that a request comes from, and what it may do. */
 export interface Caller {
@@ -21,16 +24,22 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
+/** Where a token says who its caller is. */
+export interface CallerClaims {
+  integration: ReadClaim;
+  scope: ReadClaim;
+}
+
 const lifetimeSecondsMax = 24 * 60 * 60;
 const leewaySeconds = 60;
 const integrationId = new RegExp(integrationPattern);
 
-export function readCaller(claims: Readonly<Record<string, unknown>>): Caller {
-  const { integration_id: integration, scope } = claims;
+export function readCaller(claims: Readonly<Record<string, unknown>>, read: CallerClaims): Caller {
+  const integration = read.integration(claims);
   if (typeof integration !== 'string' || !integrationId.test(integration)) {
-    throw new TokenRefused('integration_id is missing or malformed');
+    throw new TokenRefused('its integration is missing or malformed');
   }
-  return { integration, scopes: new Set(readScopes(scope)) };
+  return { integration, scopes: new Set(readScopes(read.scope(claims))) };
 }
 
 function readScopes(scope: unknown): string[] {
@@ -40,8 +49,8 @@ function readScopes(scope: unknown): string[] {
   throw new TokenRefused('scope is neither text nor an array of texts');
 }
 
-/** Runs for every request, also where the signature of the same token is cached as good. */
-export function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: number): void {
+/** Returns when the token expires, in epoch milliseconds. */
+export function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: number): number {
   const now = nowMs / 1_000;
   const exp = readTime(claims, 'exp');
   const iat = readTime(claims, 'iat');
@@ -51,6 +60,7 @@ export function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: num
   if (iat !== undefined && iat > now + leewaySeconds) throw new TokenRefused('issued in the future');
   if (nbf !== undefined && nbf > now + leewaySeconds) throw new TokenRefused('not valid yet');
   if (exp - (iat ?? now) > lifetimeSecondsMax) throw new TokenRefused('lives for more than 24 h');
+  return exp * 1_000;
 }
 
 function readTime(claims: Readonly<Record<string, unknown>>, name: string): number | undefined {

@@ -1,7 +1,8 @@
 // The settings of the gateway.
 import { limits } from '@integration-sync/contracts';
-import { baseSettings, isHttpAddress, natsSettings, tracingSettings } from '@integration-sync/runtime/config';
+import { baseSettings, natsSettings, tracingSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
+import { authSettings, someAuth } from './auth-settings.ts';
 import { clientsSettings } from './clients/settings.ts';
 
 export const GatewayConfig = Type.Object(
@@ -24,31 +25,7 @@ export const GatewayConfig = Type.Object(
       pattern: String.raw`^(/(?!\.{1,2}(/|$))[\w.~-]+)*$`,
       expected: 'a path such as /sync, without a / at its end',
     }),
-    AUTH_JWT_SECRET: Type.Optional(
-      Type.String({
-        description: 'Shared secret of tokens signed with HS256. Either this or AUTH_JWKS_URL.',
-        minLength: 32,
-        // A public key is no secret: any caller that has it could sign tokens with it.
-        pattern: '^(?!\\s*-----BEGIN)',
-        expected: 'at least 32 bytes, and no key in PEM (public keys are taken from AUTH_JWKS_URL)',
-        secret: true,
-      }),
-    ),
-    AUTH_JWKS_URL: Type.Optional(
-      Type.String({
-        description:
-          'Where the public keys of tokens signed with RS, PS, ES or EdDSA algorithms are. Use https beyond your own network.',
-        check: isHttpAddress,
-        expected:
-          'an address such as https://login.example.com/.well-known/jwks.json, without user and password',
-      }),
-    ),
-    AUTH_ISSUER: Type.Optional(
-      Type.String({ description: 'The only `iss` that tokens may have. Not checked unless set.' }),
-    ),
-    AUTH_AUDIENCE: Type.Optional(
-      Type.String({ description: 'What `aud` of a token must be or contain. Not checked unless set.' }),
-    ),
+    ...authSettings,
     ...clientsSettings,
     BODY_BYTES_MAX: Type.Integer({
       description: 'How large the body of a request may be. NATS’s own limit (`max_payload`) bounds it too.',
@@ -81,18 +58,6 @@ export const GatewayConfig = Type.Object(
     METRICS_PORT: baseSettings.METRICS_PORT,
     ...tracingSettings,
   },
-  {
-    // With both, a caller could sign a token with the public key as the shared secret.
-    oneOf: [
-      { required: ['AUTH_JWT_SECRET'] },
-      { required: ['AUTH_JWKS_URL'] },
-      {
-        required: ['AUTH_CLIENTS_FILE'],
-        not: { anyOf: [{ required: ['AUTH_JWT_SECRET'] }, { required: ['AUTH_JWKS_URL'] }] },
-      },
-    ],
-    expected:
-      'exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, or AUTH_CLIENTS_FILE, alone or beside either',
-  },
+  someAuth,
 );
 export type GatewayConfig = Static<typeof GatewayConfig>;

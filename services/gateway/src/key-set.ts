@@ -1,5 +1,5 @@
-// The public keys of the issuer of tokens, fetched from the configured address and from no other: the gateway never
-// reads what a token says about keys (`jku`, `jwk`, `x5u`), only its `kid` and `alg`.
+// The public keys of the issuer of tokens, fetched from where the settings say and from nowhere else: the gateway
+// never reads what a token says about keys (`jku`, `jwk`, `x5u`), only its `kid` and `alg`.
 //
 //   the set                      a known `kid`                      an unknown `kid`
 //   is under five minutes old    is good                            fetches it again, for keys are rotated
@@ -11,14 +11,17 @@
 // in between waits. When the issuer turns out to have no key for a `kid`, the gateway refuses the next unknown one for
 // 5 s without asking; when it could not fetch old keys again, they serve for as long without asking.
 //
-// Nor can an issuer fill the memory of this process: the gateway reads no more than a bounded part of its answer. A set
-// that holds an RSA key that is too short to be trusted serves on without that key.
+// A set that holds an RSA key that is too short to be trusted serves on without that key.
+//
+// Where the address is not a setting, each fetch first finds it by the issuer's name (discovery.ts): an issuer that moves its keys is followed, and its metadata can be away for as long as its keys can.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import { createRemoteJWKSet, customFetch, errors, type FetchImplementation } from 'jose';
 import { TokenRefused } from './claims.ts';
+import { findKeysAddress } from './discovery.ts';
+import { fetchBounded } from './issuer-fetch.ts';
 
 export const asymmetricAlgorithms = [
   'RS256',
@@ -34,29 +37,31 @@ export const asymmetricAlgorithms = [
 ] as const;
 
 const fetchTimeoutMs = 2_000;
+/** With the metadata that say where the keys are: up to three answers. */
+const discoveryTimeoutMs = 5_000;
 const freshMs = 5 * 60_000;
 const usableMs = 24 * 3_600_000;
 const refetchEveryMs = 500;
 const restMs = 5_000;
-/** Some hundred keys with their certificates. */
-const answerBytesMax = 1024 * 1024;
 /** RFC 7518 §3.3 requires it. */
 const rsaBitsMin = 2_048;
 
 /** Finds the key that a token's header names, as PEM. */
 export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<string>;
 
-export interface KeySetOptions {
-  url: string;
+/** Where the keys are, or whose keys they are. */
+export type KeysOf = { url: string } | { issuer: string };
+
+export type KeySetOptions = KeysOf & {
   log: Log;
   /** Milliseconds since any fixed moment. */
   clock?: () => number;
-}
+};
 
-export function openKeySet({ url, log, clock = () => performance.now() }: KeySetOptions): FindKey {
-  const keySet = createRemoteJWKSet(new URL(url), {
-    timeoutDuration: fetchTimeoutMs,
-    [customFetch]: fetchBounded,
+export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: KeySetOptions): FindKey {
+  const keySet = createRemoteJWKSet(new URL('url' in keysOf ? keysOf.url : keysOf.issuer), {
+    timeoutDuration: 'url' in keysOf ? fetchTimeoutMs : discoveryTimeoutMs,
+    [customFetch]: 'url' in keysOf ? fetchBounded : discovering(keysOf.issuer),
     // `openFetching` decides when to fetch again: it can tell a failed fetch from an unknown key.
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
@@ -64,6 +69,8 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
   const { fetchKeys, refresh } = openFetching(keySet, log, clock);
   const select = openSelection(keySet, log);
   let missedAtMs = -Infinity;
+  // The log of a start says what is wrong with the issuer; the first tokens try again.
+  if ('issuer' in keysOf) void refresh().catch(() => undefined);
 
   return async ({ alg, kid }) => {
     if (typeof alg !== 'string' || !asymmetricAlgorithms.some((allowed) => allowed === alg)) {
@@ -85,6 +92,11 @@ export function openKeySet({ url, log, clock = () => performance.now() }: KeySet
     }
   };
 }
+
+const discovering =
+  (issuer: string): FetchImplementation =>
+  async (_address, options) =>
+    fetchBounded(await findKeysAddress(issuer, fetchBounded, options), options);
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
@@ -171,20 +183,3 @@ function rsaBitsOf({ algorithm }: CryptoKey): number | undefined {
     ? algorithm.modulusLength
     : undefined;
 }
-
-const fetchBounded: FetchImplementation = async (url, options) => {
-  const response = await fetch(url, options);
-  if (response.body === null || response.status !== 200) {
-    await response.body?.cancel();
-    return response;
-  }
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  // The error leaves the loop, which ends the connection.
-  for await (const chunk of response.body) {
-    bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new Error(`the issuer's answer is larger than ${answerBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return new Response(Buffer.concat(chunks));
-};

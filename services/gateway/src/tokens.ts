@@ -1,87 +1,54 @@
-// Access tokens. @fastify/jwt checks the signature, with the algorithms pinned to one family, and claims.ts checks what
-// the token says. A verdict is cached for a minute at most and never beyond `exp`.
-import jwt from '@fastify/jwt';
-import { Failure } from '@integration-sync/contracts';
+// Access tokens. signatures.ts checks who signed a token, and for whom; token-kinds.ts and claims.ts check what it says;
+// and token-memory.ts remembers for a minute at most that it was good.
 import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
-import { checkTimes, readCaller, TokenRefused, type Caller } from './claims.ts';
+import { openCallerClaims } from './caller-claims.ts';
+import { checkTimes, readCaller, type Caller } from './claims.ts';
 import type { GatewayConfig } from './config.ts';
-import { asymmetricAlgorithms, openKeySet } from './key-set.ts';
+import { openSignatures, type Signed } from './signatures.ts';
+import { checkKind } from './token-kinds.ts';
+import { openTokenMemory } from './token-memory.ts';
 
-/** Throws `TokenRefused` for a bad token, and `Failure` where the gateway cannot tell because the keys are away. */
-export type VerifyToken = (token: string) => Promise<Caller>;
+/**
+ * Decides about what a caller sent as its bearer token. Throws `TokenRefused` for a bad one, and `Failure` where the
+ * gateway cannot tell because the keys are away.
+ */
+export type VerifyToken = (token: string) => Caller | Promise<Caller>;
 
 export interface TokensOptions {
   now: () => number;
   log: Log;
   /** The caller of a token that the token endpoint has issued, undefined for other tokens. Throws `TokenRefused`. */
-  readIssued?: ((claims: Readonly<Record<string, unknown>>) => Caller | undefined) | undefined;
+  readIssued: (claims: Signed['payload']) => Caller | undefined;
 }
 
-const cachedMs = 60_000;
-const cachedCount = 1_000;
+/** Asked again for each request: an issued token is good no longer than the secret that fetched it. */
+type ReadCaller = () => Caller;
 
 export async function openTokens(
   app: FastifyInstance,
   config: GatewayConfig,
   { now, log, readIssued }: TokensOptions,
 ): Promise<VerifyToken> {
-  await app.register(jwt, {
-    ...keysOf(config, log),
-    // Good tokens are cached. Refused ones are not, or a token would stay refused after the key set is back.
-    verify: { ...rulesOf(config), cache: cachedCount, cacheTTL: cachedMs, errorCacheTTL: -1 },
-  });
-  const callers = new WeakMap<object, Caller>();
+  const verifySignature = await openSignatures(app, config, log);
+  const callerClaims = openCallerClaims(config);
+  const memory = openTokenMemory<ReadCaller>();
 
-  return async (token) => {
-    const claims = await verifySignature(app, token);
-    checkTimes(claims, now());
-    const issuedTo = readIssued?.(claims);
-    if (issuedTo !== undefined) return issuedTo;
-    const known = callers.get(claims);
-    if (known !== undefined) return known;
-    const caller = readCaller(claims);
-    callers.set(claims, caller);
-    return caller;
+  const readerOf = (payload: Signed['payload']): ReadCaller => {
+    if (readIssued(payload) === undefined) {
+      const caller = readCaller(payload, callerClaims);
+      return () => caller;
+    }
+    return () => readIssued(payload) ?? readCaller(payload, callerClaims);
   };
-}
-
-function keysOf(config: GatewayConfig, log: Log) {
-  if (config.AUTH_JWKS_URL === undefined) {
-    return { secret: { public: Buffer.from(config.AUTH_JWT_SECRET ?? '') } };
-  }
-  const findKey = openKeySet({ url: config.AUTH_JWKS_URL, log });
-  return {
-    secret: { public: (token: { header: Readonly<Record<string, unknown>> }) => findKey(token.header) },
+  const verify = async (token: string): Promise<Caller> => {
+    const { header, payload } = await verifySignature(token);
+    const nowMs = now();
+    checkKind(header, payload);
+    const expiresMs = checkTimes(payload, nowMs);
+    const read = readerOf(payload);
+    memory.remember(token, read, { nowMs, expiresMs });
+    return read();
   };
-}
-
-/** claims.ts checks `nbf`, with its leeway. A claim that the library checks only if present is required here. */
-function rulesOf({ AUTH_JWKS_URL, AUTH_ISSUER, AUTH_AUDIENCE }: GatewayConfig) {
-  return {
-    algorithms: AUTH_JWKS_URL === undefined ? ['HS256' as const] : [...asymmetricAlgorithms],
-    requiredClaims: [
-      'exp',
-      'integration_id',
-      ...(AUTH_ISSUER === undefined ? [] : ['iss']),
-      ...(AUTH_AUDIENCE === undefined ? [] : ['aud']),
-    ],
-    ...(AUTH_ISSUER === undefined ? {} : { allowedIss: AUTH_ISSUER }),
-    ...(AUTH_AUDIENCE === undefined ? {} : { allowedAud: AUTH_AUDIENCE }),
-    ignoreNotBefore: true,
-  };
-}
-
-type Claims = Readonly<Record<string, unknown>>;
-
-async function verifySignature(app: FastifyInstance, token: string): Promise<Claims> {
-  try {
-    // It is a promise with fetched keys, and none with a shared secret.
-    return await app.jwt.verify<Claims | Promise<Claims>>(token);
-  } catch (error) {
-    // The library wraps what `FindKey` throws.
-    const cause = error instanceof Error && 'originalError' in error ? error.originalError : error;
-    if (cause instanceof Failure || cause instanceof TokenRefused) throw cause;
-    throw new TokenRefused(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
+  return (token) => memory.find(token, now())?.() ?? verify(token);
 }

@@ -1,19 +1,11 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  authSecret,
-  goodClaims,
-  nowSeconds,
-  part,
-  signAsymmetric,
-  signHmac,
-  signHs256,
-  token,
-} from '../../support/access-tokens.ts';
+import { authSecret, goodClaims, nowSeconds, signHs256, token } from '../../support/access-tokens.ts';
+import { forgeries, type Forgery } from '../../support/forgeries.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { exchangeRaw } from '../../support/raw-http.ts';
+import { unlessBusy } from '../../support/unless-busy.ts';
 
 // Forged and odd tokens against a gateway that checks issuer and audience. Each stands beside its good twin,
 // which differs in that one thing.
@@ -34,14 +26,11 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 const list = (authorization: string): Promise<Response> =>
-  fetch(`${gateway.url}/api/v1/integration/suppliers`, { headers: { authorization } });
+  unlessBusy(() => fetch(`${gateway.url}/api/v1/integration/suppliers`, { headers: { authorization } }));
 
 const claims = (changed: Record<string, unknown> = {}) => goodClaims({ ...home, ...changed });
-const now = nowSeconds();
-const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const publicPem = createPublicKey(pair.privateKey).export({ type: 'spki', format: 'pem' });
 const good = () => signHs256(claims());
-const [goodHeader = '', goodBody = '', goodSignature = ''] = signHs256(claims()).split('.');
+const [goodHeader = '', , goodSignature = ''] = signHs256(claims()).split('.');
 
 describe('good tokens', () => {
   it.each<[string, () => string]>([
@@ -80,66 +69,8 @@ describe('good tokens', () => {
 });
 
 describe('forged and odd tokens', () => {
-  it.each<[string, () => string]>([
-    ['alg none', () => `${part({ alg: 'none' })}.${part(claims())}.`],
-    ['alg None', () => `${part({ alg: 'None' })}.${part(claims())}.`],
-    ['alg NONE, with a signature', () => `${part({ alg: 'NONE' })}.${part(claims())}.${goodSignature}`],
-    ['no alg', () => signHmac('sha256', { typ: 'JWT' }, claims())],
-    ['alg as an array', () => signHmac('sha256', { alg: ['HS256'] }, claims())],
-    ['alg hs256', () => signHmac('sha256', { alg: 'hs256' }, claims())],
-    ['HS512 with the right secret', () => signHmac('sha512', { alg: 'HS512' }, claims())],
-    ['HS384 with the right secret', () => signHmac('sha384', { alg: 'HS384' }, claims())],
-    ['RS256', () => signAsymmetric(pair.privateKey, { alg: 'RS256' }, claims())],
-    ['HS256 with another secret', () => signHs256(claims(), {}, 'another-secret-of-32-bytes-or-more')],
-    ['HS256 with an empty secret', () => signHs256(claims(), {}, '')],
-    ['HS256 with a public key as secret', () => signHs256(claims(), {}, publicPem)],
-    ['HS256 with the secret that its kid suggests', () => signHs256(claims(), { kid: '/dev/null' }, '')],
-    [
-      'HS256 with the key that its jwk brings',
-      () => signHs256(claims(), { jwk: { kty: 'oct', k: part('mine') } }, 'mine'),
-    ],
-    ['HS256 with a jku of its own', () => signHs256(claims(), { jku: 'http://127.0.0.1:1/' }, 'mine')],
-    [
-      'another body under a good signature',
-      () => `${goodHeader}.${part(claims({ integration_id: 'rival' }))}.${goodSignature}`,
-    ],
-    ['no signature', () => `${goodHeader}.${goodBody}.`],
-    ['two parts', () => `${goodHeader}.${goodBody}`],
-    ['four parts', () => `${good()}.${goodSignature}`],
-    ['padding in the signature', () => `${good()}=`],
-    ['a header that must be understood', () => signHs256(claims(), { crit: ['exp'], exp: 1 })],
-    ['a body that is no object', () => signHs256([claims()])],
-    ['a body that is no JSON', () => signHs256('hello')],
-    ['no exp', () => signHs256(claims({ exp: undefined }))],
-    ['exp as text', () => signHs256(claims({ exp: String(now + 3_600) }))],
-    ['exp null', () => signHs256(claims({ exp: null }))],
-    ['expired a second ago', () => signHs256(claims({ exp: nowSeconds() - 1 }))],
-    ['living for 25 h', () => signHs256(claims({ exp: now + 25 * 3_600 }))],
-    [
-      'living for 25 h from now, without iat',
-      () => signHs256(claims({ iat: undefined, exp: now + 25 * 3_600 })),
-    ],
-    [
-      'living for a year, long since issued',
-      () => signHs256(claims({ iat: now - 31_000_000, exp: now + 3_600 })),
-    ],
-    ['iat in the future', () => signHs256(claims({ iat: nowSeconds() + 120 }))],
-    ['iat as text', () => signHs256(claims({ iat: 'today' }))],
-    ['nbf in the future', () => signHs256(claims({ nbf: nowSeconds() + 120 }))],
-    ['nbf as text', () => signHs256(claims({ nbf: '0' }))],
-    ['another issuer', () => signHs256(claims({ iss: 'https://login.example.com.evil.test' }))],
-    ['no issuer', () => signHs256(claims({ iss: undefined }))],
-    ['the issuer in an array', () => signHs256(claims({ iss: [issuer] }))],
-    ['another audience', () => signHs256(claims({ aud: 'integration-sync-admin' }))],
-    ['no audience', () => signHs256(claims({ aud: undefined }))],
-    ['an empty list of audiences', () => signHs256(claims({ aud: [] }))],
-    ['no integration_id', () => signHs256(claims({ integration_id: undefined }))],
-    ['an empty integration_id', () => signHs256(claims({ integration_id: '' }))],
-    ['an integration_id that is a wildcard', () => signHs256(claims({ integration_id: '>' }))],
-    ['an integration_id with a dot', () => signHs256(claims({ integration_id: 'acme.supplier' }))],
-    ['an integration_id with a line break', () => signHs256(claims({ integration_id: 'acme\nx' }))],
-    ['an integration_id of 65 characters', () => signHs256(claims({ integration_id: 'x'.repeat(65) }))],
-    ['an integration_id that is a number', () => signHs256(claims({ integration_id: 7 }))],
+  it.each<Forgery>([
+    ...forgeries({ claims, sign: signHs256, hmacSecret: authSecret, integration: 'integration_id' }),
     ['a scope that is a number', () => signHs256(claims({ scope: 7 }))],
     ['a scope that is an object', () => signHs256(claims({ scope: { 'integration:suppliers:read': true } }))],
   ])('%s: 401 that does not say why', async (_name, make) => {

@@ -46,6 +46,3 @@ export function openIssuing(secret: string, now: () => number): IssueToken {
     return { token, expiresInSeconds: expiresAt - issuedAt };
   };
 }
-
-/** The first of AUTH_JWT_SECRET signs. */
-export const signingSecretOf = (secrets: string): string => secrets.split(',')[0] ?? '';

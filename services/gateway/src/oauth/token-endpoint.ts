@@ -6,6 +6,7 @@
 //   scope           below                             400 invalid_scope
 import { allScopes } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { signingSecretOf } from '../auth-settings.ts';
 import type { Clients } from '../clients/clients.ts';
 import type { Credential } from '../clients/credentials.ts';
 import type { GatewayConfig } from '../config.ts';
@@ -13,7 +14,7 @@ import { rawQuery } from '../forward.ts';
 import { countHeader } from '../raw-headers.ts';
 import { openFailures } from './failures.ts';
 import { readFormBody } from './form-body.ts';
-import { openIssuing, signingSecretOf } from './issue.ts';
+import { openIssuing } from './issue.ts';
 import { addressOf, metadataOf, metadataPath, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
 import { readTokenRequest, type TokenRequest } from './token-request.ts';

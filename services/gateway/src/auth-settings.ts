@@ -1,0 +1,171 @@
+// The settings of access tokens, and what must be so between them. Whose tokens the gateway takes is one of three:
+//
+//   AUTH_JWT_SECRET    tokens signed with a shared secret
+//   AUTH_JWKS_URL      tokens of the issuer whose keys are there
+//   neither            tokens of AUTH_ISSUER, which says itself where its keys are
+//
+// Keys of clients (AUTH_CLIENTS_FILE) go beside any of them, or alone.
+import { isHttpAddress } from '@integration-sync/runtime/config';
+import { Type } from 'typebox';
+import { parseIntegrations } from './caller-claims.ts';
+import { isClaimName } from './claim-names.ts';
+import { isIssuerAddress } from './discovery.ts';
+
+const secretBytesMin = 32;
+/** A public key is no secret: any caller that has it could sign tokens with it. */
+const isPem = (text: string): boolean => /^\s*-----BEGIN/.test(text);
+
+const claimName = {
+  check: isClaimName,
+  expected: 'the name of a claim, or a JSON pointer such as /resource_access/sync/roles',
+  minLength: 1,
+  maxLength: 500,
+};
+
+export const authSettings = {
+  AUTH_JWT_SECRET: Type.Optional(
+    Type.String({
+      description:
+        'Shared secret of tokens signed with HS256; two, separated by a comma, while one replaces the other: the first ' +
+        'signs, both verify. Either this or AUTH_JWKS_URL.',
+      check: (text: string) => text.includes(',') || (isLong(text) && !isPem(text)),
+      expected: 'at least 32 bytes, and no key in PEM (public keys are taken from AUTH_JWKS_URL)',
+      secret: true,
+      beside: problemsOfAuth,
+    }),
+  ),
+  AUTH_JWKS_URL: Type.Optional(
+    Type.String({
+      description:
+        'Where the public keys of tokens signed with RS, PS, ES or EdDSA algorithms are. Use https beyond your own network.',
+      check: isHttpAddress,
+      expected:
+        'an address such as https://login.example.com/.well-known/jwks.json, without user and password',
+    }),
+  ),
+  AUTH_ISSUER: Type.Optional(
+    Type.String({
+      description:
+        'The only `iss` that tokens may have. Not checked unless set. Without AUTH_JWT_SECRET and AUTH_JWKS_URL the ' +
+        'gateway finds the keys by it (RFC 8414, OpenID discovery).',
+    }),
+  ),
+  AUTH_AUDIENCE: Type.Optional(
+    Type.String({
+      description:
+        'What `aud` of a token must be or contain. Not checked unless set. Needed where AUTH_ISSUER finds the keys, and ' +
+        'with AUTH_INTEGRATIONS.',
+    }),
+  ),
+  AUTH_INTEGRATION_CLAIM: Type.Optional(
+    Type.String({
+      description:
+        'The claim with the integration: its name, or from a leading `/` a JSON pointer. `integration_id` unless set.',
+      ...claimName,
+    }),
+  ),
+  AUTH_SCOPE_CLAIM: Type.String({
+    description:
+      'The claim with the scopes, as text or as an array: its name, or from a leading `/` a JSON pointer.',
+    default: 'scope',
+    ...claimName,
+  }),
+  AUTH_INTEGRATIONS: Type.Optional(
+    Type.String({
+      description:
+        'Integrations by clients of the issuer, `<client id>=<integration>,…`, in place of AUTH_INTEGRATION_CLAIM. Of ' +
+        '`azp`, `client_id`, `cid`, `appid` and `sub` the first that a token has names its client.',
+      check: (text: string) => parseIntegrations(text) !== undefined,
+      expected: 'client ids and integrations such as erp-job=acme,shop-job=rival, each client once',
+    }),
+  ),
+};
+
+/** What the gateway can start with; the rules between these are those of `problemsOfAuth`. */
+export const someAuth = {
+  anyOf: ['AUTH_JWT_SECRET', 'AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_CLIENTS_FILE'].map((name) => ({
+    required: [name],
+  })),
+  expected: 'one of AUTH_JWT_SECRET, AUTH_JWKS_URL, AUTH_ISSUER and AUTH_CLIENTS_FILE',
+};
+
+/** As the schema leaves them: those that are not set are absent. */
+interface AuthValues {
+  AUTH_JWT_SECRET?: string;
+  AUTH_JWKS_URL?: string;
+  AUTH_ISSUER?: string;
+  AUTH_AUDIENCE?: string;
+  AUTH_INTEGRATION_CLAIM?: string;
+  AUTH_INTEGRATIONS?: string;
+}
+
+/** By what the gateway verifies signatures. */
+export type Signing = { secrets: readonly string[] } | { url: string } | { issuer: string };
+
+export function signingOf({ AUTH_JWT_SECRET, AUTH_JWKS_URL, AUTH_ISSUER }: AuthValues): Signing | undefined {
+  if (AUTH_JWT_SECRET !== undefined) return { secrets: secretsOf(AUTH_JWT_SECRET) };
+  if (AUTH_JWKS_URL !== undefined) return { url: AUTH_JWKS_URL };
+  return AUTH_ISSUER === undefined ? undefined : { issuer: AUTH_ISSUER };
+}
+
+/** The first signs, all verify. */
+export const secretsOf = (text: string): string[] => text.split(',');
+
+export const signingSecretOf = (text: string): string => secretsOf(text)[0] ?? text;
+
+function isLong(secret: string): boolean {
+  return Buffer.byteLength(secret) >= secretBytesMin;
+}
+
+/** White space around a comma is a habit, and would be part of a secret. */
+const mayStandBesideComma = (secret: string): boolean =>
+  isLong(secret) && !isPem(secret) && secret.trim() === secret;
+
+function problemsOfAuth(values: AuthValues): string[] {
+  const isFound = 'issuer' in (signingOf(values) ?? {});
+  return [
+    ...problemsOfSecrets(values),
+    ...problemsOfDiscovery(values, isFound),
+    ...problemsOfAudience(values, isFound),
+    ...problemsOfIntegration(values),
+  ];
+}
+
+function problemsOfSecrets({ AUTH_JWT_SECRET: text, AUTH_JWKS_URL }: AuthValues): string[] {
+  if (text === undefined) return [];
+  // With both, a caller could sign a token with the public key as the shared secret.
+  if (AUTH_JWKS_URL !== undefined) {
+    return [
+      'expected exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got AUTH_JWT_SECRET and AUTH_JWKS_URL',
+    ];
+  }
+  const secrets = secretsOf(text);
+  if (secrets.length === 1) return [];
+  if (secrets.length === 2 && secrets.every(mayStandBesideComma)) return [];
+  const lengths = secrets.map((secret) => Buffer.byteLength(secret)).join(' and ');
+  return [
+    `AUTH_JWT_SECRET: a comma separates two secrets, each of at least ${secretBytesMin} bytes, without white space around ` +
+      `them and no key in PEM; got parts of ${lengths} bytes. A secret that holds a comma itself must be replaced.`,
+  ];
+}
+
+function problemsOfDiscovery({ AUTH_ISSUER }: AuthValues, isFound: boolean): string[] {
+  if (!isFound || AUTH_ISSUER === undefined || isIssuerAddress(AUTH_ISSUER)) return [];
+  return [
+    'AUTH_ISSUER: expected an address such as https://login.example.com/realms/one, without user, password, query and ' +
+      'fragment, as the gateway finds the keys by it where neither AUTH_JWT_SECRET nor AUTH_JWKS_URL is set',
+  ];
+}
+
+function problemsOfAudience({ AUTH_AUDIENCE, AUTH_INTEGRATIONS }: AuthValues, isFound: boolean): string[] {
+  if (AUTH_AUDIENCE !== undefined || !(isFound || AUTH_INTEGRATIONS !== undefined)) return [];
+  const why = isFound ? 'where AUTH_ISSUER finds the keys' : 'with AUTH_INTEGRATIONS';
+  return [
+    `AUTH_AUDIENCE: needed ${why}: without it, tokens that the issuer makes for other APIs would be good here`,
+  ];
+}
+
+function problemsOfIntegration({ AUTH_INTEGRATIONS, AUTH_INTEGRATION_CLAIM }: AuthValues): string[] {
+  if (AUTH_INTEGRATIONS === undefined || AUTH_INTEGRATION_CLAIM === undefined) return [];
+  return ['AUTH_INTEGRATIONS, AUTH_INTEGRATION_CLAIM: expected one of them, got both'];
+}

@@ -1,0 +1,73 @@
+// Where an issuer publishes its keys, found by its name alone: by RFC 8414, and where the issuer has no such metadata by
+// OpenID discovery. For https://login.example.com/realms/one the addresses are
+//
+//   https://login.example.com/.well-known/oauth-authorization-server/realms/one
+//   https://login.example.com/realms/one/.well-known/openid-configuration
+//
+// Metadata that names another issuer is refused, and no later address is asked. An answer that is a redirect, or no JSON
+// object, is no metadata.
+import type { FetchImplementation } from 'jose';
+import { isHttpAddress } from '@integration-sync/runtime/config';
+import { ownOf } from './claim-names.ts';
+
+/** What an issuer may be called for its metadata to be found: RFC 8414 §2 allows neither query nor fragment. */
+export const isIssuerAddress = (issuer: string): boolean => isHttpAddress(issuer) && !/[?#]/.test(issuer);
+
+export function metadataAddresses(issuer: string): string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, '');
+  return [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ];
+}
+
+/** Rejects with the reason where the issuer does not say it, in words for the log. */
+export async function findKeysAddress(
+  issuer: string,
+  fetchAnswer: FetchImplementation,
+  options: Parameters<FetchImplementation>[1],
+): Promise<string> {
+  const misses: string[] = [];
+  for (const address of metadataAddresses(issuer)) {
+    const response = await fetchAnswer(address, options);
+    const metadata = response.status === 200 ? readObject(await response.text()) : undefined;
+    const keysAddress = metadata === undefined ? undefined : readKeysAddress(metadata, issuer, address);
+    if (keysAddress !== undefined) return keysAddress;
+    misses.push(`${address}: ${metadata === undefined ? `no metadata (${response.status})` : 'no jwks_uri'}`);
+  }
+  throw new Error(`the issuer does not say where its keys are; ${misses.join(', ')}`);
+}
+
+/** Undefined where there is none: RFC 8414 does not require it. */
+function readKeysAddress(metadata: object, issuer: string, address: string): string | undefined {
+  const named = ownOf(metadata, 'issuer');
+  if (named !== issuer) {
+    throw new Error(`${address} names the issuer ${shown(named)}, and AUTH_ISSUER is ${shown(issuer)}`);
+  }
+  const keysAddress = ownOf(metadata, 'jwks_uri');
+  if (keysAddress === undefined) return undefined;
+  if (typeof keysAddress !== 'string' || !isHttpAddress(keysAddress)) {
+    throw new Error(`${address} names the keys' address ${shown(keysAddress)}, which is none`);
+  }
+  if (isEncrypted(issuer) && !isEncrypted(keysAddress)) {
+    throw new Error(
+      `${address} names the keys' address ${shown(keysAddress)}, which is not https as the issuer is`,
+    );
+  }
+  return keysAddress;
+}
+
+const isEncrypted = (address: string): boolean => new URL(address).protocol === 'https:';
+
+const shown = (value: unknown): string => (JSON.stringify(value) ?? 'none').slice(0, 200);
+
+function readObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    // A page for people, as some servers answer for every path.
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+// An issuer of access tokens on this machine, with keys of its own: what it publishes, and how its tokens are signed.
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { signAsymmetric } from './access-tokens.ts';
+
+type Answer = (response: ServerResponse) => void;
+
+export interface ForeignIssuer extends Disposable {
+  /** Its name, an address with the path that was asked for. */
+  issuer: string;
+  keysAddress: string;
+  publicPem: string;
+  sign: (claims: unknown, header?: Record<string, unknown>) => string;
+  /** By path; every other path is 404. */
+  answers: Map<string, Answer>;
+  /** The paths that it was asked for, in their order. */
+  asked: string[];
+}
+
+export const json =
+  (value: unknown): Answer =>
+  (response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+  };
+
+/** The paths of the metadata of an issuer whose name ends with this path. */
+export const oauthPath = (path: string): string =>
+  `/.well-known/oauth-authorization-server${path.replace(/\/$/, '')}`;
+export const openidPath = (path: string): string =>
+  `${path.replace(/\/$/, '')}/.well-known/openid-configuration`;
+
+/** It publishes its metadata by OpenID discovery, as the large providers do. */
+export async function openForeignIssuer(path: string): Promise<ForeignIssuer> {
+  const answers = new Map<string, Answer>();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const { url = '' } = request;
+    asked.push(url);
+    const answer = answers.get(url);
+    if (answer === undefined) response.writeHead(404).end('<html>');
+    else answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const [issuer, keysAddress] = [`${origin}${path}`, `${origin}/keys`];
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  answers.set('/keys', json({ keys: [{ ...jwkOf(publicKey), kid: 'one', use: 'sig' }] }));
+  answers.set(openidPath(path), json({ issuer, jwks_uri: keysAddress }));
+  return {
+    issuer,
+    keysAddress,
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }),
+    sign: (claims, header = {}) =>
+      signAsymmetric(privateKey, { alg: 'RS256', typ: 'JWT', kid: 'one', ...header }, claims),
+    answers,
+    asked,
+    [Symbol.dispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const jwkOf = (key: KeyObject): Record<string, unknown> => ({ ...key.export({ format: 'jwk' }) });

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { openTokenMemory } from '../../../services/gateway/src/token-memory.ts';
+
+const minuteMs = 60_000;
+const far = 3_600_000;
+const name = (at: number): string => String(at).padStart(1_000, '.');
+
+it('finds a token until it expires, and for a minute at most', () => {
+  const memory = openTokenMemory<string>();
+  memory.remember('short', 'a', { nowMs: 0, expiresMs: 2_000 });
+  memory.remember('long', 'b', { nowMs: 0, expiresMs: far });
+  expect(memory.find('short', 1_999)).toBe('a');
+  expect(memory.find('short', 2_000)).toBeUndefined();
+  expect(memory.find('long', minuteMs - 1)).toBe('b');
+  expect(memory.find('long', minuteMs)).toBeUndefined();
+  expect(memory.find('unknown', 0)).toBeUndefined();
+});
+
+it('finds a token again that was verified again', () => {
+  const memory = openTokenMemory<string>();
+  memory.remember('token', 'a', { nowMs: 0, expiresMs: far });
+  memory.remember('token', 'b', { nowMs: minuteMs, expiresMs: far });
+  expect(memory.find('token', minuteMs + 1)).toBe('b');
+});
+
+it('forgets all at once', () => {
+  const memory = openTokenMemory<string>();
+  memory.remember('token', 'a', { nowMs: 0, expiresMs: far });
+  memory.forgetAll();
+  expect(memory.find('token', 1)).toBeUndefined();
+  expect(memory.size).toBe(0);
+});
+
+it('drops expired tokens as others come', () => {
+  const memory = openTokenMemory<number>();
+  for (let at = 0; at < 600; at += 1) {
+    memory.remember(`token ${at}`, at, { nowMs: at * 1_000, expiresMs: far });
+  }
+  expect(memory.size).toBeLessThanOrEqual(124);
+});
+
+it('holds a bounded number of characters, those that came last', () => {
+  const memory = openTokenMemory<number>(100 * 2_024);
+  for (let at = 0; at < 10_000; at += 1) memory.remember(name(at), at, { nowMs: 0, expiresMs: far });
+  expect(memory.size).toBeLessThanOrEqual(200);
+  for (let at = 9_900; at < 10_000; at += 1) expect(memory.find(name(at), 1)).toBe(at);
+  expect(memory.find(name(0), 1)).toBeUndefined();
+});
+
+it('holds a thousand tokens that are asked for in turns', () => {
+  const memory = openTokenMemory<number>();
+  for (let at = 0; at < 1_000; at += 1) memory.remember(name(at), at, { nowMs: 0, expiresMs: far });
+  for (let at = 0; at < 1_000; at += 1) expect(memory.find(name(at), 1)).toBe(at);
+});
