@@ -15,12 +15,13 @@ import { expect, it, test } from 'vitest';
 import { BatchesConfig } from '../../services/batches/src/config.ts';
 import { CatalogConfig } from '../../services/catalog/src/config.ts';
 import { GatewayConfig } from '../../services/gateway/src/config.ts';
-import { PurgeConfig, ResealConfig, StreamsConfig } from '../../services/ops/src/config.ts';
+import { ClientConfig, PurgeConfig, ResealConfig, StreamsConfig } from '../../services/ops/src/config.ts';
 import { WebhooksConfig } from '../../services/webhooks/src/config.ts';
 
 const settings = {
   BatchesConfig,
   CatalogConfig,
+  ClientConfig,
   GatewayConfig,
   PurgeConfig,
   ResealConfig,

@@ -88,6 +88,12 @@ const overview: Dashboard = {
           'sum by (instance) (gateway_bodies_waiting)',
           '{{instance}}',
         ),
+        one(
+          'Uses of keys',
+          'reqps',
+          `sum by (client, secret) (${rate('sync_credential_uses_total')})`,
+          '{{client}} {{secret}}',
+        ),
       ],
     },
     {

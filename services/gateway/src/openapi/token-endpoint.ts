@@ -134,7 +134,18 @@ const readMetadata: Operation = {
           schema: {
             type: 'object',
             required: ['issuer', 'token_endpoint'],
-            properties: { issuer: { type: 'string' }, token_endpoint: { type: 'string' } },
+            properties: {
+              issuer: { type: 'string' },
+              token_endpoint: { type: 'string' },
+              ...Object.fromEntries(
+                [
+                  'token_endpoint_auth_methods_supported',
+                  'grant_types_supported',
+                  'response_types_supported',
+                  'scopes_supported',
+                ].map((name) => [name, { type: 'array', items: { type: 'string' } }]),
+              ),
+            },
           },
           examples: {
             example: { summary: 'An example', value: { ...metadataOf('https://sync.example.com') } },
