@@ -19,7 +19,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Failure, problemOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Connections, OpenRequest } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { problemType } from './problems.ts';
 import type { Standstill } from './standstill.ts';
@@ -54,42 +54,28 @@ const noProxy: ClientError = { status: 404, failure: new Failure('not_found', 'T
 /** A client that is still sending has this long to read its answer before the gateway cuts the connection. */
 const lingerMs = 2_000;
 
-/** A request that the gateway is answering. */
-interface OpenRequest {
-  request: FastifyRequest;
-  reply: FastifyReply;
-}
-
-/** Whether a part of its answer has still to go out. */
-const isOpen = ({ reply }: OpenRequest): boolean => !reply.raw.writableFinished;
-
 export interface ClientErrors {
-  /** Remembers that the gateway is answering this request on its connection. */
-  follow(request: FastifyRequest, reply: FastifyReply): void;
   answer(error: Error, socket: Socket): void;
   refuseTunnel(socket: Socket): void;
 }
 
 export interface ClientErrorsOptions {
   log: Log;
+  connections: Pick<Connections, 'openOn' | 'lastOn' | 'leave'>;
   standstill: Pick<Standstill, 'isJustOver'>;
   requestTimeoutMs: number;
 }
 
 export function openClientErrors(options: ClientErrorsOptions): ClientErrors {
-  const { log, standstill, requestTimeoutMs } = options;
-  const requests = new WeakMap<Socket, OpenRequest[]>();
+  const { log, connections, standstill, requestTimeoutMs } = options;
   const answered = new WeakSet<Socket>();
-  const openOn = (socket: Socket): OpenRequest[] => (requests.get(socket) ?? []).filter(isOpen);
-  const lastOn = (socket: Socket): FastifyRequest['raw'] | undefined =>
-    requests.get(socket)?.at(-1)?.request.raw;
 
   /** Of a request that begins from now on Node watches the time again. */
   const waitOnceMore = (socket: Socket, giveUp: () => void): void => {
-    const before = lastOn(socket);
+    const before = connections.lastOn(socket);
     const isBody = before?.complete === false;
     const timer = setTimeout(() => {
-      const isThere = isBody ? before.complete : lastOn(socket) !== before;
+      const isThere = isBody ? before.complete : connections.lastOn(socket) !== before;
       if (!isThere) giveUp();
     }, requestTimeoutMs);
     socket.once('close', () => clearTimeout(timer));
@@ -99,11 +85,12 @@ export function openClientErrors(options: ClientErrorsOptions): ClientErrors {
     // Node reports an error again for bytes that come after the answer.
     if (answered.has(socket)) return;
     answered.add(socket);
+    connections.leave(socket);
     if (code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const open = openOn(socket);
+    const open = connections.openOn(socket);
     // Only the last request can be incomplete; where it is complete, the bytes of the error came behind it.
     const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
     const complete = open.at(-1);
@@ -119,10 +106,6 @@ export function openClientErrors(options: ClientErrorsOptions): ClientErrors {
   };
 
   return {
-    follow(request, reply) {
-      const { socket } = request.raw;
-      requests.set(socket, [...openOn(socket), { request, reply }]);
-    },
     answer(error, socket) {
       const code = 'code' in error ? String(error.code) : '';
       if (code === requestTimedOut && standstill.isJustOver)
@@ -130,7 +113,8 @@ export function openClientErrors(options: ClientErrorsOptions): ClientErrors {
       else answerTo(socket, code);
     },
     refuseTunnel(socket) {
-      const last = openOn(socket).at(-1);
+      connections.leave(socket);
+      const last = connections.openOn(socket).at(-1);
       if (last === undefined) write(socket, { ...noProxy, reason: 'CONNECT' }, { log, exchange: undefined });
       else closeAfter(last, socket);
     },

@@ -13,6 +13,8 @@ const answerWithinMs = 2_000;
 /** Replicas answer with their notes from memory; one that is slower is heard the next time. */
 const notesWithinMs = 150;
 const notesMax = 20;
+/** Anybody may ask, as often as they like: the services are asked no more often than this. */
+const answerRememberedMs = 1_000;
 
 export interface Readiness {
   status: 'ready';
@@ -24,22 +26,34 @@ export interface Readiness {
 /** Throws `Failure` unavailable with one entry for each service or engine that is away. */
 export type CheckReadiness = () => Promise<Readiness>;
 
-export function openReadiness(
-  upstream: Upstream,
-  isStopping: () => boolean,
-  ownNotes: () => readonly string[],
-): CheckReadiness {
-  let underWay: Promise<Readiness> | undefined;
+export interface ReadinessOptions {
+  upstream: Upstream;
+  isStopping: () => boolean;
+  ownNotes: () => readonly string[];
+  rememberedMs?: number | undefined;
+}
+
+export function openReadiness({
+  upstream,
+  isStopping,
+  ownNotes,
+  rememberedMs = answerRememberedMs,
+}: ReadinessOptions): CheckReadiness {
+  let answer: Promise<Readiness> | undefined;
+  let forgetAt = Infinity;
+  const ask = (): Promise<Readiness> => {
+    forgetAt = Infinity;
+    return askAll(upstream, ownNotes).finally(() => {
+      forgetAt = performance.now() + rememberedMs;
+    });
+  };
 
   return () => {
     if (isStopping()) throw notReady([{ pointer: 'gateway', detail: 'The gateway is stopping.' }]);
     if (!upstream.connected) throw notReady([{ pointer: 'nats', detail: 'The message bus is away.' }]);
-    // Probes that come at the same time share one round of questions. The gateway remembers no answer beyond that: a
-    // caller that reads "ready" can push.
-    underWay ??= askAll(upstream, ownNotes).finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
+    // Callers that ask meanwhile share one round of questions.
+    if (answer === undefined || performance.now() >= forgetAt) answer = ask();
+    return answer;
   };
 }
 

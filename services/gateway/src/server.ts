@@ -13,6 +13,7 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { openClientErrors } from './client-errors.ts';
+import { watchConnections } from './connections.ts';
 import { closeExchange, openExchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { boundConnections, connectionsWithinFiles } from './open-files.ts';
@@ -47,11 +48,10 @@ export interface ServerOptions {
 export function createServer(options: ServerOptions): FastifyInstance {
   const { requestTimeoutMs, log, metrics, tracing, isStopping } = options;
   const standstill = watchStandstill();
-  const clientErrors = openClientErrors({ log, standstill, requestTimeoutMs });
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     request.exchange = openExchange(request, tracing);
-    clientErrors.follow(request, reply);
+    connections.follow(request, reply);
     reply.raw.once('close', () => closeExchange(request, reply, { log, metrics }));
     reply.headers({
       'x-request-id': request.exchange.requestId,
@@ -92,6 +92,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => refuseUrl(error, request, reply),
     routerOptions: { querystringParser: () => ({}) },
   });
+
+  const connections = watchConnections(app.server);
+  const clientErrors = openClientErrors({ log, connections, standstill, requestTimeoutMs });
 
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);

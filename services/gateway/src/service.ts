@@ -32,6 +32,8 @@ export interface GatewayDeps {
   clientsEveryMs?: number;
   /** For how long it still answers on kept connections when it stops. */
   lastRequestsMs?: number;
+  /** For how long `/readyz` repeats an answer. */
+  readinessRememberedMs?: number;
 }
 
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
@@ -80,7 +82,12 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     });
   });
   addPages(app, {
-    checkReadiness: openReadiness(upstream, isStopping, access.notes),
+    checkReadiness: openReadiness({
+      upstream,
+      isStopping,
+      ownNotes: access.notes,
+      rememberedMs: deps.readinessRememberedMs,
+    }),
     publicBasePath: config.PUBLIC_BASE_PATH,
     hasTokenEndpoint: access.pages.length > 0,
   });

@@ -1,0 +1,160 @@
+// The requests of each connection that are not answered, and the bytes behind them that the gateway does not read yet.
+//
+// A client may send request after request without waiting for an answer. Node begins every request that it finds in what
+// it has read, which are thousands in 64 KB, and each takes a hundred times its bytes. So the gateway stands between the
+// connection and Node's parser, and hands on one request at a time:
+//
+//   none is unanswered        the next request begins at once
+//   1 to 31 are unanswered    it begins when its connection has its turn among those that wait
+//   32 are unanswered         the connection waits for an answer to go out first
+//
+// Until then its bytes stay in the paused connection, where TCP holds up the client. Connections that wait begin a few requests
+// in each turn of the event loop, so that requests of other connections come between them. The body of a request that
+// has begun is always read.
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { RequestCuts } from './request-cuts.ts';
+
+const unansweredMax = 32;
+/** Of all connections that wait together. A request takes some 50 µs. */
+const begunPerTurnMax = 16;
+
+/** A request that the gateway is answering. */
+export interface OpenRequest {
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+export interface Connections {
+  /** Remembers that the gateway is answering this request on its connection. */
+  follow(request: FastifyRequest, reply: FastifyReply): void;
+  /** The requests of which a part of the answer has still to go out, in their order. */
+  openOn(socket: Socket): OpenRequest[];
+  /** The request that came last, answered or not. */
+  lastOn(socket: Socket): IncomingMessage | undefined;
+  /** Drops what still comes on the connection. */
+  leave(socket: Socket): void;
+}
+
+export function watchConnections(server: Server): Connections {
+  const connections = new WeakMap<Socket, Connection>();
+  const turns = openTurns();
+  // Node listens before, so that its parser is there.
+  server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, turns)));
+  return {
+    follow: (request, reply) => connections.get(request.raw.socket)?.follow({ request, reply }),
+    openOn: (socket) =>
+      Array.from(connections.get(socket)?.open ?? []).filter(({ reply }) => !reply.raw.writableFinished),
+    lastOn: (socket) => connections.get(socket)?.last,
+    leave: (socket) => connections.get(socket)?.leave(),
+  };
+}
+
+class Connection {
+  readonly open = new Set<OpenRequest>();
+  last: IncomingMessage | undefined;
+  readonly #socket: Socket;
+  readonly #turns: Turns;
+  readonly #parse: (bytes: Buffer) => void;
+  readonly #cuts = new RequestCuts();
+  #mayBegin = 0;
+  #isWaiting = false;
+  #isLeft = false;
+
+  constructor(socket: Socket, turns: Turns) {
+    const [parse, ...others] = socket.listeners('data');
+    if (parse === undefined || others.length > 0)
+      throw new Error('Node no longer reads a connection by one listener, which the gateway would stand before.');
+    this.#socket = socket;
+    this.#turns = turns;
+    this.#parse = (bytes) => void Reflect.apply(parse, socket, [bytes]);
+    socket.removeAllListeners('data');
+    socket.on('data', (bytes: Buffer) => this.#read(bytes));
+  }
+
+  follow(open: OpenRequest): void {
+    this.last = open.request.raw;
+    this.open.add(open);
+    this.#mayBegin -= 1;
+    this.#cuts.begin(this.last);
+    open.reply.raw.once('close', () => {
+      this.open.delete(open);
+      if (this.#isWaiting) this.#wait();
+    });
+  }
+
+  leave(): void {
+    this.#isLeft = true;
+  }
+
+  /** Its turn has come. */
+  go(mayBegin: number): void {
+    this.#isWaiting = false;
+    this.#mayBegin = mayBegin;
+    this.#socket.resume();
+  }
+
+  #read(bytes: Buffer): void {
+    if (this.open.size === 0 && !this.#isWaiting) this.#mayBegin = Math.max(this.#mayBegin, 1);
+    let at = 0;
+    while (at < bytes.length && !this.#isLeft) {
+      if (!this.#cuts.isUnderWay && (this.#mayBegin <= 0 || this.open.size >= unansweredMax)) {
+        this.#keep(bytes.subarray(at));
+        this.#wait();
+        return;
+      }
+      const end = this.#cuts.cut(bytes, at);
+      this.#parse(bytes.subarray(at, end));
+      at = end;
+      // Node has paused the connection: its client reads no answers, or a body waits for memory.
+      if (at < bytes.length && this.#socket.isPaused()) {
+        this.#keep(bytes.subarray(at));
+        return;
+      }
+    }
+    this.#mayBegin = 0;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#socket.pause();
+    this.#socket.unshift(bytes);
+  }
+
+  #wait(): void {
+    this.#isWaiting = true;
+    if (this.open.size < unansweredMax) this.#turns.add(this);
+  }
+}
+
+interface Turns {
+  add(connection: Connection): void;
+}
+
+/** The connections that wait take turns. */
+function openTurns(): Turns {
+  const waiting = new Set<Connection>();
+  let isDue = false;
+  const take = (): void => {
+    isDue = false;
+    const share = Math.max(1, Math.floor(begunPerTurnMax / waiting.size));
+    let left = begunPerTurnMax;
+    for (const connection of waiting) {
+      if (left <= 0) break;
+      left -= share;
+      waiting.delete(connection);
+      connection.go(share);
+    }
+    if (waiting.size > 0) schedule();
+  };
+  const schedule = (): void => {
+    if (!isDue) setImmediate(take);
+    isDue = true;
+  };
+  return {
+    add(connection) {
+      waiting.add(connection);
+      schedule();
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { subjects } from '@integration-sync/contracts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { token } from '../../support/access-tokens.ts';
+import { echo, openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { startNats } from '../../support/nats.ts';
+import { openRaw, type RawConnection } from '../../support/raw-http.ts';
+
+// Requests that a client sends without waiting for answers. The gateway has 32 of a connection in hand at most, answers
+// all of them in their order, and meanwhile serves others.
+
+const unansweredMax = 32;
+const stack = new AsyncDisposableStack();
+let gateway: TestGateway;
+let held: Promise<void> | undefined;
+
+/** How many requests of one connection Node has begun and not finished: now, and at most. */
+interface Count {
+  now: number;
+  most: number;
+}
+const counts = new Map<Socket, Count>();
+
+beforeAll(async () => {
+  const count = (by: number) => (message: unknown) => {
+    const { socket } = message as { socket: Socket };
+    const { now, most } = counts.get(socket) ?? { now: 0, most: 0 };
+    counts.set(socket, { now: now + by, most: Math.max(most, now + by) });
+  };
+  for (const [channel, by] of [
+    ['http.server.request.start', 1],
+    ['http.server.response.finish', -1],
+  ] as const) {
+    const listener = count(by);
+    subscribe(channel, listener);
+    stack.defer(() => void unsubscribe(channel, listener));
+  }
+  const nats = stack.use(await startNats());
+  stack.use(
+    await openServices(nats.url, {
+      [subjects.suppliersList]: async (request) => {
+        await held;
+        return echo(request);
+      },
+    }),
+  );
+  gateway = stack.use(await openGateway(nats.url));
+});
+beforeEach(() => counts.clear());
+afterAll(() => stack.disposeAsync());
+
+const mostOpen = (): number => Math.max(...Array.from(counts.values(), ({ most }) => most));
+const openNow = (): number => Array.from(counts.values()).reduce((sum, { now }) => sum + now, 0);
+
+const authorization = `authorization: Bearer ${token()}\r\n`;
+const headOf = (request: string, id: number): string =>
+  `${request} HTTP/1.1\r\nhost: x\r\nx-request-id: ${id}\r\n`;
+const health = (id: number): string => `${headOf('GET /healthz', id)}\r\n`;
+const list = (id: number): string => `${headOf('GET /api/v1/integration/suppliers', id)}${authorization}\r\n`;
+const push = (id: number, framing: string): string =>
+  `${headOf('POST /api/v1/integration/suppliers', id)}${authorization}content-type: application/json\r\n${framing}`;
+const measured = (id: number): string => push(id, 'content-length: 16\r\n\r\n{"suppliers":[]}');
+const chunked = (id: number): string =>
+  push(id, 'transfer-encoding: chunked\r\n\r\n8\r\n{"suppli\r\n8\r\ners":[]}\r\n0\r\n\r\n');
+
+const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
+/** The ids of the requests that were answered with 200, in the order of the answers. */
+function readIds(connection: RawConnection, count: number): { ids: number[]; all: Promise<number[]> } {
+  const ids: number[] = [];
+  const { promise, resolve } = Promise.withResolvers<number[]>();
+  let rest = '';
+  connection.socket.on('data', (chunk: Buffer) => {
+    const heads = (rest + chunk.toString('latin1')).split('HTTP/1.1 200 OK\r\n');
+    rest = heads.length > 1 ? `HTTP/1.1 200 OK\r\n${heads.pop() ?? ''}` : (heads.pop() ?? '');
+    for (const head of heads) note(head);
+    // The last answer has none behind it.
+    if (ids.length === count - 1 && /\r\n\r\n.+$/s.test(rest)) note(rest);
+    if (ids.length === count) resolve(ids);
+  });
+  const note = (head: string): void => {
+    const id = /x-request-id: (?<id>\d+)\r\n/.exec(head)?.groups?.['id'];
+    if (id !== undefined) ids.push(Number(id));
+  };
+  return { ids, all: promise };
+}
+
+describe('of the requests that a client sends without waiting for answers', () => {
+  it('8,000 are answered in their order, 32 at a time, and a neighbour is answered among them', async () => {
+    const count = 8_000;
+    using connection = await openRaw(gateway.port);
+    using neighbour = await openRaw(gateway.port);
+    const { ids, all } = readIds(connection, count);
+    connection.send(numbersTo(count).map(health).join(''));
+    await expect.poll(() => ids.length, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
+    neighbour.send(health(1));
+    expect(await neighbour.answer(10_000)).toMatchObject({ status: 200 });
+    expect(ids.length).toBeLessThan(count);
+    expect(await all).toEqual(numbersTo(count));
+    expect(mostOpen()).toBeLessThanOrEqual(unansweredMax);
+  }, 60_000);
+
+  it('32 are in hand and the others not begun, until answers go out', async () => {
+    const count = 100;
+    const gate = Promise.withResolvers<void>();
+    held = gate.promise;
+    using connection = await openRaw(gateway.port);
+    using neighbour = await openRaw(gateway.port);
+    const { ids, all } = readIds(connection, count);
+    const kinds = [list, measured, chunked, health];
+    connection.send(
+      numbersTo(count)
+        .map((id) => kinds[id % kinds.length]?.(id) ?? '')
+        .join(''),
+    );
+    await expect.poll(openNow, { timeout: 10_000 }).toBe(unansweredMax);
+    neighbour.send(health(1));
+    expect(await neighbour.answer(10_000)).toMatchObject({ status: 200 });
+    for (const _ of numbersTo(50)) await turn();
+    expect({ answered: ids.length, open: openNow() }).toEqual({ answered: 0, open: unansweredMax });
+    gate.resolve();
+    expect(await all).toEqual(numbersTo(count));
+    expect(mostOpen()).toBe(unansweredMax);
+  });
+
+  it('none is lost where they come byte by byte, or are cut anywhere', async () => {
+    held = undefined;
+    const kinds = [health, measured, chunked, list];
+    const text = numbersTo(24)
+      .map((id) => kinds[id % kinds.length]?.(id) ?? '')
+      .join('');
+    for (const bytes of [1, 7, 61, 1_000]) {
+      using connection = await openRaw(gateway.port);
+      connection.socket.setNoDelay(true);
+      const { all } = readIds(connection, 24);
+      for (let at = 0; at < text.length; at += bytes) {
+        connection.send(text.slice(at, at + bytes));
+        await turn();
+      }
+      expect(await all).toEqual(numbersTo(24));
+    }
+  }, 30_000);
+
+  it('those behind one that is not HTTP are never begun, and those before it are answered', async () => {
+    using connection = await openRaw(gateway.port);
+    const { all } = readIds(connection, 200);
+    connection.send(`${numbersTo(200).map(health).join('')}broken\r\n\r\n${health(200).repeat(100)}`);
+    expect(await all).toEqual(numbersTo(200));
+    await connection.closed;
+  });
+
+  it('those of a client that reads no answers wait, and are answered once it reads', async () => {
+    const count = 4_000;
+    using connection = await openRaw(gateway.port);
+    connection.socket.pause();
+    connection.send(numbersTo(count).map(measured).join(''));
+    using neighbour = await openRaw(gateway.port);
+    neighbour.send(health(1));
+    expect(await neighbour.answer(10_000)).toMatchObject({ status: 200 });
+    const { all } = readIds(connection, count);
+    connection.socket.resume();
+    expect(await all).toEqual(numbersTo(count));
+    expect(mostOpen()).toBeLessThanOrEqual(unansweredMax);
+  }, 60_000);
+});
