@@ -201,9 +201,11 @@ describe('a service that is away', () => {
     expectRefusal(refused, 503, 'unavailable');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(await client.post('/suppliers', { suppliers: [supplier('S-1')] })).toMatchObject({ status: 200 });
-    const readiness = await fetch(`${stack.gateway}/readyz`);
-    expect(readiness.status).toBe(503);
-    expect(await readiness.json()).toMatchObject({ errors: [{ pointer: 'batches' }] });
+    const readiness = async () => (await fetch(`${stack.gateway}/readyz`)).json();
+    await expect.poll(readiness, { timeout: 10_000 }).toMatchObject({
+      status: 503,
+      errors: [{ pointer: 'batches' }],
+    });
     await stack.resume('batches');
     await stack.ready();
     expect(await client.post('/batches', { batches: [] })).toMatchObject({ status: 200 });

@@ -65,7 +65,9 @@ class Connection {
   constructor(socket: Socket, turns: Turns) {
     const [parse, ...others] = socket.listeners('data');
     if (parse === undefined || others.length > 0)
-      throw new Error('Node no longer reads a connection by one listener, which the gateway would stand before.');
+      throw new Error(
+        'Node no longer reads a connection by one listener, which the gateway would stand before.',
+      );
     this.#socket = socket;
     this.#turns = turns;
     this.#parse = (bytes) => void Reflect.apply(parse, socket, [bytes]);

@@ -32,7 +32,7 @@ const gaugesOf = (differs: number) =>
 // replica's own gauge tells which one it is.
 it('names the one replica that lacks a setting, and is ready all the same', async () => {
   await using house = await openHouse();
-  await using gateway = await openGateway(house.nats.url);
+  await using gateway = await openGateway(house.nats.url, {}, { readinessRememberedMs: 0 });
   const kept = { EVENTS_KEEP_DAYS: '30' };
   const startOne = (settings: Record<string, string>) =>
     startCatalog(readConfig(CatalogConfig, { ...house.environment, ...settings }), { log });

@@ -38,29 +38,54 @@ describe('with all services there the gateway', () => {
     });
   });
 
-  it('asks the services once for all probes at the same time, and again for the next', async () => {
+  it('asks the services once for all probes at the same time, and again a second later', async () => {
     const probes = 50;
-    let asked = 0;
     let arrived = 0;
     const allArrived = Promise.withResolvers<void>();
-    const check = async () => {
-      asked += 1;
-      await allArrived.promise;
-      return { body: '{}' };
-    };
     const arrive = (): void => {
       arrived += 1;
       if (arrived === probes) allArrived.resolve();
     };
     subscribe('http.server.request.start', arrive);
     stack.defer(() => void unsubscribe('http.server.request.start', arrive));
-    stack.use(await openServices(nats.url, { [healthSubject('catalog')]: check }));
+    const asked = await countChecks(() => allArrived.promise);
     await Promise.all(Array.from({ length: probes }, ready));
-    expect(asked).toBe(1);
-    await ready();
-    expect(asked).toBe(2);
+    expect(asked()).toBe(1);
+    const askAgain = async () => {
+      await ready();
+      return asked();
+    };
+    await expect.poll(askAgain, { timeout: 10_000 }).toBe(2);
+  });
+
+  it('repeats an answer for as long as it remembers it, a refusal too', async () => {
+    const remembering = stack.use(await openGateway(nats.url, {}, { readinessRememberedMs: 600_000 }));
+    const probe = () => fetch(`${remembering.url}/readyz`);
+    await expectAway(await probe());
+    const asked = await countChecks();
+    await expectAway(await probe());
+    expect(asked()).toBe(0);
+    expect((await ready()).status).toBe(200);
+    expect(asked()).toBe(1);
+    const forgetful = stack.use(await openGateway(nats.url, {}, { readinessRememberedMs: 0 }));
+    for (const times of [2, 3]) {
+      expect((await fetch(`${forgetful.url}/readyz`)).status).toBe(200);
+      expect(asked()).toBe(times);
+    }
   });
 });
+
+/** Starts the services and counts how often catalog is asked for its health. */
+async function countChecks(before = async (): Promise<void> => undefined): Promise<() => number> {
+  let asked = 0;
+  const check = async () => {
+    asked += 1;
+    await before();
+    return { body: '{}' };
+  };
+  stack.use(await openServices(nats.url, { [healthSubject('catalog')]: check }));
+  return () => asked;
+}
 
 describe('with a service or engine away the gateway', () => {
   it('names every service that does not answer, and is healthy all the same', async () => {

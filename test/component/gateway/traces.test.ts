@@ -12,7 +12,7 @@ it('with a collector that takes a connection and says nothing, callers are answe
   await using _services = await openServices(nats.url);
   const gateway = await openGateway(nats.url, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   // It serves after two seconds even where NATS does not answer yet.
-  await expect.poll(async () => (await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+  await expect.poll(async () => (await fetch(`${gateway.url}/readyz`)).status, { timeout: 10_000 }).toBe(200);
   const list = (): Promise<Response> =>
     fetch(`${gateway.url}/api/v1/integration/suppliers`, { headers: bearer() });
   // Each makes two spans, so that 512 of them wait, and are sent, long before the last.

@@ -37,7 +37,7 @@ function cutUp(sent: readonly Sent[], readBytes: readonly number[]): { piece: st
   let parsed = 0;
   for (let from = 0, turn = 0; from < text.length; turn += 1) {
     const read = Buffer.from(text.slice(from, from + (readBytes[turn % readBytes.length] ?? 1)), 'latin1');
-    for (let at = 0; at < read.length; ) {
+    for (let at = 0; at < read.length;) {
       const end = cuts.cut(read, at);
       parsed += end - at;
       let ends = 0;
@@ -87,16 +87,16 @@ describe('the bytes of a connection are cut', () => {
   });
 
   it('so that no piece has the ends of two requests, however the bytes come', () => {
-    const body = fc.string({
+    const content = fc.string({
       unit: fc.constantFrom('\r', '\n', '\r\n\r\n', '0', 'x', empty.head),
       maxLength: 9,
     });
     const sent = fc.oneof(
       fc.constant(empty),
-      body.map(withBody),
+      content.map(withBody),
       fc
         .array(
-          body.filter((chunk) => chunk !== ''),
+          content.filter((chunk) => chunk !== ''),
           { maxLength: 3 },
         )
         .map((chunks) => chunked(chunks)),
