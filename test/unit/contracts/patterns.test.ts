@@ -1,0 +1,127 @@
+import * as contracts from '@integration-sync/contracts';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { describeInterface } from '../../../services/gateway/src/openapi/document.ts';
+import { formats } from '../../../shared/contracts/src/fields.ts';
+
+// Rules on text take linear time, whatever the text is: callers choose it.
+
+type Rule = (text: string) => boolean;
+
+/** Every pattern in these values, however deep. */
+function collectPatterns(from: unknown, found = new Set<string>(), seen = new Set<unknown>()): Set<string> {
+  if (typeof from !== 'object' || from === null || seen.has(from)) return found;
+  seen.add(from);
+  for (const [name, value] of Object.entries(from)) {
+    if (name === 'pattern' && typeof value === 'string') found.add(value);
+    collectPatterns(value, found, seen);
+  }
+  return found;
+}
+
+const patterns = [...collectPatterns([{ ...contracts }, describeInterface('')])];
+/** As Ajv compiles it. */
+const ruleOf = (pattern: string): Rule => {
+  const expression = new RegExp(pattern, 'u');
+  return (text) => expression.test(text);
+};
+
+const manyTimes = 100;
+const shortCharacters = 60;
+/** A rule of linear time takes as long for one long text as for a hundred short ones, one of quadratic time a hundred times. */
+const growthMax = 10;
+const tries = 5;
+/** So that a linear rule takes many times what the clock can tell. */
+const noiseMicroseconds = 500;
+const linearRepeats = 10;
+
+const units = ['a', ' ', '\u00a0', '\t', '1', '.', '-', '@', 'a@', 'a.', '1.', '2026-01-01T', ':00'];
+const ends = ['', '\ud800', '\u0000', '\n', '@', '!', ' '];
+
+const processorTime = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+};
+
+/** In microseconds of the processor, so that other work on the machine does not count; of several tries the least. */
+function leastTime(work: () => void, repeats: number): number {
+  let least = Infinity;
+  for (let turn = 0; turn < tries; turn += 1) {
+    const before = processorTime();
+    for (let time = 0; time < repeats; time += 1) work();
+    least = Math.min(least, processorTime() - before);
+  }
+  // Less than that is as much the clock's and the compiler's as the rule's; quadratic time is hundreds of times more.
+  return Math.max(least, noiseMicroseconds);
+}
+
+function growthOf(rule: Rule, unit: string, end: string, repeats = linearRepeats): number {
+  const short = unit.repeat(Math.ceil(shortCharacters / unit.length)) + end;
+  const long = unit.repeat(Math.ceil(shortCharacters / unit.length) * manyTimes) + end;
+  const many = leastTime(() => {
+    for (let time = 0; time < manyTimes; time += 1) rule(short);
+  }, repeats);
+  return leastTime(() => rule(long), repeats) / many;
+}
+
+/** The texts for which the rule takes more than linear time. */
+const worstTexts = (rule: Rule): string[] =>
+  units
+    .flatMap((unit) => ends.map((end) => ({ unit, end })))
+    .filter(({ unit, end }) => growthOf(rule, unit, end) > growthMax)
+    .map(({ unit, end }) => JSON.stringify(`${unit}…${end}`));
+
+const quadratic = String.raw`^[^\u0000\ud800-\udfff]*[^\s\u0000\ud800-\udfff][^\u0000\ud800-\udfff]*$`;
+
+describe('every rule on text takes linear time:', () => {
+  it('there are such rules', () => {
+    expect(patterns.length).toBeGreaterThanOrEqual(4);
+    expect(Object.keys(formats).length).toBeGreaterThanOrEqual(5);
+  });
+
+  it.each(patterns)('the pattern %s', (pattern) => {
+    expect(worstTexts(ruleOf(pattern))).toEqual([]);
+  });
+
+  it.each(Object.entries(formats))('the format %s', (_name, isRight) => {
+    expect(worstTexts(isRight)).toEqual([]);
+  });
+
+  it('one that does not is found', () => {
+    expect(growthOf(ruleOf(quadratic), 'a', '\ud800', 1)).toBeGreaterThan(growthMax);
+  });
+});
+
+describe('a text that must not be blank', () => {
+  const excluded = {
+    controls: String.raw`\u0000-\u001f\u007f-\u009f\ud800-\udfff`,
+    NUL: String.raw`\u0000\ud800-\udfff`,
+  };
+  const text = fc.oneof(
+    fc.string({
+      unit: fc.constantFrom(
+        ...Array.from(' \t\n\u000b\f\r\u0000\u001f\u007f\u0085\u00a0\u1680\u2028\u3000\ufeffaä1'),
+        '\ud800',
+        '😀',
+      ),
+      maxLength: 12,
+    }),
+    fc.string({ unit: 'binary', maxLength: 12 }),
+  );
+
+  it.each(Object.entries(excluded))('without %s has at least one visible character', (_name, characters) => {
+    const pattern = patterns.find(
+      (one) => one.startsWith('^[^\\S') && one.endsWith(`[^${characters}]*$`) && !one.includes('|'),
+    );
+    if (pattern === undefined) throw new Error('there is no such pattern');
+    const isRight = ruleOf(pattern);
+    const isAllowed = ruleOf(`^[^${characters}]*$`);
+    const isVisible = ruleOf(`[^\\s${characters}]`);
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(isRight(given)).toBe(isAllowed(given) && isVisible(given));
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+});
