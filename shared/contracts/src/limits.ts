@@ -14,6 +14,14 @@ export const limits = {
   /** Of a page with `details=true`. */
   detailsBytesMax: 4 * 1024 * 1024,
   bodyBytesDefault: 5 * 1024 * 1024,
+  /** Arrays and objects in each other. A certification is a text in an array in an item in an array in the body: 4. */
+  bodyDepthMax: 8,
+  /**
+   * Opening brackets, commas and colons in a body, texts aside: 256 for each of 500 items. An item with all its fields and
+   * a hundred certifications has some 130, so that fields that are ignored have as many again. A parser takes most of
+   * its time and memory for these, and not for the bytes of texts.
+   */
+  bodyStructureMax: 128_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,

@@ -1,0 +1,109 @@
+import { Batch, Failure, limits, Product, Supplier } from '@integration-sync/contracts';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseJson } from '../../../shared/runtime/src/json.ts';
+import { checkStructure } from '../../../shared/runtime/src/json-structure.ts';
+
+const { bodyDepthMax, bodyStructureMax, itemsPerPushMax, textCharactersMax, textsMax } = limits;
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+
+function refusalOf(text: string): Failure | undefined {
+  try {
+    parseJson(bytes(text));
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+/** What a parser would have to make of a JSON text: counted from its value. */
+function measure(value: unknown): { depth: number; structure: number } {
+  if (typeof value !== 'object' || value === null) return { depth: 0, structure: 0 };
+  const within = Object.values(value).map(measure);
+  const colons = Array.isArray(value) ? 0 : within.length;
+  return {
+    depth: 1 + Math.max(0, ...within.map(({ depth }) => depth)),
+    structure:
+      1 + colons + Math.max(0, within.length - 1) + within.reduce((sum, { structure }) => sum + structure, 0),
+  };
+}
+
+describe('a body', () => {
+  it('may be nested as deep as the bound, and no deeper', () => {
+    expect(refusalOf(nested(bodyDepthMax))).toBeUndefined();
+    expect(refusalOf(nested(bodyDepthMax + 1))).toMatchObject({
+      code: 'invalid_request',
+      detail: 'The body is nested too deeply: arrays and objects may be in each other 8 deep.',
+    });
+    expect(refusalOf(`[${'{"a":[]},'.repeat(1_000)}${nested(bodyDepthMax - 1)}]`)).toBeUndefined();
+  });
+
+  it.each([
+    ['commas', (count: number) => `[${'1,'.repeat(count - 1)}1]`],
+    ['keys', (count: number) => `{${Array.from({ length: count / 2 }, (_, at) => `"${at}":1`).join(',')}}`],
+    ['objects', (count: number) => `[${'{},'.repeat(count / 2 - 1)}{}]`],
+  ])('may have so much structure, and no more: %s', (_kind, of) => {
+    expect(refusalOf(of(bodyStructureMax))).toBeUndefined();
+    expect(refusalOf(of(bodyStructureMax + 2))).toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining('more than 128000 brackets, commas and colons'),
+    });
+  });
+
+  it.each(['[', '{"":', '{"a":1,', '[1,', '"a",'])(
+    'of 5 MiB of %j is refused before it is parsed',
+    (unit) => {
+      const refused = refusalOf(unit.repeat((5 * 1024 * 1024) / unit.length));
+      expect(refused?.code).toBe('invalid_request');
+    },
+  );
+
+  it('may have any text, which counts for nothing', () => {
+    const text = String.raw`[{"\\":"[[[[[[[[[[,,::\"{{{{{{{{{{\\","a":"\\\""}]`;
+    expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
+    const long = JSON.stringify([',[{":'.repeat(500_000)]);
+    expect(refusalOf(long)).toBeUndefined();
+  });
+
+  it('that is no JSON is left to the parser', () => {
+    for (const text of ['"', '"\\', '[1', ']]]]]]]]]]]]', '{"a":"b', `]${nested(3)}`])
+      expect(refusalOf(text)?.code).toBe('invalid_json');
+  });
+
+  it('is refused just where its value has too much', () => {
+    const value = fc.jsonValue({ maxDepth: 11 });
+    fc.assert(
+      fc.property(value, (given) => {
+        const isRefused = measure(given).depth > bodyDepthMax;
+        expect(refusalOf(JSON.stringify(given)) !== undefined).toBe(isRefused);
+        expect(refusalOf(JSON.stringify(given, undefined, '\t')) !== undefined).toBe(isRefused);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  // The bound is twice what an item can need, so that a body of large unknown fields passes as well.
+  it.each(Object.entries({ Supplier, Product, Batch }))(
+    'of 500 items with all fields of %s, and as much that is unknown, is within the bounds',
+    (_name, { properties }) => {
+      const item = Object.fromEntries(
+        Object.entries(properties).map(([name, schema]) => [
+          name,
+          'items' in schema ? Array.from({ length: textsMax }, () => 'a') : 'a',
+        ]),
+      );
+      const unknown = {
+        deep: { list: [{ of: { a: 'b' } }] },
+        list: Array.from({ length: 90 }, () => ','.repeat(textCharactersMax)),
+      };
+      const body = JSON.stringify({
+        items: Array.from({ length: itemsPerPushMax }, () => ({ ...item, ...unknown })),
+      });
+      expect(() => checkStructure(bytes(body))).not.toThrow();
+      expect(2 * measure(item).structure).toBeLessThanOrEqual(bodyStructureMax / itemsPerPushMax + 8);
+    },
+  );
+});
