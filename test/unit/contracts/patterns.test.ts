@@ -19,7 +19,7 @@ function collectPatterns(from: unknown, found = new Set<string>(), seen = new Se
   return found;
 }
 
-const patterns = [...collectPatterns([{ ...contracts }, describeInterface('')])];
+const patterns = [...collectPatterns([{ ...contracts }, describeInterface()])];
 /** As Ajv compiles it. */
 const ruleOf = (pattern: string): Rule => {
   const expression = new RegExp(pattern, 'u');
