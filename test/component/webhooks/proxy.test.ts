@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeCertificate, type Certificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
+import { hostileReason, hostileReceivers, openSocketReceiver } from '../../support/hostile-receivers.ts';
 import { answer, breakKept, openReceiver } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
@@ -150,6 +151,24 @@ it('take a kept connection that the receiver closes after the request for a fail
   });
   expect(receiver.hits).toHaveLength(2);
 });
+
+it.each(
+  ['http', 'https'].flatMap((scheme) =>
+    Object.entries(hostileReceivers).map(([kind, onRequest]) => ({ scheme, kind, onRequest })),
+  ),
+)(
+  'fail with its reason where the receiver sends $kind without end, over $scheme',
+  { timeout: 30_000 },
+  async ({ scheme, kind, onRequest }) => {
+    await using receiver = await openSocketReceiver(onRequest, scheme === 'https' ? certificate : undefined);
+    const client = house.newClient();
+    const { id } = await client.register(receiver.url.replace('127.0.0.1', 'receiver.test'));
+    expect((await client.ask('test', { id })).body).toMatchObject({
+      delivered: false,
+      error: hostileReason(kind),
+    });
+  },
+);
 
 it('try the next address of a name where the proxy cannot connect to the first', async () => {
   await using receiver = await openReceiver();

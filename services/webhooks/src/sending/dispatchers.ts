@@ -1,6 +1,7 @@
 // Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy, and remembers
 // which errors come from making a connection.
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { boundAnswers } from './answer-bounds.ts';
 import type { CheckedTarget } from './egress-guard.ts';
 import { ProxyAway } from './outcome.ts';
 
@@ -48,7 +49,7 @@ export function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions)
     (connecting: buildConnector.connector): buildConnector.connector =>
     (asked, callback) => {
       connecting(asked, (...[error, socket]) => {
-        if (error === null) return callback(null, socket);
+        if (error === null) return callback(null, boundAnswers(socket));
         ofConnecting.add(error);
         callback(error, null);
       });

@@ -48,6 +48,11 @@ export class ProxyAway extends Error {
   override readonly name = 'ProxyAway';
 }
 
+/** The receiver sent more than a replica reads. Its words are for the integrator. */
+export class AnswerTooLong extends Error {
+  override readonly name = 'AnswerTooLong';
+}
+
 /** What keeps attempts from leaving and is no receiver's fault. Such an attempt counts for nothing. */
 export function faultOfOurs(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -85,6 +90,7 @@ export function describeBreak(error: unknown): string {
   if (error instanceof DeadlinePassed) return timedOut;
   if (error instanceof ConnectingTooLong) return 'timeout: no connection';
   if (!(error instanceof Error)) return 'the connection failed';
+  if (error instanceof AnswerTooLong) return error.message;
   if (error.name === 'TargetRefused') return `refused: ${error.message}`;
   const proxyAnswer = proxyAnswerOf(error);
   if (proxyAnswer !== undefined) return `no connection (the egress proxy answered ${proxyAnswer})`;

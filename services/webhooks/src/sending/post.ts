@@ -1,5 +1,5 @@
-// One POST: sent, answered, and read to its end or to a bound, all within one deadline. The HTTP client's own
-// time-outs start afresh with every byte of a slow answer; this one does not.
+// One POST: sent, answered, and read to its end, all within one deadline and one bound on its bytes (answer-bounds.ts).
+// The HTTP client's own time-outs start afresh with every byte of a slow answer; this one does not.
 //
 //   the connection breaks                              then
 //   ─────────────────────────────────────────────────  ────────────────────────────────────────────────────────
@@ -14,6 +14,7 @@
 // One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
+import { refuseInformational } from './answer-bounds.ts';
 import type { Connections } from './connections.ts';
 import {
   ConnectingTooLong,
@@ -48,8 +49,6 @@ export interface Poster extends Disposable {
   post(post: Post): Promise<Posted>;
 }
 
-/** Nothing in an answer's body matters, so no more of it is read than shows that it comes. */
-const answerBytesMax = 64 * 1024;
 const watchMs = 50;
 
 export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'isOfConnecting'>): Poster {
@@ -109,7 +108,7 @@ class Posting implements Dispatcher.DispatchHandler {
   /** There as soon as the request is written. */
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
-  #bytes = 0;
+  #informational = 0;
 
   constructor(options: PostingOptions) {
     this.#options = options;
@@ -136,10 +135,9 @@ class Posting implements Dispatcher.DispatchHandler {
       this.#unconnected(new ConnectingTooLong());
   }
 
-  giveUp(): void {
-    const passed = new DeadlinePassed();
-    this.end(passed);
-    this.#controller?.abort(passed);
+  giveUp(reason: Error = new DeadlinePassed()): void {
+    this.end(reason);
+    this.#controller?.abort(reason);
   }
 
   stop(reason: unknown): void {
@@ -160,15 +158,17 @@ class Posting implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
-    if (status >= 200) this.#status = status;
+    if (status >= 200) {
+      this.#status = status;
+      return;
+    }
+    this.#informational += 1;
+    const refusal = refuseInformational(this.#informational);
+    if (refusal !== undefined) this.giveUp(refusal);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes <= answerBytesMax || this.#status === undefined) return;
-    this.#settle(outcomeOfAnswer(this.#status));
-    controller.abort(new Error('enough of the answer was read'));
-  }
+  /** Nothing in an answer's body matters, but the HTTP client wants to hand it on. */
+  onResponseData(): void {}
 
   onResponseEnd(): void {
     this.end(undefined);

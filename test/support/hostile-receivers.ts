@@ -1,0 +1,80 @@
+// Receivers that never stop talking, below HTTP. Each says one kind of thing for as long as its connection lasts.
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createSecureServer } from 'node:tls';
+import { expect } from 'vitest';
+import type { Certificate } from './certificates.ts';
+
+export type OnRequest = (socket: Socket) => void;
+
+/** Calls back once per connection, when a request arrives on it. */
+export async function openSocketReceiver(onRequest: OnRequest, certificate?: Certificate) {
+  const sockets = new Set<Socket>();
+  const onSocket = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => onRequest(socket));
+  };
+  const server =
+    certificate === undefined ? createServer(onSocket) : createSecureServer(certificate, onSocket);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Writes the beginning once and the piece without end. */
+function pour(begin: string, piece: string): OnRequest {
+  const pieces = piece.repeat(Math.ceil((16 * 1024) / piece.length));
+  return (socket) => {
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(pieces));
+      if (!socket.destroyed) socket.once('drain', more);
+    };
+    socket.write(begin);
+    more();
+  };
+}
+
+/** Each in a packet of its own. */
+const singleBytes: OnRequest = (socket) => {
+  socket.setNoDelay(true);
+  socket.write(ok);
+  const more = (): void => {
+    if (socket.destroyed) return;
+    socket.write('.');
+    setImmediate(more);
+  };
+  more();
+};
+
+const ok = 'HTTP/1.1 200 OK\r\n\r\n';
+export const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+/** By what they send without end. */
+export const hostileReceivers: Readonly<Record<string, OnRequest>> = {
+  'informational answers': pour('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+  headers: pour('HTTP/1.1 200 OK\r\n', 'x: y\r\n'),
+  'chunk extensions': pour(`${chunked}1`, ';x=y'),
+  trailers: pour(`${chunked}0\r\n`, 'x: y\r\n'),
+  'single bytes': singleBytes,
+  'a body': pour(ok, '.'),
+};
+
+export const tooLong = 'the answer has more than 256 KiB in all';
+const reasons: Readonly<Record<string, RegExp>> = {
+  'informational answers': /^more than 10 informational answers came before the answer$/,
+  headers: /headers are too large$/,
+  'chunk extensions': new RegExp(`^${tooLong}$`),
+  trailers: /headers are too large$/,
+  // On a slow machine the time of an attempt is over before so many single bytes have come.
+  'single bytes': /^the answer comes in more than 4096 pieces$|^timeout/,
+  'a body': new RegExp(`^${tooLong}$`),
+};
+
+/** What the attempt log says of such a receiver. */
+export const hostileReason = (kind: string) => expect.stringMatching(reasons[kind] ?? expect.fail(kind));
