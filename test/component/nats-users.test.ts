@@ -6,6 +6,7 @@ import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { answer, openReceiver } from '../support/receiver.ts';
+import { startNatsWithUsers, users } from '../support/nats-users.ts';
 import { openSystemWithUsers, type SystemWithUsers } from '../support/users-system.ts';
 
 let system: SystemWithUsers;
@@ -143,4 +144,97 @@ describe('with the permissions of deploy/nats', () => {
     expect(operator.refusals).toEqual([]);
     expect(system.refusals()).toEqual([]);
   });
+});
+
+const supplierKinds = ['created', 'updated', 'archived', 'erased'].map((action) => `supplier.${action}`);
+const productKinds = ['product.created', 'product.updated', 'product.archived'];
+const batchKinds = ['batch.created', 'batch.updated', 'batch.archived', 'dds.created'];
+const announced: Readonly<Record<string, readonly string[]>> = {
+  catalog: [...supplierKinds, ...productKinds, 'sync.completed'],
+  batches: [...batchKinds, 'sync.completed'],
+  webhooks: ['webhook.disabled'],
+};
+
+it('each login announces events of its own kinds and bundles of its own, and no others', async () => {
+  await using nats = await startNatsWithUsers();
+  const kinds = new Set(Object.values(announced).flat());
+  const bundles = ['bundles.one', 'bundles.4.0.one', 'bundles.4.0.catalog.one'];
+  const subjects = [
+    ...Array.from(kinds, (kind) => `events.one.${kind}`),
+    ...Object.keys(announced).map((announcer) => `bundles.${announcer}.one`),
+    ...bundles,
+  ];
+  // The operators' logins are no services.
+  for (const user of users.filter((one) => one !== 'operator')) {
+    const own = announced[user]?.map((kind) => `events.one.${kind}`) ?? [];
+    const allowed = new Set([...own, ...(own.length === 0 ? [] : [`bundles.${user}.one`])]);
+    await using login = await nats.connectAs(user);
+    for (const subject of subjects) login.nats.publish(subject);
+    const refused = await eventually(
+      async () => {
+        await login.nats.flush();
+        return subjects.filter((subject) => login.refusals.some((words) => words.includes(`"${subject}"`)));
+      },
+      (found) => found.length >= subjects.length - allowed.size,
+    );
+    expect({ user, refused }).toEqual({ user, refused: subjects.filter((subject) => !allowed.has(subject)) });
+  }
+});
+
+// Setup: a receiver of all that batches may not announce, and the login of batches in other hands.
+// What this proves: whatever the login publishes, the receiver gets none of it, and the log of webhooks names it.
+it('what batches may not announce never reaches a receiver, forged as an event or in a bundle', async () => {
+  const four = `four-${randomUUID()}`;
+  await using receiver = await openReceiver();
+  const events = ['supplier.erased', 'webhook.disabled', 'batch.created'];
+  expect((await system.call(four, 'POST', '/webhook-events', { url: receiver.url, events })).status).toBe(
+    201,
+  );
+  await using batches = await system.nats.connectAs('batches');
+  const timestamp = new Date(Date.now() + 60_000).toISOString();
+  const bodyOf = (event: string): string =>
+    JSON.stringify({ event, timestamp, integrationId: four, data: { externalId: 'E', internalId: 'i' } });
+  const bundleOf = (kinds: readonly string[]): string =>
+    [`${kinds.length} 1000000`, '  ', ...kinds.map((kind) => `0 ${randomUUID()} ${bodyOf(kind)}`), ''].join(
+      '\n',
+    );
+  batches.nats.publish(`events.${four}.supplier.erased`, bodyOf('supplier.erased'));
+  batches.nats.publish(`bundles.catalog.${four}`, bundleOf(['supplier.erased']));
+  batches.nats.publish(`bundles.webhooks.${four}`, bundleOf(['webhook.disabled']));
+  batches.nats.publish(`bundles.batches.${four}`, bundleOf(['supplier.erased', 'webhook.disabled']));
+  batches.nats.publish(`bundles.batches.${four}`, bundleOf(['supplier.erased', 'batch.created']));
+  await batches.nats.flush();
+  const [hit] = await receiver.received(1, { withinMs: 30_000 });
+  expect(hit?.headers['x-webhook-event']).toBe('batch.created');
+  await eventually(
+    () => system.logText().split('refused events that their publisher may not announce').length - 1,
+    (lines) => lines >= 2,
+  );
+  expect(system.logText()).toContain(`bundles.batches.${four}`);
+  expect(receiver.hits.map(({ headers: sent }) => sent['x-webhook-event'])).toEqual(['batch.created']);
+  expect(batches.refusals).toHaveLength(3);
+});
+
+// What this proves: an event whose subject batches may publish to, and whose body says another kind, is not replayed.
+it('an event that says another kind than its subject is not replayed', async () => {
+  const five = `five-${randomUUID()}`;
+  await using receiver = await openReceiver();
+  const { body } = await system.call(five, 'POST', '/webhook-events', {
+    url: receiver.url,
+    events: ['supplier.erased', 'batch.created'],
+  });
+  await using batches = await system.nats.connectAs('batches');
+  const since = new Date(Date.now() - 1_000).toISOString();
+  for (const event of ['supplier.erased', 'batch.created']) {
+    const message = headers();
+    message.set('Nats-Msg-Id', randomUUID());
+    const said = { event, timestamp: new Date().toISOString(), integrationId: five, data: {} };
+    await jetstream(batches.nats).publish(`events.${five}.batch.created`, JSON.stringify(said), {
+      headers: message,
+    });
+  }
+  const replayed = await system.call(five, 'POST', `/webhook-events/${body.id}/replay`, { since });
+  expect(replayed.body.queued).toBe(1);
+  await receiver.received(1, { withinMs: 30_000 });
+  expect(receiver.hits.map(({ headers: sent }) => sent['x-webhook-event'])).toEqual(['batch.created']);
 });

@@ -213,7 +213,7 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
       return all;
     },
     async bundled() {
-      const all = bus.readStream('BUNDLES', { subject: `bundles.${integration}`, from: { sequence: 1 } });
+      const all = bus.readStream('BUNDLES', { subject: `bundles.*.${integration}`, from: { sequence: 1 } });
       const bundles = await Array.fromAsync(all);
       return bundles.flatMap(
         ({ body }) =>

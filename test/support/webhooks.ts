@@ -1,7 +1,13 @@
 // The webhooks service in this process, on a NATS of its own and a database of its own: what its component tests
 // register with, publish to and read from.
 import { randomUUID } from 'node:crypto';
-import { publishWithBundle, routes } from '@integration-sync/contracts';
+import {
+  announcedKinds,
+  mayAnnounce,
+  publishWithBundle,
+  routes,
+  type Announcer,
+} from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
@@ -139,6 +145,10 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   return house;
 }
 
+/** The service that announces events of the kind. */
+const announcerOf = (kind: string): Announcer =>
+  (Object.keys(announcedKinds) as Announcer[]).find((one) => mayAnnounce(one, kind)) ?? 'catalog';
+
 /** Stopping twice is stopping once. */
 function once(webhooks: Webhooks): Webhooks {
   let stopped: PromiseLike<void> | undefined;
@@ -186,7 +196,7 @@ export function clientOf(bus: Bus, integration: string): Client {
           data: { externalId: `S-${index}`, internalId: `sup_${index}` },
         }),
       }));
-      await publishWithBundle(bus, integration, events);
+      await publishWithBundle(bus, announcerOf(event), integration, events);
       return ids;
     },
   };

@@ -15,6 +15,7 @@
 // again: EVENTS knows the ids, so that the bundle names the places that the events have had since the first time. The
 // id of a bundle is made of its events. Events that EVENTS had already and events that it had not go into two bundles,
 // or an event of an earlier bundle would stand in a second one.
+import type { Announcer } from './announcers.ts';
 import { bundlesSubject } from './subjects.ts';
 import { requestHeaders } from './wire.ts';
 
@@ -65,12 +66,13 @@ interface EventPublisher {
 /** Stores each event for other services, and then their bundle for webhooks. */
 export async function publishWithBundle(
   bus: EventPublisher,
+  announcer: Announcer,
   integration: string,
   events: readonly EventMessage[],
   traceparent?: string,
 ): Promise<void> {
   const places = await storeEvents(bus, events, traceparent);
-  await storeBundle(bus, { integration, events, places, traceparent });
+  await storeBundle(bus, { announcer, integration, events, places, traceparent });
 }
 
 /** Resolves with where EVENTS has them. The trace is that of the step that publishes them. */
@@ -84,6 +86,7 @@ export function storeEvents(
 
 /** Events that EVENTS has; the n-th place is that of the n-th event. */
 export interface StoredEvents {
+  announcer: Announcer;
   integration: string;
   events: readonly EventMessage[];
   places: readonly EventPlace[];
@@ -92,9 +95,9 @@ export interface StoredEvents {
 
 export async function storeBundle(
   bus: EventPublisher,
-  { integration, events, places, traceparent }: StoredEvents,
+  { traceparent, ...stored }: StoredEvents,
 ): Promise<void> {
-  await bus.publishBatch(bundle(integration, events, places), traceOf(traceparent));
+  await bus.publishBatch(bundle(stored), traceOf(traceparent));
 }
 
 const traceOf = (traceparent: string | undefined): Readonly<Record<string, string>> =>
@@ -105,13 +108,13 @@ interface Line extends Omit<BundledEvent, 'begin'> {
   place: EventPlace;
 }
 
-/** The n-th place is that of the n-th event. */
-export function bundle(
-  integration: string,
-  events: readonly BundledEvent[],
-  places: readonly EventPlace[],
-): EventMessage[] {
-  const subject = bundlesSubject(integration);
+export function bundle({
+  announcer,
+  integration,
+  events,
+  places,
+}: Omit<StoredEvents, 'traceparent' | 'events'> & { events: readonly BundledEvent[] }): EventMessage[] {
+  const subject = bundlesSubject(announcer, integration);
   const lines = events.map(({ id, body, begin }, index): Line => {
     const place = places[index] ?? { sequence: 0, duplicate: false };
     return { id, body, begin, place };

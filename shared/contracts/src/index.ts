@@ -1,4 +1,5 @@
 // The door of this package: everything that services say to each other, to callers and to receivers.
+export * from './announcers.ts';
 export * from './batches.ts';
 export * from './bundles.ts';
 export * from './countries.ts';

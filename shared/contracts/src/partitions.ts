@@ -1,10 +1,15 @@
 // Partitions: what webhooks reads of BUNDLES and DELIVERIES, divided by integration, so that each part is read by a
 // consumer of its own. This file alone knows which integration belongs to which, and how a subject says so.
 //
-//   in force   a publisher writes   nats-server stores    a consumer reads
-//   ─────────  ───────────────────  ────────────────────  ──────────────────────────────────────
-//   1          bundles.acme         bundles.acme          bundles.*
-//   4          bundles.acme         bundles.4.3.acme      bundles.4.0.*, … bundles.4.3.*, one each
+//   in force   a publisher writes     nats-server stores         a consumer reads
+//   ─────────  ─────────────────────  ─────────────────────────  ──────────────────────────────────────────────────
+//   1          bundles.catalog.acme   bundles.catalog.acme       bundles.*.*
+//   4          bundles.catalog.acme   bundles.4.3.catalog.acme   bundles.4.0.*.*, … bundles.4.3.*.*, one each
+//   1          deliveries.acme        deliveries.acme            deliveries.*
+//   4          deliveries.acme        deliveries.4.3.acme        deliveries.4.0.*, … deliveries.4.3.*, one each
+//
+// A bundle that was stored before bundles had an announcer lies under bundles.acme or bundles.4.3.acme. Consumers read it
+// as well, until the stream has no such message any more.
 //
 // No publisher knows the number: it stands in the stream's configuration alone, and nats-server writes it into the
 // subject of each message as it stores it. So every message bears the number under which it came, whatever the number
@@ -43,10 +48,13 @@ export function partitionOf(integration: string, number: number): number {
 }
 
 /** Undefined where nothing is divided. */
-export const transformOf = (noun: string, number: number): SubjectTransform | undefined =>
-  number === 1
-    ? undefined
-    : { src: `${noun}.*`, dest: `${noun}.${number}.{{partition(${number},1)}}.{{wildcard(1)}}` };
+export function transformOf(noun: string, number: number): SubjectTransform | undefined {
+  if (number === 1) return undefined;
+  const begin = `${noun}.${number}`;
+  return noun === 'bundles'
+    ? { src: `${noun}.*.*`, dest: `${begin}.{{partition(${number},2)}}.{{wildcard(1)}}.{{wildcard(2)}}` }
+    : { src: `${noun}.*`, dest: `${begin}.{{partition(${number},1)}}.{{wildcard(1)}}` };
+}
 
 /** The number that a stream has in force. One that this system did not write divides nothing. */
 export function numberIn(transform: Readonly<Partial<SubjectTransform>> | undefined): number {
@@ -55,19 +63,36 @@ export function numberIn(transform: Readonly<Partial<SubjectTransform>> | undefi
   return transformOf(noun, found)?.dest === transform?.dest && found > 1 ? found : 1;
 }
 
-/** What a consumer of one partition reads. */
-export const partitionFilter = (noun: PartitionedNoun, { number, partition }: Partition): string =>
-  number === 1 ? `${noun}.*` : `${noun}.${number}.${partition}.*`;
+/** Under which its messages lie. */
+export const partitionFilters = (noun: PartitionedNoun, { number, partition }: Partition): string[] =>
+  filters(noun, number === 1 ? noun : `${noun}.${number}.${partition}`, '*');
+
+/** Of all partitions of so many. */
+export const numberFilters = (noun: PartitionedNoun, number: number): string[] =>
+  filters(noun, number === 1 ? noun : `${noun}.${number}.*`, '*');
 
 /** All messages of an integration, under whatever number they came. */
 export const partitionedSubjects = (noun: PartitionedNoun, integration: string): string[] => [
-  `${noun}.${integration}`,
-  `${noun}.*.*.${integration}`,
+  ...filters(noun, noun, integration),
+  ...filters(noun, `${noun}.*.*`, integration),
 ];
 
-/** Of which integration a stored message is, and under which number it came; undefined where it is of no partition. */
-export function readPartitionedSubject(subject: string): { integration: string; number: number } | undefined {
-  const [, first = '', third, fourth, ...more] = subject.split('.');
-  if (third === undefined) return { integration: first, number: 1 };
-  return fourth === undefined || more.length > 0 ? undefined : { integration: fourth, number: Number(first) };
+const filters = (noun: PartitionedNoun, begin: string, integration: string): string[] =>
+  noun === 'bundles' ? [`${begin}.*.${integration}`, `${begin}.${integration}`] : [`${begin}.${integration}`];
+
+export interface PartitionedSubject {
+  integration: string;
+  /** The number under which the message came. */
+  number: number;
+  /** Of a bundle that names it. */
+  announcer: string | undefined;
+}
+
+/** What the subject of a stored message says; undefined where it is of no partition. */
+export function readPartitionedSubject(subject: string): PartitionedSubject | undefined {
+  const [noun, ...tokens] = subject.split('.');
+  const announcer = noun === 'bundles' && tokens.length % 2 === 0 ? tokens.at(-2) : undefined;
+  const before = tokens.length - (announcer === undefined ? 1 : 2);
+  if (before !== 0 && before !== 2) return undefined;
+  return { integration: tokens.at(-1) ?? '', number: before === 0 ? 1 : Number(tokens[0]), announcer };
 }

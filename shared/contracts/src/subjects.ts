@@ -1,6 +1,8 @@
 // Every subject and stream that crosses a service's border. Requests are `svc.<service>.<noun>.<verb>`,
 // facts are `events.<integration>.<entity>.<action>`.
 
+import type { Announcer } from './announcers.ts';
+
 export const services = ['gateway', 'catalog', 'batches', 'webhooks'] as const;
 export type ServiceName = (typeof services)[number];
 
@@ -66,8 +68,9 @@ export const eventsFilter = 'events.>';
 
 /** The same events, those of a push together, for webhooks (bundles.ts). */
 export const bundlesStream = 'BUNDLES';
-export const bundlesFilter = 'bundles.*';
-export const bundlesSubject = (integration: string): string => `bundles.${integration}`;
+export const bundlesFilter = 'bundles.*.*';
+export const bundlesSubject = (announcer: Announcer, integration: string): string =>
+  `bundles.${announcer}.${integration}`;
 
 /** `supplier.created` of acme is announced on `events.acme.supplier.created`. */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;

@@ -1,4 +1,5 @@
 // What the steps of a push, a listing and a recovery share within one process.
+import type { Announcer as AnnouncingService } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
@@ -18,6 +19,8 @@ import type { Stage } from './stage.ts';
 import type { Validator } from './items/validate.ts';
 
 export interface Engine {
+  /** Announces the events of its pushes. */
+  service: AnnouncingService;
   log: Log;
   bus: Bus;
   now: Clock;

@@ -1,6 +1,6 @@
 // The start of a service that stores records. Catalog and batches each name their kinds and their handlers; everything
 // between the settings and the first request is the same for both.
-import { healthSubject, type ServiceName } from '@integration-sync/contracts';
+import { healthSubject, type Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { maskSettings, type baseSettings, type storeSettings } from '@integration-sync/runtime/config';
@@ -32,7 +32,7 @@ export interface RecordServiceDeps {
 type Settings = TObject<typeof baseSettings & typeof storeSettings & typeof syncSettings>;
 
 export interface RecordServiceRule {
-  service: ServiceName;
+  service: Announcer;
   /** What `nats service info` shows. */
   description: string;
   settings: Settings;

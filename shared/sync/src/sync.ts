@@ -5,6 +5,7 @@ import {
   bundlesStreamSpec,
   eventsStreamSpec,
   Failure,
+  type Announcer,
   type StreamSettings,
 } from '@integration-sync/contracts';
 import {
@@ -46,7 +47,7 @@ import { compileValidator } from './items/validate.ts';
 
 export interface SyncOptions {
   /** Whose collections these are: journal, watermarks and keys are named after it. */
-  service: string;
+  service: Announcer;
   store: Store;
   bus: Bus;
   log: Log;
@@ -153,7 +154,7 @@ async function openEngine(
   names: { journal: string; watermarks: string },
   opening: AsyncDisposableStack,
 ): Promise<Engine> {
-  const { store, bus, log, tracing, kinds, onStage } = options;
+  const { service, store, bus, log, tracing, kinds, onStage } = options;
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
   const gate = openGate(options.pushesAtOnceMax, largeRoom);
@@ -175,13 +176,14 @@ async function openEngine(
     ...listedCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
   ]);
   return {
+    service,
     log,
     bus,
     now,
     owner,
     journal,
     watermarks: openWatermarks(store, names.watermarks, now),
-    announcer: opening.use(openAnnouncer({ bus, journal, owner, log, now, reach, tracing })),
+    announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
     gate,
     metrics,
     settledPushes: new LRUCache({ max: rememberedMax }),

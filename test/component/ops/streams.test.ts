@@ -138,7 +138,9 @@ describe('on a single server', () => {
   test('a stream that is nearly full, a consumer that no replica reads, and a stranger on a work queue are named', async () => {
     await make({ EVENTS_MAX_BYTES: 4_000 });
     const body = JSON.stringify({ padding: 'x'.repeat(3_600) });
-    await publishWithBundle(bus, 'acme', [{ subject: 'events.acme.supplier.created', id: 'one', body }]);
+    await publishWithBundle(bus, 'catalog', 'acme', [
+      { subject: 'events.acme.supplier.created', id: 'one', body },
+    ]);
     await manager.consumers.add('DELIVERIES', {
       durable_name: 'stranger',
       ack_policy: AckPolicy.Explicit,

@@ -28,7 +28,7 @@ const push = (integration: string, trace?: string) =>
 async function published(integration: string): Promise<StoredMessage[]> {
   const from = { sequence: 1 };
   const events = world.bus.readStream(eventsStream, { subject: `events.${integration}.>`, from });
-  const bundles = world.bus.readStream(bundlesStream, { subject: `bundles.${integration}`, from });
+  const bundles = world.bus.readStream(bundlesStream, { subject: `bundles.catalog.${integration}`, from });
   return [...(await Array.fromAsync(events)), ...(await Array.fromAsync(bundles))];
 }
 

@@ -1,13 +1,21 @@
 // Events with and without bundles: a release that made none leaves a consumer of EVENTS behind, and its
 // catalog may still run beside this webhooks.
-import { bundlesStreamSpec, eventSubject, eventsStream, eventsStreamSpec } from '@integration-sync/contracts';
+import {
+  bundle,
+  bundlesStream,
+  bundlesStreamSpec,
+  eventSubject,
+  eventsStream,
+  eventsStreamSpec,
+  storeEvents,
+} from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readUnbundled, unbundledConsumer } from '../../../services/webhooks/src/fanout/unbundled.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openReceiver } from '../../support/receiver.ts';
+import { idsOf, openReceiver } from '../../support/receiver.ts';
 import { openHouse, type House } from '../../support/webhooks.ts';
 
 let house: House;
@@ -101,4 +109,40 @@ it('reads events without a bundle for as long as the consumer is there, and none
     (text) => text.includes('no longer read'),
   );
   expect(taken).toEqual(['alone']);
+});
+
+// Setup: BUNDLES as it was before bundles named their announcer, undivided and in four partitions, with bundles in it.
+// What this proves: a replica brings the stream to what it is now, and each event of those bundles is delivered.
+it.each([1, 4])('delivers bundles that name no announcer, of %i partitions', async (number) => {
+  const environment = { DELIVERY_PARTITIONS: String(number) };
+  const first = await house.start({}, environment);
+  await using receiver = await openReceiver();
+  const acme = house.newClient();
+  await acme.register(`${receiver.url}/hook`);
+  await first[Symbol.asyncDispose]();
+  const nats = await connect({ servers: house.nats.url });
+  const manager = await jetstreamManager(nats);
+  const dest = `bundles.${number}.{{partition(${number},1)}}.{{wildcard(1)}}`;
+  await manager.streams.update(bundlesStream, {
+    subjects: ['bundles.*'],
+    ...(number === 1 ? {} : { subject_transform: { src: 'bundles.*', dest } }),
+  });
+  await nats.close();
+
+  const { integration } = acme;
+  const events = ['one', 'two'].map((id) => ({
+    subject: eventSubject(integration, 'supplier.created'),
+    id,
+    body: JSON.stringify({ event: 'supplier.created', timestamp: new Date().toISOString(), data: {} }),
+  }));
+  const places = await storeEvents(house.bus, events, undefined);
+  const bundles = bundle({ announcer: 'catalog', integration, events, places });
+  await house.bus.publishBatch(
+    bundles.map(({ id, body }) => ({ id, body, subject: `bundles.${integration}` })),
+  );
+
+  await house.start({}, environment);
+  const [later] = await acme.announce();
+  await receiver.received(3);
+  expect(idsOf(receiver.hits)).toEqual(new Set(['one', 'two', later]));
 });

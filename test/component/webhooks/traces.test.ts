@@ -26,7 +26,7 @@ async function announce(integration: string, id: string, traceparent?: string): 
     data: { externalId: 'S-1', internalId: 'sup_1' },
   });
   const event = { subject: `events.${integration}.supplier.created`, id, body };
-  await publishWithBundle(house.bus, integration, [event], traceparent);
+  await publishWithBundle(house.bus, 'catalog', integration, [event], traceparent);
 }
 
 const attemptsOf = (eventId: string): Record<string, unknown>[] =>

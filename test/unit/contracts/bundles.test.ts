@@ -9,6 +9,9 @@ const event = (n: number, data: unknown = n): BundledEvent => ({
   body: JSON.stringify({ event: 'supplier.created', data }),
 });
 
+const stored = (events: readonly BundledEvent[], at: readonly EventPlace[]) =>
+  ({ announcer: 'catalog', integration: 'acme', events, places: at }) as const;
+
 /** What a reader gets from all of these messages. */
 const read = (messages: readonly { body: string }[]) =>
   messages.flatMap(({ body }) => {
@@ -23,9 +26,9 @@ const textOf = ({ id, body }: { id: string; body: Uint8Array }) => ({
 
 it('is one message of all events, with the place of the last of them', () => {
   const events = [event(0), event(1), event(2)];
-  const messages = bundle('acme', events, places(3));
+  const messages = bundle(stored(events, places(3)));
   expect(messages).toEqual([
-    { subject: 'bundles.acme', id: 'sync_1-created-0.sync_1-created-2.3', body: expect.any(String) },
+    { subject: 'bundles.catalog.acme', id: 'sync_1-created-0.sync_1-created-2.3', body: expect.any(String) },
   ]);
   const [found] = read(messages);
   expect(found).toMatchObject({ count: 3, place: 102 });
@@ -36,7 +39,7 @@ it('brings every event as it was, whatever it says', () => {
   assert(
     property(array(jsonValue(), { minLength: 1 }), (all) => {
       const events = all.map((data, n) => event(n, data));
-      const found = read(bundle('acme', events, places(events.length)));
+      const found = read(bundle(stored(events, places(events.length))));
       expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
     }),
   );
@@ -53,7 +56,7 @@ it('brings ids and bodies as they were, wherever what they have in common ends',
         body: `${begin?.body ?? ''}${body}`,
       }));
       const said = events.map((one, n) => ({ ...one, begin: all[n]?.[0] }));
-      const found = read(bundle('acme', said, places(events.length)));
+      const found = read(bundle(stored(said, places(events.length))));
       expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
     }),
   );
@@ -66,13 +69,13 @@ it('holds once what some of its events have in common', () => {
     const begin = begins[n % 2] ?? { id: '', body: '' };
     return { id: `${begin.id}${n}`, body: `${begin.body}${n}"}`, begin };
   });
-  const [message] = bundle('acme', events, places(500));
+  const [message] = bundle(stored(events, places(500)));
   expect(message?.body.length).toBeLessThan(500 * 16 + 4 * common.length);
 });
 
 it('is several where one would be too large, in order, each with its own place', () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
-  const messages = bundle('acme', events, places(100));
+  const messages = bundle(stored(events, places(100)));
   const sizes = messages.map(({ body }) => Buffer.byteLength(body));
   expect(Math.max(...sizes)).toBeLessThan(1_000_000);
   const found = read(messages);
@@ -84,15 +87,15 @@ it('is several where one would be too large, in order, each with its own place',
 
 it('holds an event alone that is larger than a bundle usually is', () => {
   const events = [event(0), event(1, 'x'.repeat(300_000)), event(2)];
-  const found = read(bundle('acme', events, places(3)));
+  const found = read(bundle(stored(events, places(3))));
   expect(found.map((one) => one.events().map(textOf))).toEqual(events.map((one) => [one]));
 });
 
 // Setup: a publisher died after the first two of four events; another one publishes all of them again.
 it('keeps apart what the stream had before and what it had not', () => {
   const events = [event(0), event(1), event(2), event(3)];
-  const before = bundle('acme', events.slice(0, 2), places(2));
-  const again = bundle('acme', events, [...places(2, true), ...places(2)]);
+  const before = bundle(stored(events.slice(0, 2), places(2)));
+  const again = bundle(stored(events, [...places(2, true), ...places(2)]));
   expect(again).toHaveLength(2);
   expect(again[0]).toEqual(before[0]);
   const ofRest = read(again.slice(1));
@@ -100,7 +103,7 @@ it('keeps apart what the stream had before and what it had not', () => {
 });
 
 it('is nothing without events', () => {
-  expect(bundle('acme', [], [])).toEqual([]);
+  expect(bundle(stored([], []))).toEqual([]);
 });
 
 it.each(['', '\n', '1 2', 'x y\na {}\n', '{"event":"supplier.created"}\n', '-1 2\n'])(

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   numberIn,
-  partitionFilter,
+  numberFilters,
+  partitionFilters,
   partitionOf,
   partitionedSubjects,
   partitionsMax,
@@ -58,9 +59,13 @@ describe('the number of partitions', () => {
 
 describe('a subject', () => {
   it.each([
+    ['bundles.catalog.acme', { announcer: 'catalog', integration: 'acme', number: 1 }],
+    ['bundles.catalog.4', { announcer: 'catalog', integration: '4', number: 1 }],
+    ['bundles.4.3.catalog.acme', { announcer: 'catalog', integration: 'acme', number: 4 }],
     ['bundles.acme', { integration: 'acme', number: 1 }],
-    ['bundles.4', { integration: '4', number: 1 }],
     ['bundles.4.3.acme', { integration: 'acme', number: 4 }],
+    ['bundles.4.3.catalog.acme.more', undefined],
+    ['deliveries.acme', { integration: 'acme', number: 1 }],
     ['deliveries.2.1.backlog', { integration: 'backlog', number: 2 }],
     ['deliveries.acme.backlog', undefined],
     ['deliveries.2.1.acme.more', undefined],
@@ -69,8 +74,16 @@ describe('a subject', () => {
   });
 
   it('of one number is read by no consumer of another', () => {
-    expect(partitionFilter('bundles', { number: 1, partition: 0 })).toBe('bundles.*');
-    expect(partitionFilter('bundles', { number: 4, partition: 3 })).toBe('bundles.4.3.*');
+    expect(partitionFilters('bundles', { number: 1, partition: 0 })).toEqual(['bundles.*.*', 'bundles.*']);
+    expect(partitionFilters('bundles', { number: 4, partition: 3 })).toEqual([
+      'bundles.4.3.*.*',
+      'bundles.4.3.*',
+    ]);
+    expect(numberFilters('bundles', 4)).toEqual(['bundles.4.*.*.*', 'bundles.4.*.*']);
+    expect(partitionFilters('deliveries', { number: 4, partition: 3 })).toEqual(['deliveries.4.3.*']);
     expect(partitionedSubjects('deliveries', 'acme')).toEqual(['deliveries.acme', 'deliveries.*.*.acme']);
+    expect(partitionedSubjects('bundles', 'acme')).toEqual([
+      'bundles.*.acme', 'bundles.acme', 'bundles.*.*.*.acme', 'bundles.*.*.acme',
+    ]); // prettier-ignore
   });
 });

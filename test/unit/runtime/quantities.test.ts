@@ -58,7 +58,10 @@ it('what is as it should be, or is not spoken of, is no difference', () => {
 const divided = (partitions: number) => ({ noun: 'bundles', partitions });
 
 describe('partitions', () => {
-  const four = { src: 'bundles.*', dest: 'bundles.4.{{partition(4,1)}}.{{wildcard(1)}}' };
+  const four = {
+    src: 'bundles.*.*',
+    dest: 'bundles.4.{{partition(4,2)}}.{{wildcard(1)}}.{{wildcard(2)}}',
+  };
 
   it('are raised', () => {
     expect(quantitiesOf(divided(4)).subject_transform).toEqual(four);

@@ -44,6 +44,7 @@ function setUp(
         left.push(...syncIds);
       },
     },
+    service: 'catalog',
     owner: 'me',
     log: openLog({ service: 'test', level: 'silent' }),
     now: () => 0,

@@ -276,7 +276,7 @@ const subscriber = (_id: string): VersionedSubscriber => ({
 
 const event = (integration: string, sequence: number): StreamMessage =>
   messageFor({
-    subject: `bundles.${integration}`,
+    subject: `bundles.catalog.${integration}`,
     id: `e${sequence}`,
     body: Buffer.from(
       `1 ${sequence}\n  \n0 e${sequence} {"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}\n`,

@@ -10,7 +10,7 @@ import { deliveryFor, messageFor } from '../../support/webhook-parts.ts';
 const log = openLog({ service: 'test', level: 'silent' });
 const moments = Array.from({ length: 12 }, (_, microtasks) => microtasks);
 
-const message = messageFor({ subject: 'bundles.acme', body: Buffer.from('1 1\n  \n0 one {}\n') });
+const message = messageFor({ subject: 'bundles.catalog.acme', body: Buffer.from('1 1\n  \n0 one {}\n') });
 
 /** Settles things, and calls `onFirst` so many microtasks after the first of them. */
 function counting(microtasks: number, onFirst: () => void): { take: () => Lease; count: () => number } {

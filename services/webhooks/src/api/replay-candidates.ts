@@ -3,7 +3,7 @@
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { readStreamEvent } from '../fanout/event.ts';
+import { mayHold, readStreamEvent } from '../fanout/event.ts';
 import type { Held } from '../retrying/held.ts';
 import { readEventHead, unpackParcel, type Delivery, type RawEvent } from '../streams/messages.ts';
 import { deliveriesStream } from '../streams/streams.ts';
@@ -81,7 +81,8 @@ export function openCandidates({ held, bus }: CandidatesOptions): Candidates {
     };
     for await (const stored of bus.readStream(eventsStream, reading)) {
       if (stored.sequence > lastSequence) return;
-      const occurred = readStreamEvent(stored);
+      const read = readStreamEvent(stored);
+      const occurred = read !== undefined && mayHold(stored.subject)(read.event) ? read : undefined;
       const at = Date.parse(occurred?.timestamp ?? '');
       yield at > since.getTime() && !isAfter(new Date(at), until) ? occurred : undefined;
     }

@@ -43,7 +43,7 @@ export function openDisabledEvents({
         id: disabledEventId(_id, announcement.epoch),
         body: JSON.stringify(eventOf(_id, integration, announcement)),
       };
-      await publishWithBundle(bus, integration, [event]);
+      await publishWithBundle(bus, 'webhooks', integration, [event]);
       await endpoints.recordAnnounced(_id, announcement.epoch);
     }
   };

@@ -2,8 +2,9 @@
 import { bundlesStream, readPartitionedSubject, unbundle, type Bundle } from '@integration-sync/contracts';
 import type { StreamMessage } from '@integration-sync/runtime/bus';
 import type { Span, SpanStart, Tracing } from '@integration-sync/runtime/tracing';
+import type { Log } from '@integration-sync/runtime/log';
 import type { Lease } from '../streams/leases.ts';
-import { readStreamEvent, type StreamEvent } from './event.ts';
+import { mayHold, readStreamEvent, type StreamEvent } from './event.ts';
 import { matchEvents, type Group } from './match.ts';
 import type { Subscribers } from './subscribers.ts';
 
@@ -32,13 +33,14 @@ export interface Matched {
 export async function matchBundles(
   subscribers: Pick<Subscribers, 'of'>,
   bundles: readonly Taken[],
+  log: Log,
 ): Promise<Matched[]> {
   const byIntegration = Map.groupBy(bundles, ({ integration }) => integration);
   const found = await subscribers.of([...byIntegration.keys()]);
   return Array.from(byIntegration, ([integration, some]) => {
     const subscribed = found.get(integration) ?? [];
     // Where no endpoint subscribes, nothing is even read.
-    const groups = subscribed.length === 0 ? [] : matchEvents(subscribed, readEvents(some));
+    const groups = subscribed.length === 0 ? [] : matchEvents(subscribed, readEvents(some, log));
     const deliveries = groups.reduce((sum, { to, events }) => sum + to.length * events.length, 0);
     return { integration, bundles: some, groups, deliveries };
   });
@@ -81,9 +83,24 @@ const spanOf = (message: StreamMessage, bundle: Bundle): SpanStart => ({
 
 const isEvent = (subject: string): boolean => subject.startsWith('events.');
 
-const readEvents = (bundles: readonly Taken[]): StreamEvent[] =>
-  bundles.flatMap(({ bundle, traceparent }) =>
-    bundle
-      .events()
-      .flatMap((event) => readStreamEvent({ ...event, sequence: bundle.place, traceparent }) ?? []),
-  );
+const readEvents = (bundles: readonly Taken[], log: Log): StreamEvent[] =>
+  bundles.flatMap((taken) => {
+    const events = eventsOf(taken);
+    const holds = mayHold(taken.lease.message.subject);
+    if (events.every(({ event }) => holds(event))) return events;
+    const { true: held = [], false: refused = [] } = Object.groupBy(events, ({ event }) => `${holds(event)}`);
+    const { subject } = taken.lease.message;
+    const kinds = [...new Set(refused.map(({ event }) => event))].slice(0, refusedKindsMax);
+    log.error(
+      { subject, kinds, events: refused.length },
+      'refused events that their publisher may not announce',
+    );
+    return held;
+  });
+
+const refusedKindsMax = 10;
+
+const eventsOf = ({ bundle, traceparent }: Taken): StreamEvent[] =>
+  bundle
+    .events()
+    .flatMap((event) => readStreamEvent({ ...event, sequence: bundle.place, traceparent }) ?? []);

@@ -1,4 +1,5 @@
 // An event as a replica reads it from the stream: what its message says of it, and what it says of itself.
+import { mayAnnounce, readPartitionedSubject } from '@integration-sync/contracts';
 import { readEvent, readEventHead, type RawEvent } from '../streams/messages.ts';
 import { originOf } from './cutoff.ts';
 import type { EventFacts } from './subscription.ts';
@@ -34,4 +35,13 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   const data = readEvent(body)?.data;
   if (typeof data !== 'object' || data === null || !('webhookId' in data)) return undefined;
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
+}
+
+/** To the subject of an event, or of its bundle, nats-server holds a publisher; the body says what it likes. */
+export function mayHold(subject: string): (kind: string) => boolean {
+  const [noun, , ...ofEvent] = subject.split('.');
+  if (noun === 'events') return (kind) => kind === ofEvent.join('.');
+  const announcer = readPartitionedSubject(subject)?.announcer;
+  // A bundle of a release that named no announcer.
+  return announcer === undefined ? () => true : (kind) => mayAnnounce(announcer, kind);
 }

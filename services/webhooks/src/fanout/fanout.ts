@@ -62,10 +62,10 @@ const waitingMax = 500;
 const keptUpWithinMs = 500;
 
 export function openFanout(options: FanoutOptions): Fanout {
-  const { leases, onBacklog, tracing } = options;
+  const { leases, onBacklog, tracing, log } = options;
   const { subscribers, countUnsettled } = askOn(options, options.retry);
 
-  const match = (bundles: readonly Taken[]): Promise<Matched[]> => matchBundles(subscribers, bundles);
+  const match = (bundles: readonly Taken[]) => matchBundles(subscribers, bundles, log);
   const store = openStoring(options);
   const { settle, giveBack } = openSettling(options);
   const settleBulk = (matched: readonly Matched[]): void => {

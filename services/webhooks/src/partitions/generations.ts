@@ -1,5 +1,5 @@
 // What a stream has under which number of partitions, the oldest first, and how many messages of it are before what is newer.
-import { partitionFilter, unpartitioned, type Partition } from '@integration-sync/contracts';
+import { numberFilters, type Partition } from '@integration-sync/contracts';
 import type { Bus, PartitionsInForce } from '@integration-sync/runtime/bus';
 import type { PartitionedStream } from '../streams/partitioning.ts';
 import type { Generation } from './plan.ts';
@@ -17,10 +17,12 @@ export type GenerationsOf = (inForce: PartitionsInForce) => Promise<Generation[]
 export function openGenerations({ bus, of, inOrder }: GenerationsOptions): GenerationsOf {
   /** The place of the oldest message. */
   const firstOf = async (number: number): Promise<number> => {
-    const subject = number === 1 ? partitionFilter(of.noun, unpartitioned) : `${of.noun}.${number}.*.*`;
-    const reading = bus.readStream(of.stream, { subject, from: { sequence: 1 }, max: 1 });
-    const [first] = await Array.fromAsync(reading);
-    return first?.sequence ?? Infinity;
+    const firsts = numberFilters(of.noun, number).map(async (subject) => {
+      const reading = bus.readStream(of.stream, { subject, from: { sequence: 1 }, max: 1 });
+      const [first] = await Array.fromAsync(reading);
+      return first?.sequence ?? Infinity;
+    });
+    return Math.min(...(await Promise.all(firsts)));
   };
 
   /** All of them, where there is no consumer yet. */

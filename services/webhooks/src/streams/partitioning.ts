@@ -4,7 +4,7 @@
 import {
   bundlesStream,
   bundlesStreamSpec,
-  partitionFilter,
+  partitionFilters,
   type Partition,
   type PartitionedNoun,
 } from '@integration-sync/contracts';
@@ -55,7 +55,7 @@ const ofPartition = (
     : {
         ...whole,
         name: `${whole.name}-${of.partition}-of-${of.number}`,
-        filterSubjects: [partitionFilter(noun, of)],
+        filterSubjects: partitionFilters(noun, of),
         ackPendingMax: ackPendingOf(whole.ackPendingMax, of, least),
         inactiveAfterMs,
       };

@@ -1,9 +1,10 @@
 // The streams and consumers of webhooks. EVENTS and BUNDLES are in the contracts, as other services publish to them;
 // what BUNDLES and DELIVERIES have by partition is in partitioning.ts.
 import {
-  bundlesFilter,
   fromSetting,
   ofEveryStream,
+  partitionFilters,
+  unpartitioned,
   type PartitionedNoun,
   type StreamSettings,
 } from '@integration-sync/contracts';
@@ -77,9 +78,9 @@ export const fanoutConsumer: ConsumerSpec = {
   name: 'webhook-fanout',
   description: 'Turns events into deliveries',
   // Those that came while there was one partition; where there are more, others have consumers of their own. A consumer
-  // whose filter is the stream's own subject nats-server takes for one without a filter, and keeps for it what the others
-  // have acknowledged; so there is a second one, under which nothing comes.
-  filterSubjects: [bundlesFilter, 'bundles.1.0.*'],
+  // whose only filter is the stream's own subject nats-server takes for one without a filter, and keeps for it what the
+  // others have acknowledged; this one has a second filter.
+  filterSubjects: partitionFilters('bundles', unpartitioned),
   ackWaitMs,
   // Bundles that are under way, over all replicas: some 14 MB of usual ones, and 74 MB at most.
   ackPendingMax: 128,
@@ -89,7 +90,7 @@ export const fanoutConsumer: ConsumerSpec = {
 export const deliverConsumer: ConsumerSpec = {
   name: 'webhook-deliver',
   description: 'Deliveries, shared by all replicas',
-  filterSubjects: [sharedDeliveries],
+  filterSubjects: sharedDeliveries,
   ackWaitMs,
   ackPendingMax: 50_000,
   deliver: 'all',

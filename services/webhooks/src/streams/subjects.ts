@@ -2,7 +2,7 @@
 // (partitions.ts of the contracts); the way that an integration has for itself needs none.
 import {
   partitionedSubjects,
-  partitionFilter,
+  partitionFilters,
   readPartitionedSubject,
   unpartitioned,
 } from '@integration-sync/contracts';
@@ -30,4 +30,4 @@ export function readDeliveriesSubject(subject: string): { integration: string; w
 }
 
 /** What the shared way has where it is not divided. */
-export const sharedDeliveries = partitionFilter(deliveriesNoun, unpartitioned);
+export const sharedDeliveries = partitionFilters(deliveriesNoun, unpartitioned);

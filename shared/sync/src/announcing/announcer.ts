@@ -5,7 +5,7 @@
 //
 // Events and bundles stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
 // has no leader, pushes that need the other one do not wait for it.
-import type { StoredEvents } from '@integration-sync/contracts';
+import type { Announcer as AnnouncingService, StoredEvents } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Tracing } from '@integration-sync/runtime/tracing';
@@ -27,6 +27,7 @@ export interface Announcer extends AsyncDisposable {
 }
 
 export interface AnnouncerOptions {
+  service: AnnouncingService;
   bus: Pick<Bus, 'publishBatch'>;
   journal: Pick<Journal, 'markAnnounced' | 'leave'>;
   /** Names this process in the journal. */

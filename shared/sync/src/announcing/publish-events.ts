@@ -1,6 +1,12 @@
 // A push's events, for other services and for webhooks: each as a message of its own, and then all of them as a bundle.
 // Under the same ids however often, so that each step is done again where it was cut off.
-import { eventsStream, storeBundle, storeEvents, type StoredEvents } from '@integration-sync/contracts';
+import {
+  eventsStream,
+  storeBundle,
+  storeEvents,
+  type Announcer,
+  type StoredEvents,
+} from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { spanning, type Tracing } from '@integration-sync/runtime/tracing';
@@ -8,6 +14,7 @@ import { makeEvents, type Announcement } from './announcement.ts';
 import type { Stage } from '../stage.ts';
 
 export interface PublishOptions {
+  service: Announcer;
   bus: Pick<Bus, 'publishBatch'>;
   reach: (stage: Stage) => Promise<void>;
   tracing?: Tracing | undefined;
@@ -33,7 +40,7 @@ export function publishEvents(options: PublishOptions, announcement: Announcemen
 }
 
 async function publish(
-  { bus }: PublishOptions,
+  { bus, service }: PublishOptions,
   announcement: Announcement,
   traceparent: string | undefined,
 ): Promise<StoredEvents> {
@@ -41,7 +48,7 @@ async function publish(
   const events = makeEvents(announcement);
   await giveWay(events.length);
   const places = await storeEvents(bus, events, traceparent);
-  return { integration: announcement.integration, events, places, traceparent };
+  return { announcer: service, integration: announcement.integration, events, places, traceparent };
 }
 
 export async function publishBundle({ bus, reach }: PublishOptions, stored: StoredEvents): Promise<void> {
