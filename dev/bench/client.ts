@@ -9,6 +9,8 @@ export interface Answer {
 
 export interface Client extends Disposable {
   post(path: string, body: Buffer): Promise<Answer>;
+  /** As `post`, and resolves whatever the status is. */
+  tryPost(path: string, body: Buffer): Promise<Answer>;
   get(path: string): Promise<Answer>;
 }
 
@@ -30,17 +32,22 @@ export function openClient(base: string, token: string): Client {
           headers: response.headers,
           body: Buffer.concat(chunks).toString(),
         };
-        if (answer.status === 200) resolve(answer);
-        else reject(new Error(`${method} ${path}: ${answer.status} ${answer.body.slice(0, 200)}`));
+        resolve(answer);
       });
     });
     asked.on('error', reject);
     asked.end(body);
     return promise;
   };
+  const succeed = async (method: string, path: string, body?: Buffer): Promise<Answer> => {
+    const answer = await send(method, path, body);
+    if (answer.status === 200) return answer;
+    throw new Error(`${method} ${path}: ${answer.status} ${answer.body.slice(0, 200)}`);
+  };
   return {
-    post: (path, body) => send('POST', path, body),
-    get: (path) => send('GET', path),
+    post: (path, body) => succeed('POST', path, body),
+    tryPost: (path, body) => send('POST', path, body),
+    get: (path) => succeed('GET', path),
     [Symbol.dispose]: () => agent.destroy(),
   };
 }

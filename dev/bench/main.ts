@@ -1,13 +1,14 @@
-// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns]
+// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns crowd]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { join } from 'node:path';
 import { openLog } from '@integration-sync/runtime/log';
 import { openStore } from '@integration-sync/runtime/store';
-import { startStack, type Service, type Stack } from '../stack/index.ts';
+import { startStack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
 import { benchBeside } from './beside.ts';
 import { openClient } from './client.ts';
+import { benchCrowd } from './crowd.ts';
 import { describeEngines } from './engines.ts';
 import { benchEvents } from './events.ts';
 import { benchFloors } from './floors.ts';
@@ -33,6 +34,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   'rival-pages': benchRivalListings,
   beside: benchBeside,
   turns: benchTurns,
+  crowd: benchCrowd,
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {
@@ -48,7 +50,7 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
     GATEWAY_PORT: '0',
     ...(options.engines === undefined ? {} : { ENGINES: options.engines }),
   };
-  const startOne = async (programs: { mainOf?: (service: Service) => string } = {}): Promise<Stack> => {
+  const startOne: Setting['startBeside'] = async (programs) => {
     const { folder } = await start(temporaryFolder);
     // Of its own: what V8 kept of earlier runs is about one checkout and not about the one beside it.
     const alone = { ...environment, NODE_COMPILE_CACHE: join(folder, 'compiled') };
@@ -56,7 +58,7 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
       startStack({ folder, temporary: true, say, environment: alone, signal, ...programs }),
     );
   };
-  const stack = await startOne();
+  const stack = await startOne({});
   await using ending = new AsyncDisposableStack();
   const log = openLog({ service: 'bench', level: 'warn' });
   const client = ending.use(openClient(stack.gateway, stack.token({ integration: 'bench' })));
@@ -65,7 +67,7 @@ async function bench(options: BenchOptions, start: Start): Promise<void> {
   const bare = await openBare(store);
   for (const name of options.names) {
     say(`\n${name}`);
-    await runs[name]({ stack, client, bare, options, say, startBeside: (mainOf) => startOne({ mainOf }) });
+    await runs[name]({ stack, client, bare, options, say, startBeside: startOne });
   }
 }
 

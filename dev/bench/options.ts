@@ -13,25 +13,27 @@ export const benches = [
   'rival-pages',
   'beside',
   'turns',
+  'crowd',
 ] as const;
 export type Bench = (typeof benches)[number];
 
 /** They install packages of their own, so that they run only where they are named. */
 export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages', 'beside']);
 
-const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns']);
+const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'crowd']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
   --turns N          so many turns instead of those that each benchmark takes
   --warm N           so many pushes or pages before the turns (gateway, floors, rivals, rival-pages, turns)
   --beside FOLDER    another checkout with its packages, that this one is compared with (turns)
+  --seconds N        for how long each crowd pushes (crowd)
   --sizes N,N        lengths of the listings (listings)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
 rivals, rival-pages and beside run only where they are named: they install packages of their own in dev/bench/rivals.
-So does turns, which needs --beside.
+So do turns, which needs --beside, and crowd, which takes a minute for each line.
 `;
 
 export interface BenchOptions {
@@ -39,6 +41,7 @@ export interface BenchOptions {
   sizes: readonly number[];
   turns: number | undefined;
   warm: number | undefined;
+  seconds: number | undefined;
   engines: Forced | undefined;
   beside: string | undefined;
   help: boolean;
@@ -51,13 +54,14 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     options: {
       turns: { type: 'string' },
       warm: { type: 'string' },
+      seconds: { type: 'string' },
       sizes: { type: 'string', default: '1000,100000,1000000' },
       engines: { type: 'string' },
       beside: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { turns, warm, sizes, engines, beside, help } = values;
+  const { turns, warm, seconds, sizes, engines, beside, help } = values;
   const names =
     positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf);
   if (names.includes('turns') && !beside)
@@ -67,6 +71,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),
     turns: turns === undefined ? undefined : readCount('--turns', turns, [1, 1_000]),
     warm: warm === undefined ? undefined : readCount('--warm', warm, [0, 100_000]),
+    seconds: seconds === undefined ? undefined : readCount('--seconds', seconds, [1, 3_600]),
     engines: readEngines(engines),
     beside,
     help,

@@ -1,5 +1,5 @@
 // What every benchmark of `npm run bench` is given.
-import type { Service, Stack } from '../stack/index.ts';
+import type { Stack, StackOptions } from '../stack/index.ts';
 import type { Bare } from './bare.ts';
 import type { Client } from './client.ts';
 import type { BenchOptions } from './options.ts';
@@ -10,7 +10,7 @@ export interface Setting {
   client: Client;
   bare: Bare;
   options: BenchOptions;
-  /** One more stack, whose services are these programs. It has engines of its own and ends with the benchmark. */
-  startBeside: (mainOf: (service: Service) => string) => Promise<Stack>;
+  /** One more stack, of other programs or with more replicas. It has engines of its own and ends with the benchmark. */
+  startBeside: (programs: Pick<StackOptions, 'mainOf' | 'replicas'>) => Promise<Stack>;
   say: (line: string) => void;
 }

@@ -48,9 +48,9 @@ interface Side {
 
 export async function benchTurns({ stack, client, options, say, startBeside }: Setting): Promise<void> {
   const { turns = turnsDefault, warm = warmDefault, beside } = options;
-  const other = await startBeside((service) =>
-    join(resolve(beside ?? ''), 'services', service, 'src/main.ts'),
-  );
+  const other = await startBeside({
+    mainOf: (service) => join(resolve(beside ?? ''), 'services', service, 'src/main.ts'),
+  });
   using otherClient = openClient(other.gateway, other.token({ integration: 'bench' }));
   const known = Array.from({ length: large.requests }, () => pushBody(makeItems(freshName())));
   const ours: Side = { stack, client, known };

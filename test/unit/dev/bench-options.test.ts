@@ -8,6 +8,7 @@ describe('npm run bench', () => {
       sizes: [1_000, 100_000, 1_000_000],
       turns: undefined,
       warm: undefined,
+      seconds: undefined,
       engines: undefined,
       beside: undefined,
       help: false,
@@ -21,6 +22,7 @@ describe('npm run bench', () => {
       sizes: [1_000],
       turns: 3,
       warm: 0,
+      seconds: undefined,
       engines: 'docker',
       beside: undefined,
       help: false,
@@ -32,8 +34,14 @@ describe('npm run bench', () => {
     expect({ names, beside }).toStrictEqual({ names: ['turns'], beside: '../before' });
   });
 
+  it('lets a crowd push for as long as it is told', () => {
+    const { names, seconds } = parseBenchOptions(['crowd', '--seconds', '8']);
+    expect({ names, seconds }).toStrictEqual({ names: ['crowd'], seconds: 8 });
+  });
+
   it.each([
     [['turns'], 'turns takes --beside FOLDER, which is the folder of another checkout'],
+    [['crowd', '--seconds', '0'], '--seconds takes a number from 1 to 3600, not "0"'],
     [['pushes'], 'there is no benchmark "pushes"'],
     [['--turns', '0'], '--turns takes a number from 1 to 1000, not "0"'],
     [['--sizes', '1000,few'], '--sizes takes a number from 1000 to 10000000, not "few"'],
