@@ -1,5 +1,8 @@
 // Where work waits for its turn, in a line for each key. The room bounds what waits, in count and bytes, of one key and
 // of all; when it is full, the key that takes the most gives up its latest for one that takes less.
+//
+// Work that had its turn and must wait for other work first stands before the work that had none yet, and is passed over
+// until it is ready.
 import { Failure } from '@integration-sync/contracts';
 
 /** What may wait. */
@@ -9,6 +12,15 @@ export interface WaitingRoom {
   /** The part of both that one key may take. */
   shareMax: number;
   patienceMs: number;
+  /** Of work that waits for other work of its key. */
+  heldBackPatienceMs: number;
+}
+
+export interface HeldBack {
+  /** Resolves when the next turn has come, rejects when it does not. */
+  turn: Promise<void>;
+  /** It need not wait for other work any more. */
+  release(): void;
 }
 
 export interface Lines {
@@ -16,24 +28,35 @@ export interface Lines {
   readonly waiting: number;
   /** Resolves when the turn has come, rejects when it does not; throws where there is no room. */
   join(key: string, bytes: number): Promise<void>;
-  /** Gives a turn to the key with the lowest rank, and among equals to the one whose last turn is the longest ago. */
-  giveTurn(rankOf: (key: string) => number): string | undefined;
-  /** Refuses what has waited since then, or before; the first of each line only if asked to. */
-  refuse(since: number, firstAsWell: boolean): void;
+  /** For work that had a turn before. Throws where there is no room. */
+  holdBack(key: string, bytes: number): HeldBack;
+  /**
+   * Gives a turn to the key with the lowest rank, unless that is over `rankMax`, and among equals to the one whose last turn
+   * is the longest ago.
+   */
+  giveTurn(rankOf: (key: string) => number, rankMax: number): string | undefined;
+  /** Work of the key has ended. */
+  noteEnd(key: string): void;
+  /** Refuses what has waited too long. Where turns go on, the first of each line that is ready will have its own. */
+  refuse(turnsGoOn: boolean): void;
 }
 
 interface Waiting {
   bytes: number;
   since: number;
+  hadTurn: boolean;
+  isReady: boolean;
   begin: () => void;
   refuse: (reason: Failure) => void;
 }
 
 interface Line {
   key: string;
-  /** The longest waiting first. */
+  /** First those that had a turn before; of both, the longest waiting first. */
   waiting: Waiting[];
   bytes: number;
+  /** When work of the key ended last. */
+  movedAt: number;
 }
 
 export function openLines(room: WaitingRoom): Lines {
@@ -52,64 +75,105 @@ export function openLines(room: WaitingRoom): Lines {
     return one;
   };
 
-  const shareOf = (count: number, bytes: number): number =>
-    Math.max(count / room.countMax, bytes / room.bytesMax);
-
   const makeRoom = (own: Line, bytes: number): boolean => {
-    const ownShare = shareOf(own.waiting.length + 1, own.bytes + bytes);
+    const ownShare = shareOf(room, own.waiting.length + 1, own.bytes + bytes);
     if (ownShare > room.shareMax) return false;
     while (waiting >= room.countMax || bytesWaiting + bytes > room.bytesMax) {
-      let most = own;
-      let mostShare = ownShare;
-      for (const line of lines.values()) {
-        const share = shareOf(line.waiting.length, line.bytes);
-        if (share > mostShare) [most, mostShare] = [line, share];
-      }
-      if (most === own) return false;
+      const most = lineOver(lines.values(), room, ownShare);
+      if (most === undefined) return false;
       take(most, most.waiting.length - 1)?.refuse(busy());
     }
     return true;
+  };
+
+  const add = (key: string, bytes: number, hadTurn: boolean): { turn: Promise<void>; one: Waiting } => {
+    const line = lines.get(key) ?? { key, waiting: [], bytes: 0, movedAt: -Infinity };
+    if (!makeRoom(line, bytes)) throw busy();
+    const { promise: turn, resolve, reject } = Promise.withResolvers<void>();
+    const since = performance.now();
+    const one = { bytes, since, hadTurn, isReady: !hadTurn, begin: resolve, refuse: reject };
+    insert(line, one);
+    lines.set(key, line);
+    bytesWaiting += bytes;
+    waiting += 1;
+    return { turn, one };
   };
 
   return {
     get waiting() {
       return waiting;
     },
-    join(key, bytes) {
-      const line = lines.get(key) ?? { key, waiting: [], bytes: 0 };
-      if (!makeRoom(line, bytes)) throw busy();
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      line.waiting.push({ bytes, since: performance.now(), begin: resolve, refuse: reject });
-      line.bytes += bytes;
-      lines.set(key, line);
-      bytesWaiting += bytes;
-      waiting += 1;
-      return promise;
+    join: (key, bytes) => add(key, bytes, false).turn,
+    holdBack(key, bytes) {
+      const { turn, one } = add(key, bytes, true);
+      return {
+        turn,
+        release() {
+          one.isReady = true;
+          one.since = performance.now();
+        },
+      };
     },
-    giveTurn(rankOf) {
-      const line = lowestOf(lines.values(), rankOf);
+    giveTurn(rankOf, rankMax) {
+      const line = lowestOf(lines.values(), rankOf, rankMax);
       if (line === undefined) return undefined;
-      take(line, 0)?.begin();
+      take(line, line.waiting.findIndex(isReady))?.begin();
       if (lines.delete(line.key)) lines.set(line.key, line);
       return line.key;
     },
-    refuse(since, firstAsWell) {
-      const isOver = (one: Waiting | undefined): boolean => one !== undefined && one.since <= since;
+    noteEnd(key) {
+      const line = lines.get(key);
+      if (line !== undefined) line.movedAt = performance.now();
+    },
+    refuse(turnsGoOn) {
       for (const line of lines.values()) {
-        while (isOver(line.waiting[1])) take(line, 1)?.refuse(busy());
-        if (firstAsWell && isOver(line.waiting[0])) take(line, 0)?.refuse(busy());
+        for (const one of overdueIn(line, room, turnsGoOn)) {
+          take(line, line.waiting.indexOf(one))?.refuse(busy());
+        }
       }
     },
   };
 }
 
-/** The first of those with the lowest rank. */
-function lowestOf(lines: Iterable<Line>, rankOf: (key: string) => number): Line | undefined {
+const shareOf = ({ countMax, bytesMax }: WaitingRoom, count: number, bytes: number): number =>
+  Math.max(count / countMax, bytes / bytesMax);
+
+/** The one with the largest share, where that is larger. */
+function lineOver(lines: Iterable<Line>, room: WaitingRoom, share: number): Line | undefined {
+  let most: Line | undefined;
+  let mostShare = share;
+  for (const line of lines) {
+    const its = shareOf(room, line.waiting.length, line.bytes);
+    if (its > mostShare) [most, mostShare] = [line, its];
+  }
+  return most;
+}
+
+function insert(line: Line, one: Waiting): void {
+  const firstNew = one.hadTurn ? line.waiting.findIndex((other) => !other.hadTurn) : -1;
+  line.waiting.splice(firstNew === -1 ? line.waiting.length : firstNew, 0, one);
+  line.bytes += one.bytes;
+}
+
+function overdueIn({ waiting, movedAt }: Line, room: WaitingRoom, turnsGoOn: boolean): Waiting[] {
+  const now = performance.now();
+  const next = turnsGoOn ? waiting.find(isReady) : undefined;
+  const isMoving = now - movedAt < room.patienceMs;
+  return waiting.filter((one) => {
+    const patienceMs = isMoving && !one.isReady ? room.heldBackPatienceMs : room.patienceMs;
+    return one !== next && now - one.since >= patienceMs;
+  });
+}
+
+const isReady = (one: Waiting): boolean => one.isReady;
+
+/** The first of those with the lowest rank that have work that is ready. */
+function lowestOf(lines: Iterable<Line>, rankOf: (key: string) => number, rankMax: number): Line | undefined {
   let next: Line | undefined;
-  let lowest = Infinity;
+  let lowest = rankMax + 1;
   for (const line of lines) {
     const rank = rankOf(line.key);
-    if (rank < lowest) [next, lowest] = [line, rank];
+    if (rank < lowest && line.waiting.some(isReady)) [next, lowest] = [line, rank];
     if (lowest === 0) break;
   }
   return next;

@@ -14,6 +14,7 @@ import type { Watermarks } from './watermarks.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';
 import type { SyncMetrics } from './metrics.ts';
+import type { RecordQueues } from './records/record-queues.ts';
 import type { Records } from './records/records.ts';
 import type { Stage } from './stage.ts';
 import type { Validator } from './items/validate.ts';
@@ -33,6 +34,8 @@ export interface Engine {
   pushedAgain: LRUCache<string, true>;
   /** What every push of this process passes. */
   gate: Gate;
+  /** The order of pushes of the same records. */
+  queues: RecordQueues;
   metrics: SyncMetrics;
   /** Pushes that are known to be past their writing. */
   settledPushes: LRUCache<string, true>;

@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto';
 import {
   bundlesStreamSpec,
   eventsStreamSpec,
-  Failure,
   type Announcer,
   type StreamSettings,
 } from '@integration-sync/contracts';
 import {
   largeRoom,
+  sparePlaces,
   type Bus,
   type BusHandler,
   type BusReply,
@@ -35,6 +35,7 @@ import type { Kind } from './kind.ts';
 import { listingIndexes, openListing, type ListingRule } from './listing/listing.ts';
 import { plan } from './pushing/plan.ts';
 import { push } from './pushing/push.ts';
+import { openRecordQueues } from './records/record-queues.ts';
 import { openSyncMetrics } from './metrics.ts';
 import { collectionNames } from './names.ts';
 import { recordListing } from './listing/record-listing.ts';
@@ -116,10 +117,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     pushGate: engine.gate,
     push(kind) {
       const of = engineOf(kind);
-      return answering((request) => {
-        refuseIfUnawaited(request);
-        return push(engine, of, request);
-      });
+      return answering((request) => push(engine, of, request));
     },
     plan(kind) {
       const of = engineOf(kind);
@@ -127,10 +125,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
     },
     changeStatus(kind, action) {
       const of = engineOf(kind);
-      return answering((request) => {
-        refuseIfUnawaited(request);
-        return changeStatus(engine, of, request, action);
-      });
+      return answering((request) => changeStatus(engine, of, request, action));
     },
     list: (kind) => answering(openListing(listing, recordListing(engineOf(kind)))),
     listDrafts(kind) {
@@ -157,7 +152,7 @@ async function openEngine(
   const { service, store, bus, log, tracing, kinds, onStage } = options;
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
-  const gate = openGate(options.pushesAtOnceMax, largeRoom);
+  const gate = openGate(options.pushesAtOnceMax, largeRoom, sparePlaces);
   const metrics = openSyncMetrics(options.metrics.registry, {
     inside: () => gate.inside,
     waiting: () => gate.waiting,
@@ -185,6 +180,7 @@ async function openEngine(
     watermarks: openWatermarks(store, names.watermarks, now),
     announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
     gate,
+    queues: opening.use(openRecordQueues()),
     metrics,
     settledPushes: new LRUCache({ max: rememberedMax }),
     pushedAgain: new LRUCache({ max: rememberedMax }),
@@ -214,12 +210,6 @@ const draftListing = (collection: string): ListingRule<DraftDocument> => ({
   fields: ['entry'],
   entityOf: ({ entry }) => entry,
 });
-
-/** The push waited for its turn longer than its caller did for the answer. */
-function refuseIfUnawaited({ deadline }: BusRequest): void {
-  if (Date.now() <= deadline) return;
-  throw new Failure('timeout', 'The push had to wait too long for its turn; nothing of it was written.');
-}
 
 /** The database's own errors become the failure that the caller gets. */
 const answering =

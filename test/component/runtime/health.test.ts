@@ -20,6 +20,8 @@ const request: BusRequest = {
   subject: 'svc.catalog.health.check',
   headers: new Map(),
   body: new Uint8Array(),
+  arrivedAtMs: 0,
+  isGivenUp: false,
   deadline: Date.now() + 60_000,
   waitedForUntilMs: Infinity,
   isWaitedFor: () => Promise.resolve(true),

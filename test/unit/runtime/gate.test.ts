@@ -61,8 +61,32 @@ function openDoor(gate: Gate) {
   };
 }
 
+/** Enters, and gives up its place until it is let on. */
+async function holdBack(gate: Gate, key: string) {
+  await gate.enter(key, 1);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  gate.giveUpUntil(key, 1, promise).then(
+    () => seen.push('on'),
+    () => seen.push('refused'),
+  );
+  return {
+    letOn: resolve,
+    async seen() {
+      await ticks(5);
+      return seen.join(' ');
+    },
+  };
+}
+
 describe('a gate with a waiting room', () => {
-  const room: WaitingRoom = { countMax: 8, bytesMax: 800, shareMax: 1 / 2, patienceMs: 2_000 };
+  const room: WaitingRoom = {
+    countMax: 8,
+    bytesMax: 800,
+    shareMax: 1 / 2,
+    patienceMs: 2_000,
+    heldBackPatienceMs: 10_000,
+  };
 
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
@@ -165,5 +189,92 @@ describe('a gate with a waiting room', () => {
     gate.leave('a');
     await vi.advanceTimersByTimeAsync(200);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('keeps a spare place for a key that has none, and gives it to no other', async () => {
+    const gate = openGate(2, room, 1);
+    const door = openDoor(gate);
+    door.come('aaa');
+    expect(await door.seen()).toBe('a a');
+    door.come('bb');
+    expect(await door.seen()).toBe('b');
+    door.come('c');
+    expect(await door.seen()).toBe('');
+    gate.leave('b');
+    expect(await door.seen()).toBe('b');
+    gate.leave('b');
+    expect(await door.seen()).toBe('c');
+    gate.leave('c');
+    expect(await door.seen()).toBe('');
+    gate.leave('a');
+    expect(await door.seen()).toBe('a');
+    expect(gate).toMatchObject({ inside: 2, waiting: 0 });
+  });
+
+  describe('for work that must wait for other work', () => {
+    it('has others inside meanwhile, and its own next turn before work that had none', async () => {
+      const gate = openGate(1, room);
+      const [one, two] = [await holdBack(gate, 'a'), await holdBack(gate, 'a')];
+      const door = openDoor(gate);
+      door.come('aa');
+      expect(await door.seen()).toBe('a');
+      two.letOn();
+      one.letOn();
+      expect(await one.seen()).toBe('');
+      gate.leave('a');
+      expect([await one.seen(), await two.seen()]).toEqual(['on', '']);
+      gate.leave('a');
+      expect([await two.seen(), await door.seen()]).toEqual(['on', '']);
+      gate.leave('a');
+      expect(await door.seen()).toBe('a');
+    });
+
+    it('takes a place that is free at once', async () => {
+      const gate = openGate(1, room);
+      const one = await holdBack(gate, 'a');
+      expect(gate).toMatchObject({ inside: 0, waiting: 1 });
+      one.letOn();
+      expect(await one.seen()).toBe('on');
+      expect(gate).toMatchObject({ inside: 1, waiting: 0 });
+    });
+
+    it('is refused when nothing of its key has ended for as long as others wait', async () => {
+      const gate = openGate(3, room);
+      const door = openDoor(gate);
+      door.come('ab');
+      const one = await holdBack(gate, 'a');
+      await vi.advanceTimersByTimeAsync(1_500);
+      gate.leave('b');
+      expect(await one.seen()).toBe('');
+      await vi.advanceTimersByTimeAsync(600);
+      expect(await one.seen()).toBe('refused');
+      // It leaves as all do that have entered.
+      expect(gate.inside).toBe(2);
+      gate.leave('a');
+      expect(gate).toMatchObject({ inside: 1, waiting: 0 });
+    });
+
+    it('is refused after a longer time where work of its key goes on', async () => {
+      const gate = openGate(3, room);
+      const one = await holdBack(gate, 'a');
+      for (let passedMs = 0; passedMs < room.heldBackPatienceMs; passedMs += 1_000) {
+        expect(await one.seen()).toBe('');
+        await gate.enter('a', 1);
+        gate.leave('a');
+        await vi.advanceTimersByTimeAsync(1_000);
+      }
+      await vi.advanceTimersByTimeAsync(200);
+      expect(await one.seen()).toBe('refused');
+    });
+
+    it('is refused where there is no room, and has its place until it leaves', async () => {
+      const gate = openGate(1, { ...room, countMax: 2 });
+      const door = openDoor(gate);
+      door.come('aa');
+      await expect(gate.giveUpUntil('a', 1, Promise.resolve())).rejects.toMatchObject({
+        code: 'unavailable',
+      });
+      expect(gate).toMatchObject({ inside: 1, waiting: 1 });
+    });
   });
 });

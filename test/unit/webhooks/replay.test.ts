@@ -46,6 +46,8 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
     subject: subjects.endpointsReplay,
     headers: new Map([['id', 'wh_1']]),
     body: Buffer.from(JSON.stringify({ since: '2020-01-01' })),
+    arrivedAtMs: 0,
+    isGivenUp: false,
     deadline: Date.now() + leftMs,
     waitedForUntilMs: Infinity,
     isWaitedFor: () => Promise.resolve(true),

@@ -14,8 +14,12 @@ export interface BusRequest {
   subject: string;
   headers: Headers;
   body: Uint8Array;
+  /** When this process began with it, by `performance.now()`. */
+  arrivedAtMs: number;
   /** Until then the caller waits for the answer; epoch milliseconds, by the clock of this process. */
   deadline: number;
+  /** The caller said that it does not wait any more. */
+  readonly isGivenUp: boolean;
   /** By `performance.now()`: until then the caller waits for the reply. In the past where it said that it does not. */
   readonly waitedForUntilMs: number;
   /** Asks the caller. One that was told meanwhile that the request failed may have sent another one since. */
@@ -132,7 +136,11 @@ function readRequest(
     subject: message.subject,
     headers,
     body: message.data,
+    arrivedAtMs: performance.now(),
     deadline: Date.now() + Number(headers.get(requestHeaders.timeoutMs) ?? defaultTimeoutMs),
+    get isGivenUp() {
+      return inHand.isGivenUp;
+    },
     get waitedForUntilMs() {
       return inHand.isGivenUp ? -Infinity : promisedUntilMs;
     },

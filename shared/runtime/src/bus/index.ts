@@ -58,7 +58,7 @@ export type { PartitionsInForce } from './partitions.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { quantityInWords, type Difference } from './quantities.ts';
-export { largeRoom } from './serve.ts';
+export { largeRoom, sparePlaces } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { StreamStanding } from './stream-watch.ts';
 export type { ConsumerFacts, ConsumerSpec, StreamSpec } from './streams.ts';

@@ -38,7 +38,10 @@ export const largeRoom: WaitingRoom = {
   bytesMax: 128 * mebibyte,
   shareMax: 1 / 4,
   patienceMs: 2_000,
+  heldBackPatienceMs: 15_000,
 };
+/** For an integration that has nothing in hand yet. */
+export const sparePlaces = 1;
 /** For one kind of questions, which are short: with 500 ids one has 130 KB. */
 const smallRoom: WaitingRoom = { ...largeRoom, bytesMax: 32 * mebibyte };
 

@@ -5,6 +5,7 @@ import { answerItems } from '../items/answer.ts';
 import { readIdsBody } from '../items/ids-body.ts';
 import { carryOut } from './carry-out.ts';
 import type { Engine, KindEngine } from '../engine.ts';
+import { inOrder } from './in-order.ts';
 import { prepareNamed } from './prepare-named.ts';
 
 const words = {
@@ -12,13 +13,26 @@ const words = {
   erase: { counted: 'erased', status: 'ERASED' },
 } as const;
 
-export async function changeStatus(
+export const changeStatus = (
   engine: Engine,
   of: KindEngine,
   request: BusRequest,
   action: StatusChange,
+): Promise<BusReply> =>
+  inOrder(
+    engine,
+    of,
+    request,
+    { read: () => readIdsBody(request.body), idsOf: (externalIds) => externalIds },
+    (externalIds) => changeNamed(engine, of, request, { action, externalIds }),
+  );
+
+async function changeNamed(
+  engine: Engine,
+  of: KindEngine,
+  request: BusRequest,
+  { action, externalIds }: { action: StatusChange; externalIds: readonly unknown[] },
 ): Promise<BusReply> {
-  const externalIds = readIdsBody(request.body);
   const prepared = await prepareNamed(of, request.integration, externalIds, action);
   const { syncId, settled, counts } = await carryOut(engine, of, request, {
     action,

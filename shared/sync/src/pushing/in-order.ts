@@ -1,0 +1,38 @@
+// A request that writes, carried out after those that came before it and name one of its records.
+import { Failure } from '@integration-sync/contracts';
+import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
+import type { Engine, KindEngine } from '../engine.ts';
+import { watermarkKey } from '../watermarks.ts';
+
+export interface Reading<Body> {
+  read: () => Body;
+  /** The externalIds as they came. */
+  idsOf: (body: Body) => readonly unknown[];
+}
+
+/** While it waits it has no place at the gate, and its body is bytes: what is read from them takes more room. */
+export async function inOrder<Body>(
+  { gate, queues }: Pick<Engine, 'gate' | 'queues'>,
+  { kind }: KindEngine,
+  request: BusRequest,
+  { read, idsOf }: Reading<Body>,
+  work: (body: Body) => Promise<BusReply>,
+): Promise<BusReply> {
+  const { integration } = request;
+  refuseIfUnawaited(request);
+  let body: Body | undefined = read();
+  const ids = idsOf(body).filter((id) => typeof id === 'string');
+  using queued = queues.join(watermarkKey(integration, kind.plural), ids, () => request.isGivenUp);
+  if (queued.turn !== undefined) {
+    body = undefined;
+    await gate.giveUpUntil(integration, request.body.length, queued.turn);
+    refuseIfUnawaited(request);
+  }
+  return await work(body ?? read());
+}
+
+/** The push waited for its turn longer than its caller did for the answer. */
+function refuseIfUnawaited({ deadline }: BusRequest): void {
+  if (Date.now() <= deadline) return;
+  throw new Failure('timeout', 'The push had to wait too long for its turn; nothing of it was written.');
+}

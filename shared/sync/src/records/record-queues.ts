@@ -1,0 +1,94 @@
+// In which order a replica carries out pushes of the same records: that in which they came. A push waits for each push that
+// came before it and names one of its records; pushes of other records do not wait for it.
+//
+// Only this replica's pushes stand here, and the order is no promise of correctness: a write takes effect only on what was read
+// before (record-writes.ts). So a push whose caller does not wait any more holds nobody up.
+import { openWatch } from '@integration-sync/runtime/watch';
+
+export interface RecordQueues extends Disposable {
+  /** `isGivenUp`: whether its caller said that it does not wait any more. */
+  join(listing: string, ids: Iterable<string>, isGivenUp: () => boolean): QueuedPush;
+}
+
+/** Disposed of where the push has ended, or does not wait any more. */
+export interface QueuedPush extends Disposable {
+  /** Undefined where the push need not wait. */
+  readonly turn: Promise<void> | undefined;
+}
+
+interface Member {
+  listing: string;
+  ids: Iterable<string>;
+  isGivenUp: () => boolean;
+  isOver: boolean;
+  /** So many pushes it waits for. */
+  ahead: number;
+  behind: Member[];
+  begin: () => void;
+}
+
+const lookEveryMs = 100;
+
+export function openRecordQueues(): RecordQueues {
+  /** By listing and externalId, the last push that named the record. */
+  const lastByListing = new Map<string, Map<string, Member>>();
+  /** Pushes that others wait for. */
+  const waitedFor = new Set<Member>();
+
+  const end = (member: Member): void => {
+    member.isOver = true;
+    // It did not wait to the end, but who came after it waits for those before it.
+    if (member.ahead > 0) return;
+    waitedFor.delete(member);
+    const last = lastByListing.get(member.listing);
+    for (const id of member.ids) if (last?.get(id) === member) last.delete(id);
+    if (last?.size === 0) lastByListing.delete(member.listing);
+    for (const next of member.behind.splice(0)) {
+      next.ahead -= 1;
+      if (next.ahead > 0) continue;
+      if (next.isOver) end(next);
+      else next.begin();
+    }
+  };
+
+  const watch = openWatch(lookEveryMs, () => {
+    for (const member of waitedFor) if (member.ahead === 0 && member.isGivenUp()) end(member);
+    return waitedFor.size > 0;
+  });
+
+  return {
+    join(listing, ids, isGivenUp) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const member: Member = {
+        listing,
+        ids,
+        isGivenUp,
+        isOver: false,
+        ahead: 0,
+        behind: [],
+        begin: resolve,
+      };
+      const last = lastByListing.get(listing) ?? new Map<string, Member>();
+      lastByListing.set(listing, last);
+      const before = new Set<Member>();
+      for (const id of ids) {
+        const other = last.get(id);
+        if (other !== undefined && other !== member) before.add(other);
+        last.set(id, member);
+      }
+      for (const other of before) {
+        other.behind.push(member);
+        waitedFor.add(other);
+      }
+      member.ahead = before.size;
+      if (before.size > 0) watch.begin();
+      return {
+        turn: before.size > 0 ? promise : undefined,
+        [Symbol.dispose]() {
+          if (!member.isOver) end(member);
+        },
+      };
+    },
+    [Symbol.dispose]: () => watch[Symbol.dispose](),
+  };
+}
