@@ -56,7 +56,7 @@ async function runCrowd(
   using crowd = openClient(stack.gateway, stack.token({ integration: `crowd-${name}` }));
   using alone = openClient(stack.gateway, stack.token({ integration: `quiet-${name}` }));
   const bodies = Array.from({ length: versions }, (_, version) =>
-    pushBody(makeItems(name, sameRecords).map((item) => ({ ...item, phone: `+46 8 ${version}` }))),
+    pushBody(makeItems(name, sameRecords).map((item) => Object.assign(item, { phone: `+46 8 ${version}` }))),
   );
   await crowd.post(suppliersPath, bodies[0] ?? Buffer.alloc(0));
   await alone.post(suppliersPath, pushBody(makeItems(freshName(), 1)));

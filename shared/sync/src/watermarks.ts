@@ -7,6 +7,8 @@
 // So a listing that reads the stamp and the open pushes knows up to which time no record can appear any more, by whatever
 // clocks the replicas have. And since the update that closes a push also counts its records, each push is counted once. What
 // a recovering replica has counted stands beside (`counted`), as it may have to open and close the same push a second time.
+//
+// A push that lost records to another one notes since when it waits (`claims`); whoever opens sees it (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import type { Collection, Store } from '@integration-sync/runtime/store';
 import { isFirst } from '@integration-sync/runtime/store';
@@ -22,11 +24,27 @@ export interface Watermark {
   open: Readonly<Record<string, number>>;
   /** By sync id, how many records recovery has counted of pushes that were left behind. */
   counted?: Readonly<Record<string, number>>;
+  claims?: Claims;
+}
+
+/** By sync id, since when an open push waits that met another one: epoch milliseconds, by the clock of `stamp`. */
+export type Claims = Readonly<Record<string, number>>;
+
+export interface Opened {
+  /** When everything that the push writes was synchronised. */
+  at: Date;
+  /** Of other pushes. */
+  claims: Claims;
 }
 
 export interface Watermarks {
   /** Resolves with the time at which everything that the push writes was synchronised. */
   open(key: string, syncId: string): Promise<Date>;
+  /** As `open`, and shows who claims to go first. */
+  enter(key: string, syncId: string): Promise<Opened>;
+  /** Of a push that is open. Resolves with the claims of all. */
+  claim(key: string, syncId: string, since: number): Promise<Claims>;
+  withdrawClaim(key: string, syncId: string): Promise<void>;
   /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
   close(key: string, syncId: string, added: number): Promise<boolean>;
   /** Closes what was opened then, and nothing that was opened since. */
@@ -58,25 +76,26 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
   const watermarks = store.collection<Watermark>(collection);
   const stampOnly = { projection: { stamp: 1 } } as const;
 
-  const open = async (key: string, syncId: string): Promise<Date> => {
+  const enter = async (key: string, syncId: string): Promise<Opened> => {
     const at = now();
     const before = await watermarks.findOneAndUpdate(
       { _id: key },
       { $max: { stamp: at }, $set: { [`open.${syncId}`]: at } },
-      stampOnly,
+      { projection: { stamp: 1, claims: 1 } },
     );
     if (before === null) {
       await makeWatermark(watermarks, key);
-      return open(key, syncId);
+      return enter(key, syncId);
     }
-    if (at > before.stamp) return new Date(at);
+    const { claims = {} } = before;
+    if (at > before.stamp) return { at: new Date(at), claims };
     // Another push has this millisecond already, or its replica a faster clock.
     const after = await watermarks.findOneAndUpdate(
       { _id: key },
       { $inc: { stamp: 1 } },
       { ...stampOnly, returnDocument: 'after' },
     );
-    return new Date(after?.stamp ?? before.stamp + 1);
+    return { at: new Date(after?.stamp ?? before.stamp + 1), claims };
   };
 
   const readAll = async (keys: readonly string[]): Promise<Watermark[]> => {
@@ -87,14 +106,19 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
   };
 
   return {
-    open,
+    enter,
+    open: async (key, syncId) => (await enter(key, syncId)).at,
+    ...openClaims(watermarks),
     read: openBatcher(readAll, readMax, oneByOne(readPatienceMs)),
     settle: (key, syncId, records, before) => settle(watermarks, now, { key, syncId, records, before }),
     async close(key, syncId, added) {
       const name = `open.${syncId}`;
       const { matchedCount } = await watermarks.updateOne(
         { _id: key, [name]: { $exists: true }, [`counted.${syncId}`]: { $exists: false } },
-        { $unset: { [name]: '' }, ...(added === 0 ? {} : { $inc: { total: added } }) },
+        {
+          $unset: { [name]: '', [`claims.${syncId}`]: '' },
+          ...(added === 0 ? {} : { $inc: { total: added } }),
+        },
       );
       return matchedCount === 1;
     },
@@ -107,9 +131,28 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     },
     async forget(key, syncId, openedAt) {
       const name = `open.${syncId}`;
-      await watermarks.updateOne({ _id: key, [name]: openedAt }, { $unset: { [name]: '' } });
+      await watermarks.updateOne(
+        { _id: key, [name]: openedAt },
+        { $unset: { [name]: '', [`claims.${syncId}`]: '' } },
+      );
     },
     withOpen: () => watermarks.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
+  };
+}
+
+function openClaims(watermarks: Collection<Watermark>): Pick<Watermarks, 'claim' | 'withdrawClaim'> {
+  return {
+    async claim(key, syncId, since) {
+      const after = await watermarks.findOneAndUpdate(
+        { _id: key, [`open.${syncId}`]: { $exists: true } },
+        { $set: { [`claims.${syncId}`]: since } },
+        { projection: { claims: 1 }, returnDocument: 'after' },
+      );
+      return after?.claims ?? {};
+    },
+    async withdrawClaim(key, syncId) {
+      await watermarks.updateOne({ _id: key }, { $unset: { [`claims.${syncId}`]: '' } });
+    },
   };
 }
 
@@ -142,6 +185,7 @@ async function settle(
       $set: { [`counted.${syncId}`]: records },
       $unset: {
         [`open.${syncId}`]: '',
+        [`claims.${syncId}`]: '',
         ...Object.fromEntries(outdated(watermark, syncId, now()).map((id) => [`counted.${id}`, ''])),
       },
     },

@@ -8,6 +8,8 @@ export interface JournalQuestions {
   unsettledAmong(syncIds: readonly string[]): Promise<Set<string>>;
   /** Those whose records their watermarks have not counted yet. */
   pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
+  /** By sync id, the packed ids of the records that these pushes speak of, as long as there may be something to write. */
+  idsOf(syncIds: readonly string[]): Promise<Map<string, Uint8Array>>;
   backlog(): Promise<Backlog>;
   /** Pushes of the integration that were answered and may not be announced yet: all that are, up to so many. */
   unannounced(integration: string, countMax: number): Promise<string[]>;
@@ -28,6 +30,15 @@ export function openJournalQuestions(entries: Entries): JournalQuestions {
   return {
     unsettledAmong: (syncIds) => among(syncIds, unsettled),
     pendingAmong: (syncIds) => among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
+    async idsOf(syncIds) {
+      const found = await entries
+        .find(
+          { _id: { $in: [...syncIds] }, state: 'writing' },
+          { projection: { ids: 1 }, promoteBuffers: true },
+        )
+        .toArray();
+      return new Map(found.flatMap(({ _id, ids }) => (ids === undefined ? [] : [[_id, ids]])));
+    },
     async backlog() {
       const [found] = await entries
         .aggregate<Omit<Backlog, 'oldestAt'> & { oldestAt: Date }>(

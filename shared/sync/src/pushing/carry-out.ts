@@ -32,15 +32,8 @@ export async function carryOut(
   const permission = openPermission(request);
   await permission.confirm();
   const { integration, traceparent } = request;
-  const run = newRun(engine, of, {
-    action,
-    integration,
-    traceparent,
-    records,
-    rejected,
-    drafting,
-    permission,
-  });
+  const what = { action, integration, traceparent, records, rejected, drafting, permission };
+  const run = newRun(engine, of, what, request.arrivedAtMs);
   const written = records.length === 0 ? nothingWritten : await writeRecords(engine, run, known);
   if (action === 'erase') await forgetErrors(engine, run);
   const announcement = await (records.length === 0 ? recordIdleRun : completeRun)(engine, run, written);

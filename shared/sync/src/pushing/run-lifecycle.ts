@@ -4,6 +4,7 @@ import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from '../announcing/announcement.ts';
 import type { Engine } from '../engine.ts';
 import type { Completion, Counted } from '../journal/journal-entry.ts';
+import type { Claims } from '../watermarks.ts';
 import { concludeRun, entryOf, watermarkKeys, type Run, type Written } from './run.ts';
 
 /** The times at which what follows is synchronised. */
@@ -12,16 +13,21 @@ export interface Stamps {
   drafts: Date;
 }
 
-export async function beginRun(engine: Engine, run: Run): Promise<Stamps> {
+export interface Begun extends Stamps {
+  /** Pushes of the same listing that claim to go first. */
+  claims: Claims;
+}
+
+export async function beginRun(engine: Engine, run: Run): Promise<Begun> {
   const keys = watermarkKeys(run);
   const [records, drafts, entered] = await Promise.all([
-    engine.watermarks.open(keys.records, run.syncId),
+    engine.watermarks.enter(keys.records, run.syncId),
     keys.drafts === undefined ? undefined : engine.watermarks.open(keys.drafts, run.syncId),
     engine.journal.insert(entryOf(engine, run)),
   ]);
   // A sweeper has closed it already, and a listing would miss what it wrote.
   if (!entered) throw takenOver(run, 'Nothing of it was written');
-  return { records, drafts: drafts ?? records };
+  return { records: records.at, drafts: drafts ?? records.at, claims: records.claims };
 }
 
 /** By its journal entry a push is dead after 15 s. A replica whose clock is ahead takes it over earlier. */
@@ -44,6 +50,7 @@ export async function completeRun(engine: Engine, run: Run, written: Written): P
     closeWatermarks(engine, run, completion),
   ]);
   if (!kept) await giveBack(engine, run, written, counted);
+  engine.settledPushes.set(run.syncId, true);
   return announcement;
 }
 

@@ -24,6 +24,8 @@ export interface Run {
   rejected: readonly Rejected[];
   drafting: boolean;
   startedAt: Date;
+  /** Since it came to this replica. */
+  waitedMs: () => number;
   /** By a clock that goes on while the process stands still. */
   elapsedMs: () => number;
   permission: Permission;
@@ -45,11 +47,19 @@ export const nothingWritten: Written = { settled: [], drafts: [] };
 export function newRun(
   engine: Engine,
   of: KindEngine,
-  what: Omit<Run, 'of' | 'syncId' | 'startedAt' | 'elapsedMs'>,
+  what: Omit<Run, 'of' | 'syncId' | 'startedAt' | 'waitedMs' | 'elapsedMs'>,
+  arrivedAtMs: number,
 ): Run {
   const startedAt = new Date(engine.now());
   const began = performance.now();
-  return { ...what, syncId: newSyncId(startedAt), of, startedAt, elapsedMs: () => performance.now() - began };
+  return {
+    ...what,
+    syncId: newSyncId(startedAt),
+    of,
+    startedAt,
+    waitedMs: () => performance.now() - arrivedAtMs,
+    elapsedMs: () => performance.now() - began,
+  };
 }
 
 /** The listings that a push may add to. */

@@ -7,7 +7,8 @@ import { missingDrafts, readDrafted, type DraftFacts } from './drafting.ts';
 import type { NewDraft } from '../records/drafts.ts';
 import type { Engine } from '../engine.ts';
 import type { Fields } from '../kind.ts';
-import { beginRun, type Stamps } from './run-lifecycle.ts';
+import { beginRun, type Begun, type Stamps } from './run-lifecycle.ts';
+import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Prepared } from './prepare.ts';
 import type { Writing } from '../records/record-document.ts';
 import { watermarkKeys, type Run, type Written, type WrittenRecord } from './run.ts';
@@ -20,23 +21,23 @@ export async function writeRecords(
   run: Run,
   { found, stored: known }: Pick<Prepared, 'found' | 'stored'>,
 ): Promise<Written> {
-  const [stamps, stored, draftedBefore] = await Promise.all([
+  const [begun, stored, draftedBefore] = await Promise.all([
     begin(engine, run),
     known ?? readStored(engine, run),
     run.drafting ? readDrafted(run.of, run.integration, run.records) : new Set<string>(),
   ]);
   await engine.reach('after-entry');
-  const settled = await settleRecords(engine, run, stamps, stored);
-  const drafts = await draftMissing(engine, run, stamps, settled, { found, draftedBefore });
+  const settled = await settleInTurn(engine, run, begun, stored);
+  const drafts = await draftMissing(engine, run, begun, settled, { found, draftedBefore });
   await engine.reach('after-writes');
   return { settled, drafts };
 }
 
 /** In this order: a push that is acknowledged to a caller that gave up before bears a later stamp than this one. */
-async function begin(engine: Engine, run: Run): Promise<Stamps> {
-  const stamps = await beginRun(engine, run);
+async function begin(engine: Engine, run: Run): Promise<Begun> {
+  const begun = await beginRun(engine, run);
   await run.permission.renewUnlessPromised();
-  return stamps;
+  return begun;
 }
 
 /**
@@ -68,18 +69,45 @@ export function settledOf({ record, folded }: Fresh, created: boolean): SettledR
   return { record, created, idle, fields, changed: [...changes.keys()] };
 }
 
+async function settleInTurn(
+  engine: Engine,
+  run: Run,
+  begun: Begun,
+  stored: ReadonlyMap<string, Stored>,
+): Promise<SettledRecord[]> {
+  const contender = {
+    syncId: run.syncId,
+    key: watermarkKeys(run).records,
+    idPrefix: run.of.kind.idPrefix,
+    records: run.records,
+    waitedMs: run.waitedMs(),
+  };
+  const precedence = openPrecedence(engine, contender, begun);
+  try {
+    return await settleRecords(engine, run, { begun, precedence, stored });
+  } catch (error) {
+    precedence.abandon();
+    throw error;
+  }
+}
+
+interface Beginning {
+  begun: Begun;
+  precedence: Precedence;
+  stored: ReadonlyMap<string, Stored>;
+}
+
 async function settleRecords(
   engine: Engine,
   run: Run,
-  stamps: Stamps,
-  stored: ReadonlyMap<string, Stored>,
+  { begun, precedence, stored }: Beginning,
 ): Promise<SettledRecord[]> {
   const { integration, syncId } = run;
   const { records, readers } = run.of;
   // Alone, a push has the whole database to itself, and halves of it can be written side by side.
   const parts = engine.gate.inside === 1 ? 2 : 1;
   const confirm = (): Promise<void> => run.permission.confirm();
-  const writing: Writing = { integration, syncId, at: stamps.records, parts, confirm };
+  const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
   const settled: SettledRecord[] = [];
   const settle = (one: Fresh, created: boolean): void => {
     settled[one.record.place] = settledOf(one, created);
@@ -87,7 +115,13 @@ async function settleRecords(
 
   let open = run.records;
   let storedById = stored;
-  if (isOvertaken(stored, stamps)) await run.permission.renew();
+  const readAgain = async (): Promise<void> => {
+    const ids = open.map(({ internalId }) => internalId);
+    storedById = await records.read(integration, ids);
+    await run.permission.renew();
+  };
+  if (await precedence.yield()) await readAgain();
+  else if (isOvertaken(stored, begun)) await run.permission.renew();
   while (open.length > 0) {
     refuseIfLate(run);
     await giveWay(open.length);
@@ -103,9 +137,9 @@ async function settleRecords(
     if (foundThere.length > 0) engine.pushedAgain.set(watermarkKeys(run).records, true);
     open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
     if (open.length === 0) break;
-    const ids = open.map(({ internalId }) => internalId);
-    storedById = await records.read(integration, ids);
-    await run.permission.renew();
+    await precedence.claim();
+    await precedence.yield();
+    await readAgain();
   }
   return settled;
 }

@@ -1,0 +1,117 @@
+// Which of the pushes goes first that two replicas carry out at once.
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { internalIdOf, newSyncId, packIds } from '../../../shared/sync/src/ids.ts';
+import { openJournal, type Journal } from '../../../shared/sync/src/journal/journal.ts';
+import { openPrecedence, type Precedence } from '../../../shared/sync/src/pushing/precedence.ts';
+import { openWatermarks, watermarkKey, type Watermarks } from '../../../shared/sync/src/watermarks.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openWorld, type World } from '../../support/sync.ts';
+
+let world: World;
+let journal: Journal;
+let watermarks: Watermarks;
+
+beforeAll(async () => {
+  world = await openWorld(inject('engines').mongodb);
+  journal = openJournal(world.store, 'journal');
+  watermarks = openWatermarks(world.store, 'heads', Date.now);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** A push that has begun, on a replica of its own. */
+interface Begun extends Precedence {
+  syncId: string;
+  close(): Promise<void>;
+}
+
+/** Longer than any test. */
+const patientMs = 60_000;
+const integration = 'acme';
+const key = watermarkKey(integration, 'suppliers');
+
+async function begin(externalIds: readonly string[], waitedMs: number, forMs = patientMs): Promise<Begun> {
+  const startedAt = new Date();
+  const syncId = newSyncId(startedAt);
+  const records = externalIds.map((id) => ({ internalId: internalIdOf('sup', integration, id) }));
+  const [{ at, claims }] = await Promise.all([
+    watermarks.enter(key, syncId),
+    journal.insert({
+      _id: syncId,
+      integration,
+      entityType: 'supplier',
+      state: 'writing',
+      owner: 'test',
+      created: 0,
+      updated: 0,
+      unchanged: 0,
+      failed: 0,
+      startedAt,
+      completedAt: null,
+      drafting: false,
+      drafted: 0,
+      ids: packIds(records.map(({ internalId }) => internalId)),
+    }),
+  ]);
+  const contender = { syncId, key, idPrefix: 'sup', records, waitedMs };
+  return {
+    syncId,
+    ...openPrecedence({ journal, watermarks }, contender, { records: at, claims }, forMs),
+    close: async () => void (await watermarks.close(key, syncId, 0)),
+  };
+}
+
+const claimants = async (): Promise<string[]> => Object.keys((await watermarks.read(key)).claims ?? {});
+
+const untilClaimed = ({ syncId }: Begun) => eventually(claimants, (all) => all.includes(syncId));
+
+it('waits for no push that claims nothing', async () => {
+  const older = await begin(['a'], 5_000);
+  const younger = await begin(['a'], 0);
+  expect(await younger.yield()).toBe(false);
+  expect(await claimants()).toEqual([]);
+  await older.close();
+  await younger.close();
+});
+
+it('a push waits for the one that claims its records and has waited longer, until that has ended', async () => {
+  const older = await begin(['a', 'b'], 5_000);
+  await older.claim();
+  const younger = await begin(['b', 'c'], 0);
+  const order: string[] = [];
+  const yielding = younger.yield().then((waited) => order.push(`younger ${waited}`));
+  await untilClaimed(younger);
+  order.push('older');
+  await older.close();
+  await yielding;
+  expect(order).toEqual(['older', 'younger true']);
+  await younger.close();
+  expect(await claimants()).toEqual([]);
+});
+
+it('the one that has waited longer waits for none, and for no claim on other records', async () => {
+  const younger = await begin(['a', 'b'], 0);
+  await younger.claim();
+  const older = await begin(['b'], 5_000);
+  const other = await begin(['z'], 0);
+  expect(await older.yield()).toBe(true);
+  expect(await other.yield()).toBe(false);
+  expect((await claimants()).toSorted()).toEqual([older.syncId, younger.syncId].toSorted());
+  await Promise.all([younger.close(), older.close(), other.close()]);
+});
+
+it('a claim that stays is taken away, and so is that of a push that fails', async () => {
+  const dead = await begin(['a'], 5_000);
+  await dead.claim();
+  const next = await begin(['a'], 0, 100);
+  expect(await next.yield()).toBe(true);
+  expect(await claimants()).toEqual([next.syncId]);
+  next.abandon();
+  await eventually(claimants, (all) => all.length === 0);
+});
+
+it('a push that is closed claims nothing any more', async () => {
+  const late = await begin(['a'], 0);
+  await late.close();
+  await late.claim();
+  expect(await claimants()).toEqual([]);
+});
