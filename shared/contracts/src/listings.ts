@@ -25,6 +25,7 @@ export interface RecordDetails {
   fields: Readonly<Record<string, unknown>>;
   createdBy: string;
   changedBy: string;
+  changedAt: string;
   /** Of a product, null where it names no supplier. */
   supplierInternalId?: string | null;
   productInternalId?: string | null;
@@ -48,6 +49,10 @@ export const detailedEntityOf = (
       }),
       createdBy: Type.String({ description: 'syncId of the push that created the record' }),
       changedBy: Type.String({ description: 'syncId of the push that last changed it, or created it' }),
+      changedAt: Type.String({
+        format: 'date-time',
+        description: 'When that was, UTC, to the millisecond; `changedSince` compares with it',
+      }),
       ...linked,
     },
     { title: `${name}Details`, description: 'Only with `details=true`' },

@@ -15,6 +15,7 @@ import type { Journal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';
 import type { SyncMetrics } from './metrics.ts';
 import type { RecordQueues } from './records/record-queues.ts';
+import type { ChangeTimes } from './records/change-times.ts';
 import type { Records } from './records/records.ts';
 import type { Stage } from './stage.ts';
 import type { Validator } from './items/validate.ts';
@@ -50,6 +51,7 @@ export interface KindEngine {
   validate: Validator;
   readers: Readonly<Record<Action, FieldReader>>;
   records: Records;
+  changeTimes: ChangeTimes;
   /** For a kind that has drafts. */
   drafts: Drafts | undefined;
 }

@@ -32,13 +32,15 @@ import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } fr
 import { journalIndexes, openJournal } from './journal/journal.ts';
 import { sharedKey } from './keys.ts';
 import type { Kind } from './kind.ts';
-import { listingIndexes, openListing, type ListingRule } from './listing/listing.ts';
+import { listingIndexes, recordIndexes } from './listing/indexes.ts';
+import { openListing, type ListingRule } from './listing/listing.ts';
 import { plan } from './pushing/plan.ts';
 import { push } from './pushing/push.ts';
 import { openRecordQueues } from './records/record-queues.ts';
 import { openSyncMetrics } from './metrics.ts';
 import { collectionNames } from './names.ts';
 import { recordListing } from './listing/record-listing.ts';
+import { openChangeTimes, type ChangeTimes } from './records/change-times.ts';
 import { openRecords } from './records/records.ts';
 import type { Stage } from './stage.ts';
 import { actionReaders } from './items/status.ts';
@@ -97,7 +99,12 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
   await using opening = new AsyncDisposableStack();
   const names = collectionNames(service);
   const engine = await openEngine(options, names, opening);
-  const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(store, kind)]));
+  const engines = new Map(
+    kinds.map((kind) => {
+      const changeTimes = opening.use(openChangeTimes(store, kind.plural, options.log));
+      return [kind.entityType, openKind(store, kind, changeTimes)];
+    }),
+  );
   opening.use(startSweeper(engine, engines));
 
   const cursorKey = await sharedKey(store, names.keys, 'cursor');
@@ -168,7 +175,8 @@ async function openEngine(
   await Promise.all([
     ensureEvents(),
     store.ensureIndexes(names.journal, journalIndexes),
-    ...listedCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
+    ...kinds.map(({ plural }) => store.ensureIndexes(plural, recordIndexes)),
+    ...draftCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
   ]);
   return {
     service,
@@ -190,20 +198,19 @@ async function openEngine(
   };
 }
 
-function openKind(store: Store, kind: Kind): KindEngine {
+function openKind(store: Store, kind: Kind, changeTimes: ChangeTimes): KindEngine {
   return {
     kind,
     validate: compileValidator(kind.schema),
     readers: actionReaders(kind),
     records: openRecords(store, kind.plural),
+    changeTimes,
     drafts: kind.drafting === undefined ? undefined : openDrafts(store, kind.drafting.collection),
   };
 }
 
-const listedCollections = (kinds: readonly Kind[]): string[] =>
-  kinds.flatMap(({ plural, drafting }) =>
-    drafting === undefined ? [plural] : [plural, drafting.collection],
-  );
+const draftCollections = (kinds: readonly Kind[]): string[] =>
+  kinds.flatMap(({ drafting }) => drafting?.collection ?? []);
 
 const draftListing = (collection: string): ListingRule<DraftDocument> => ({
   name: collection,

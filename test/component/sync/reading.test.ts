@@ -81,6 +81,7 @@ describe('details', () => {
         fields: { name: 'N', country: 'SE', certifications: ['FSC'] },
         createdBy: first.syncId,
         changedBy: second.syncId,
+        changedAt: expect.any(String),
       },
     });
     expect(linked?.details).toMatchObject({

@@ -24,7 +24,14 @@ import { basePath, listTimeoutMs, pushTimeoutMs, type QueryParameter, type Route
 const until: QueryParameter = {
   name: 'until',
   schema: Type.String(),
-  description: 'Only what was last synced at this time or before; may stand beside `since`',
+  description:
+    'Only what was last synced at this time or before; may stand beside `since`. Beside `changedSince`: what last changed then or before',
+};
+const changedSince: QueryParameter = {
+  name: 'changedSince',
+  schema: Type.String(),
+  description:
+    'Only what was created, changed, archived, erased or restored after this time; not what a push found as it should be. Not beside `since`',
 };
 const externalIds: QueryParameter = {
   name: 'externalId',
@@ -141,7 +148,7 @@ function listRoute(kind: RecordKind): Route {
     summary: `List the ${kind.plural} that were synced`,
     scope: kind.read,
     subject: kind.list,
-    query: [page, limit, since, until, externalIds, details, cursor],
+    query: [page, limit, since, changedSince, until, externalIds, details, cursor],
     answer: {
       status: 200,
       schema: listingOf(

@@ -24,7 +24,14 @@ const version = '1';
 const versionWithFilters = '2';
 /** One that knows no narrowed listings of records refuses these. */
 const versionNarrowed = '3';
-const versions: ReadonlySet<string | undefined> = new Set([version, versionWithFilters, versionNarrowed]);
+/** One that knows no listings of changes refuses these. */
+const versionOfChanges = '4';
+const versions: ReadonlySet<string | undefined> = new Set([
+  version,
+  versionWithFilters,
+  versionNarrowed,
+  versionOfChanges,
+]);
 const narrowing = new Set(['externalId', 'until', 'details']);
 /** In none of the parts. */
 const separator = ' ';
@@ -49,6 +56,7 @@ export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): st
 function versionOf(filters: Filters): string {
   const names = Object.keys(filters);
   if (names.length === 0) return version;
+  if (names.includes('changedSince')) return versionOfChanges;
   return names.some((name) => narrowing.has(name)) ? versionNarrowed : versionWithFilters;
 }
 

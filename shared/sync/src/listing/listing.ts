@@ -1,12 +1,12 @@
 // One page of a listing, for every kind of thing that is listed in creation order.
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
-import type { Collection, Filter, NamedIndex, Store } from '@integration-sync/runtime/store';
+import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import type { Filters } from './cursor.ts';
 import type { Engine } from '../engine.ts';
 import { watermarkKey, settledUntil, type Watermark } from '../watermarks.ts';
 import { syncIdsFrom } from '../ids.ts';
-import { indexFor, matchingOf, notNarrowed, type Narrowing } from './narrowing.ts';
+import { indexFor, matchingOf, notNarrowed, type Narrowing, type TimeAsked } from './narrowing.ts';
 import { takePage } from './page.ts';
 import { openQuietListings } from './quiet-listings.ts';
 import {
@@ -40,6 +40,8 @@ export interface ListingRule<Document extends ListedDocument> extends Showing<Do
   narrowed?: Showing<Document> & {
     read(integration: string, ...query: Parameters<ReadFilters>): Filters;
     of(filters: Filters): Narrowing;
+    /** Whether each record of the integration has a time of change. */
+    areChangesDated(integration: string): Promise<boolean>;
   };
 }
 
@@ -50,11 +52,6 @@ export interface ListingOptions {
   engine: Engine;
   cursorKey: Uint8Array;
 }
-
-export const listingIndexes: readonly NamedIndex[] = [
-  { name: 'creation-order', key: { integration: 1, order: 1 } },
-  { name: 'last-synced', key: { integration: 1, lastSyncedAt: 1 } },
-];
 
 export function openListing<Document extends ListedDocument>(
   { store, engine, cursorKey }: ListingOptions,
@@ -79,7 +76,9 @@ export function openListing<Document extends ListedDocument>(
     const { walk, found, total } = await readWithWatermark(listing, async (watermark) => {
       refuseCursorOfRemoved(asked, watermark);
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
-      const query = { watermark, narrowing, projection };
+      // After the watermark: what that says of the past holds for the records that have no time of change as well.
+      const time = await timeAsked(narrowing, async () => narrowed?.areChangesDated(integration) ?? true);
+      const query = { watermark, narrowing, projection, time };
       return { walk: begun, ...(await findPage<Document>(documents, integration, begun, query)) };
     });
     const { entities, last } = await takePage(
@@ -115,10 +114,20 @@ function beginWalk(
   now: number,
 ): PageAsked & { nextSince: Date } {
   const { since, after, until, nextSince = nextSinceOf(watermark, narrowing) } = asked;
-  if (after !== undefined || since === undefined) return { ...asked, until, nextSince };
+  const isPoll = since !== undefined || narrowing.changedSince !== undefined;
+  if (after !== undefined || !isPoll) return { ...asked, until, nextSince };
   // A poll that also showed what is created while it goes on would show it again the next time. Whatever was
   // synchronised by `nextSince` was begun by then, on whichever clock; the next poll shows what was not.
   return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
+}
+
+async function timeAsked(
+  { changedSince, ids }: Narrowing,
+  areChangesDated: () => Promise<boolean>,
+): Promise<TimeAsked> {
+  if (changedSince === undefined) return 'synced';
+  // A few records are found by their ids, whatever times they have.
+  return ids === undefined && (await areChangesDated()) ? 'changed' : 'changed-or-synced';
 }
 
 /** What was not shown, as it came after `until`, is for the poll that begins there. */
@@ -131,6 +140,7 @@ interface PageQuery {
   watermark: Watermark;
   narrowing: Narrowing;
   projection: Projection;
+  time: TimeAsked;
 }
 
 interface FoundPage<Document> {
@@ -143,15 +153,15 @@ async function findPage<Document extends ListedDocument>(
   documents: Collection<ListedDocument>,
   integration: string,
   asked: PageAsked,
-  { watermark, narrowing, projection }: PageQuery,
+  { watermark, narrowing, projection, time }: PageQuery,
 ): Promise<FoundPage<Document>> {
   const skip = skipOf(asked);
   const wanted = asked.limit + 1;
-  const matching = matchingOf(integration, asked, narrowing);
+  const matching = matchingOf(integration, asked, narrowing, time);
   const counted =
     matching === undefined
       ? watermark.total
-      : await documents.countDocuments(matching, { hint: narrowing.ids ? '_id_' : 'last-synced' });
+      : await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) });
   if (skip > counted + uncountedMax(watermark)) return { found: [], total: counted };
 
   // Whole records may be large, and are read as far as they fit on the page; of others the database sends all at once.
@@ -169,6 +179,7 @@ async function findPage<Document extends ListedDocument>(
       indexFor(
         narrowing,
         matching === undefined ? 'in-order' : choosePlan(counted, watermark.total, skip + wanted),
+        time,
       ),
     )
     .sort({ integration: 1, order: 1 })

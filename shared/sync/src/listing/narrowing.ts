@@ -1,6 +1,6 @@
-// What a listing of records is narrowed by, and whether it shows them whole: `externalId`, `until`, `details`, and beside
-// `since` the filter that they make. A cursor keeps them as its filters. It keeps internal ids in place of external ones,
-// which a hundred of may be longer than a URL. Pure.
+// What a listing of records is narrowed by, and whether it shows them whole: `externalId`, `until`, `changedSince`, `details`, and
+// beside `since` the filter that they make. A cursor keeps them as its filters. It keeps internal ids in place of external
+// ones, which a hundred of may be longer than a URL. Pure.
 import {
   limits,
   quote,
@@ -14,24 +14,34 @@ import type { Filters } from './cursor.ts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, packIds, unpackIds } from '../ids.ts';
 import { idCheck } from '../items/validate.ts';
+import { changedIndex, withoutTime } from '../records/change-times.ts';
+import { orderIndex, syncedIndex } from './indexes.ts';
 import type { SincePlan } from './listing-request.ts';
 
 export interface Narrowing {
   /** Only these, whether they are there or not. */
   ids: readonly string[] | undefined;
-  /** Only what was synchronised by then. */
+  /** Only what was synchronised by then; beside `changedSince`, what had last changed by then. */
   until: Date | undefined;
+  /** Only what has changed since. */
+  changedSince: Date | undefined;
   /** Whether each entity says all that its record holds. */
   details: boolean;
 }
 
-export const notNarrowed: Narrowing = { ids: undefined, until: undefined, details: false };
+export const notNarrowed: Narrowing = {
+  ids: undefined,
+  until: undefined,
+  changedSince: undefined,
+  details: false,
+};
 
 /** What the filter says of a document. */
 interface Narrowed {
   _id: string;
   integration: string;
   lastSyncedAt: Date;
+  changedAt?: Date;
 }
 
 type Asked = Pick<KindEngine, 'kind' | 'validate'>;
@@ -44,21 +54,27 @@ export function readNarrowing(
   asked: ListingQuery,
 ): Filters {
   const ids = readIds(of, integration, parameters, errors);
-  const until = readUntil(parameters, errors, asked);
+  const changedSince = readChangedSince(parameters, errors, asked);
+  const until = readUntil(parameters, errors, { since: asked.since, changedSince });
   const details = readOneOf(parameters, 'details', ['true', 'false'], errors);
   if (until !== undefined || details === 'true') refuseNumberedPage(asked, errors);
   return {
     ...(ids === undefined ? {} : { externalId: Buffer.from(packIds(ids)).toString('base64url') }),
     ...(until === undefined ? {} : { until: until.toISOString() }),
+    ...(changedSince === undefined ? {} : { changedSince: changedSince.toISOString() }),
     ...(details === 'true' ? { details } : {}),
   };
 }
 
-export function narrowingOf({ kind }: Asked, { externalId, until, details }: Filters): Narrowing {
+export function narrowingOf(
+  { kind }: Asked,
+  { externalId, until, changedSince, details }: Filters,
+): Narrowing {
   return {
     ids:
       externalId === undefined ? undefined : unpackIds(kind.idPrefix, Buffer.from(externalId, 'base64url')),
     until: until === undefined ? undefined : new Date(until),
+    changedSince: changedSince === undefined ? undefined : new Date(changedSince),
     details: details === 'true',
   };
 }
@@ -89,14 +105,28 @@ function readIds(
   return [...ids].toSorted();
 }
 
-function readUntil(
+function readChangedSince(
   parameters: URLSearchParams,
   errors: FailureEntry[],
   { since }: ListingQuery,
 ): Date | undefined {
+  const changedSince = readInstant(parameters, 'changedSince', errors);
+  if (changedSince !== undefined && since !== undefined) {
+    errors.push({ pointer: 'changedSince', detail: 'changedSince: expected none beside since' });
+  }
+  return changedSince;
+}
+
+function readUntil(
+  parameters: URLSearchParams,
+  errors: FailureEntry[],
+  from: { since: Date | undefined; changedSince: Date | undefined },
+): Date | undefined {
   const until = readInstant(parameters, 'until', errors);
-  if (until !== undefined && since !== undefined && until < since) {
-    errors.push({ pointer: 'until', detail: 'until: expected a time that is not before since' });
+  for (const [name, time] of Object.entries(from)) {
+    if (until !== undefined && time !== undefined && until < time) {
+      errors.push({ pointer: 'until', detail: `until: expected a time that is not before ${name}` });
+    }
   }
   return until;
 }
@@ -108,25 +138,46 @@ function refuseNumberedPage({ page, cursor }: ListingQuery, errors: FailureEntry
   errors.push({ pointer: 'page', detail });
 }
 
+/** Which time a listing asks for, and so by which index it finds what it shows. */
+export type TimeAsked =
+  | 'synced'
+  | 'changed'
+  /** Some records have no time of change, and count as changed when they were last synchronised. */
+  | 'changed-or-synced';
+
 /** Undefined for all records of the integration, whose number is known. */
 export function matchingOf(
   integration: string,
   { since }: Pick<ListingQuery, 'since'>,
-  { ids, until }: Narrowing,
+  { ids, until, changedSince }: Narrowing,
+  time: TimeAsked,
 ): Filter<Narrowed> | undefined {
-  if (since === undefined && until === undefined && ids === undefined) return undefined;
-  const at = {
-    ...(since === undefined ? {} : { $gt: since }),
-    ...(until === undefined ? {} : { $lte: until }),
-  };
+  const from = changedSince ?? since;
+  if (from === undefined && until === undefined && ids === undefined) return undefined;
   return {
     integration,
-    ...(Object.keys(at).length === 0 ? {} : { lastSyncedAt: at }),
+    ...timesBetween(from, until, time),
     ...(ids === undefined ? {} : { _id: { $in: [...ids] } }),
   };
 }
 
-export const indexFor = ({ ids }: Narrowing, plan: SincePlan): string => {
+function timesBetween(from: Date | undefined, until: Date | undefined, time: TimeAsked): Filter<Narrowed> {
+  const after = from === undefined ? {} : { $gt: from };
+  const at = { ...after, ...(until === undefined ? {} : { $lte: until }) };
+  if (Object.keys(at).length === 0) return {};
+  if (time === 'synced') return { lastSyncedAt: at };
+  if (time === 'changed') return { changedAt: at };
+  // No record changes later than it is synchronised, so that the index of those times has all of them.
+  return { lastSyncedAt: after, $or: [{ changedAt: at }, { ...withoutTime, lastSyncedAt: at }] };
+}
+
+const indexByTime = {
+  synced: syncedIndex.name,
+  changed: changedIndex.name,
+  'changed-or-synced': syncedIndex.name,
+} as const;
+
+export const indexFor = ({ ids }: Narrowing, plan: SincePlan, time: TimeAsked): string => {
   if (ids !== undefined) return '_id_';
-  return plan === 'in-order' ? 'creation-order' : 'last-synced';
+  return plan === 'in-order' ? orderIndex.name : indexByTime[time];
 };

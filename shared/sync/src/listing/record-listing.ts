@@ -26,10 +26,18 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
   const inOrder = (fields: Fields): Fields =>
     Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])));
 
-  const detailsOf = ({ integration, fields, order, push }: RecordDocument): RecordDetails => ({
+  const detailsOf = ({
+    integration,
+    fields,
+    order,
+    push,
+    lastSyncedAt,
+    changedAt = lastSyncedAt,
+  }: RecordDocument): RecordDetails => ({
     fields: inOrder(fields),
     createdBy: syncIdOf(order),
     changedBy: push,
+    changedAt: changedAt.toISOString(),
     ...(reference === undefined
       ? {}
       : { [reference.internalId.name]: referred(integration, fields[reference.field]) }),
@@ -47,7 +55,8 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
     narrowed: {
       read: (integration, ...query) => readNarrowing(of, integration, ...query),
       of: (filters) => narrowingOf(of, filters),
-      fields: ['integration', 'externalId', 'fields', 'push', 'lastSyncedAt'],
+      areChangesDated: (integration) => of.changeTimes.areComplete(integration),
+      fields: ['integration', 'externalId', 'fields', 'push', 'lastSyncedAt', 'changedAt'],
       entityOf: (document) => ({ ...entityOf(document), details: detailsOf(document) }),
     },
   };

@@ -14,6 +14,8 @@ export interface RecordDocument {
   push: string;
   changed?: string[];
   lastSyncedAt: Date;
+  /** Of that push. Absent of what an earlier release wrote and no listing has dated (change-times.ts). */
+  changedAt?: Date;
 }
 
 /** What is the same for everything that a push writes. */

@@ -71,6 +71,7 @@ function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writ
     order: orderOf(syncId, record.place),
     push: syncId,
     lastSyncedAt: at,
+    changedAt: at,
   };
 }
 
@@ -103,7 +104,7 @@ function changeOf(
     },
     update: {
       $set: set,
-      $max: { lastSyncedAt: at },
+      $max: { lastSyncedAt: at, changedAt: at },
       ...(Object.keys(unset).length === 0 ? {} : { $unset: unset }),
     },
   };

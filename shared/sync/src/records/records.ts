@@ -54,7 +54,7 @@ export function openRecords(store: Store, collection: string): Records {
     async stamp(integration, internalIds, syncId, at) {
       await records.updateMany(
         { ...these(integration, internalIds), push: syncId },
-        { $max: { lastSyncedAt: at } },
+        { $max: { lastSyncedAt: at, changedAt: at } },
         byTheirIds,
       );
     },

@@ -1,0 +1,83 @@
+// The times of change of records that an earlier release wrote. Such a record has none, and counts as changed when it was last
+// synchronised. The first listing of changes of an integration that meets such records dates them in the background; until
+// all are dated, the listing finds records by both times (listing/narrowing.ts).
+import type { Log } from '@integration-sync/runtime/log';
+import { writeInChunks, type Collection, type Store } from '@integration-sync/runtime/store';
+import { byTheirIds, filtersByIds, type ByIds } from './by-ids.ts';
+import type { RecordDocument } from './record-document.ts';
+
+export const changedIndex = { name: 'last-changed', key: { integration: 1, changedAt: 1 } } as const;
+
+export interface ChangeTimes extends AsyncDisposable {
+  /** Whether each record of the integration has a time of change. Where one has none, dating begins. */
+  areComplete(integration: string): Promise<boolean>;
+}
+
+/** So many records are read and written at a time. */
+const datedAtOnceMax = 500;
+
+export function openChangeTimes(store: Store, collection: string, log: Log): ChangeTimes {
+  const records = store.collection<RecordDocument>(collection);
+  const byIds = filtersByIds(store);
+  const stopping = new AbortController();
+  const dating = new Map<string, Promise<void>>();
+
+  const date = async (integration: string): Promise<void> => {
+    let dated = 0;
+    try {
+      while (!stopping.signal.aborted) {
+        const found = await undated(records, integration).limit(datedAtOnceMax).toArray();
+        if (found.length === 0) break;
+        await dateAll(records, byIds, found);
+        dated += found.length;
+      }
+      log.info({ integration, collection, dated }, 'dated records of an earlier release');
+    } catch (error) {
+      log.warn(
+        { err: error, integration, collection, dated },
+        'records could not be dated, trying again later',
+      );
+    } finally {
+      dating.delete(integration);
+    }
+  };
+
+  return {
+    async areComplete(integration) {
+      const found = await undated(records, integration).limit(1).toArray();
+      if (found.length === 0) return true;
+      if (!dating.has(integration) && !stopping.signal.aborted) dating.set(integration, date(integration));
+      return false;
+    },
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await Promise.all(dating.values());
+    },
+  };
+}
+
+/** The index has these records under the value null. */
+export const withoutTime = { changedAt: { $exists: false } } as const;
+
+type Undated = Pick<RecordDocument, '_id' | 'integration' | 'lastSyncedAt'>;
+
+const undated = (records: Collection<RecordDocument>, integration: string) =>
+  records
+    .find<Undated>({ integration, ...withoutTime }, { projection: { integration: 1, lastSyncedAt: 1 } })
+    .hint(changedIndex.name);
+
+/** A push may have changed one of them since it was read, and has dated it. */
+async function dateAll(
+  records: Collection<RecordDocument>,
+  byIds: ByIds,
+  found: readonly Undated[],
+): Promise<void> {
+  await writeInChunks(records, found, atOnce, (bulk, { _id, integration, lastSyncedAt }) => {
+    bulk
+      .find({ ...byIds.one(integration, _id), ...withoutTime })
+      .hint(byTheirIds.hint)
+      .updateOne({ $set: { changedAt: lastSyncedAt } });
+  });
+}
+
+const atOnce = (): Promise<void> => Promise.resolve();
