@@ -17,15 +17,22 @@ interface BareDocument extends SupplierItem {
   integration: string;
   order: string;
   lastSyncedAt: Date;
+  changedAt: Date;
 }
 
 const integration = 'bench';
+
+function timesNow(): Pick<BareDocument, 'lastSyncedAt' | 'changedAt'> {
+  const at = new Date();
+  return { lastSyncedAt: at, changedAt: at };
+}
 
 export async function openBare(store: Store): Promise<Bare> {
   const open = async (name: string): Promise<Collection<BareDocument>> => {
     await store.ensureIndexes(name, [
       { name: 'creation-order', key: { integration: 1, order: 1 } },
       { name: 'last-synced', key: { integration: 1, lastSyncedAt: 1 } },
+      { name: 'last-changed', key: { integration: 1, changedAt: 1 } },
     ]);
     return store.collection<BareDocument>(name);
   };
@@ -41,7 +48,7 @@ export async function openBare(store: Store): Promise<Bare> {
         items.map(({ externalId, ...fields }) => ({
           updateOne: {
             filter: { integration, externalId },
-            update: { $set: { ...fields, order: externalId, lastSyncedAt: new Date() } },
+            update: { $set: { ...fields, order: externalId, ...timesNow() } },
             upsert: true,
           },
         })),
@@ -52,7 +59,7 @@ export async function openBare(store: Store): Promise<Bare> {
         items.map((item) => ({
           updateOne: {
             filter: { _id: `${integration}/${item.externalId}` },
-            update: { $set: { ...item, integration, order: item.externalId, lastSyncedAt: new Date() } },
+            update: { $set: { ...item, integration, order: item.externalId, ...timesNow() } },
             upsert: true,
           },
         })),
@@ -65,7 +72,7 @@ export async function openBare(store: Store): Promise<Bare> {
           integration,
           ...item,
           order: item.externalId,
-          lastSyncedAt: new Date(),
+          ...timesNow(),
         })),
         { ordered: false },
       ),

@@ -16,6 +16,7 @@ interface RecordDocument {
   order: string;
   push: string;
   lastSyncedAt: Date;
+  changedAt: Date;
 }
 
 interface Entry {
@@ -41,6 +42,7 @@ export async function openDriverPart(store: Store): Promise<Part> {
   await store.ensureIndexes('floor_suppliers', [
     { name: 'creation-order', key: { integration: 1, order: 1 } },
     { name: 'last-synced', key: { integration: 1, lastSyncedAt: 1 } },
+    { name: 'last-changed', key: { integration: 1, changedAt: 1 } },
   ]);
   await store.ensureIndexes('floor_journal', [
     { name: 'history', key: { integration: 1, _id: -1 } },
@@ -106,6 +108,7 @@ const documentsOf = ({ records, syncId }: Input, at: Date): RecordDocument[] =>
     order: `${syncId}-${String(place).padStart(3, '0')}`,
     push: syncId,
     lastSyncedAt: at,
+    changedAt: at,
   }));
 
 const entryOf = ({ syncId, records }: Input, at: Date): Entry => ({
