@@ -13,6 +13,7 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { openClientErrors } from './client-errors.ts';
+import { openCompression } from './compression.ts';
 import { watchConnections } from './connections.ts';
 import { closeExchange, openExchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
@@ -48,6 +49,7 @@ export interface ServerOptions {
 export function createServer(options: ServerOptions): FastifyInstance {
   const { requestTimeoutMs, log, metrics, tracing, isStopping } = options;
   const standstill = watchStandstill();
+  const compress = openCompression();
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     request.exchange = openExchange(request, tracing);
@@ -106,7 +108,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (request.is404) throw notFound();
     checkHost(request);
   });
-  app.addHook('onSend', async (request, reply, payload) => finish(request, reply, payload));
+  app.addHook('onSend', async (request, reply, payload) => {
+    const sent = compress(request, reply, payload);
+    return finish(request, reply, sent instanceof Promise ? await sent : sent);
+  });
   app.setErrorHandler((error, request, reply) =>
     reply.send(writeFailure(request, reply, failureOf(error, request, log))),
   );
