@@ -15,9 +15,9 @@ import {
   type DdsEntry,
   type EraseAnswer,
   type EventBody,
+  type ItemDetails,
   type Listing,
   type ListingEntity,
-  type PlannedItem,
   type SyncRun,
   type SyncRunInFull,
 } from '@integration-sync/contracts';
@@ -99,7 +99,14 @@ export interface Pushed extends Omit<BatchPushAnswer, 'ddsCreated'> {
 
 export interface Planned extends Omit<Pushed, 'syncId'> {
   unchanged: number;
-  details: PlannedItem[];
+  details: ItemDetails[];
+}
+
+/** How a caller asks: what else stands in its request. */
+export interface Manner {
+  query?: string;
+  /** `Prefer: handling=strict`. */
+  strict?: boolean;
 }
 
 export interface Listed<Entity> extends Listing<Entity> {
@@ -116,10 +123,17 @@ export interface SeenEvent {
 
 export interface Caller {
   readonly integration: string;
-  push(plural: Plural, items: readonly unknown[], beside?: object): Promise<Pushed>;
-  plan(plural: Plural, items: readonly unknown[], beside?: object): Promise<Planned>;
+  push(plural: Plural, items: readonly unknown[], beside?: object, manner?: Manner): Promise<Pushed>;
+  /** With `details=true`. */
+  pushDetailed(
+    plural: Plural,
+    items: readonly unknown[],
+    beside?: object,
+    strict?: boolean,
+  ): Promise<Planned>;
+  plan(plural: Plural, items: readonly unknown[], beside?: object, manner?: Manner): Promise<Planned>;
   /** A body as it is. */
-  pushText(plural: Plural, body: string | Uint8Array): Promise<Pushed>;
+  pushText(plural: Plural, body: string | Uint8Array, manner?: Manner): Promise<Pushed>;
   archive(plural: Plural, externalIds: readonly unknown[]): Promise<ArchiveAnswer & Synced>;
   /** A body as it is. */
   archiveText(plural: Plural, body: string): Promise<ArchiveAnswer & Synced>;
@@ -156,14 +170,12 @@ const owner = { suppliers: 'catalog', products: 'catalog', batches: 'batches' } 
 type Waiting = Pick<RequestOptions, 'timeoutMs' | 'signal'>;
 
 function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
-  const ask = async (
-    subject: string,
-    options: { body?: string | Uint8Array; query?: string; id?: string },
-  ) => {
+  const ask = async (subject: string, options: { body?: string | Uint8Array; id?: string } & Manner) => {
     const headers = {
       [requestHeaders.integration]: integration,
       [requestHeaders.requestId]: randomUUID(),
       ...(options.query === undefined ? {} : { [requestHeaders.query]: options.query }),
+      ...(options.strict === true ? { [requestHeaders.handling]: 'strict' } : {}),
       ...(options.id === undefined ? {} : { [requestHeaders.id]: options.id }),
     };
     const { body } = options;
@@ -174,8 +186,8 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
     });
     return { headers: reply.headers, answer: JSON.parse(text(reply.body)) };
   };
-  const change = async (subject: string, body: string | Uint8Array) => {
-    const { headers, answer } = await ask(subject, { body });
+  const change = async (subject: string, body: string | Uint8Array, manner: Manner = {}) => {
+    const { headers, answer } = await ask(subject, { body, ...manner });
     return { ...answer, syncId: headers.get('http-x-sync-id') };
   };
   const list = async <Entity>(subject: string, query: string): Promise<Listed<Entity>> => {
@@ -189,15 +201,20 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
   };
   const caller: Caller = {
     integration,
-    push: (plural, items, beside = {}) =>
-      caller.pushText(plural, JSON.stringify({ [plural]: items, ...beside })),
-    pushText: (plural, body) => change(`svc.${owner[plural]}.${plural}.push`, body),
+    push: (plural, items, beside = {}, manner = {}) =>
+      caller.pushText(plural, JSON.stringify({ [plural]: items, ...beside }), manner),
+    async pushDetailed(plural, items, beside = {}, strict = false) {
+      const body = JSON.stringify({ [plural]: items, ...beside });
+      const subject = `svc.${owner[plural]}.${plural}.push`;
+      return (await ask(subject, { body, query: 'details=true', strict })).answer;
+    },
+    pushText: (plural, body, manner) => change(`svc.${owner[plural]}.${plural}.push`, body, manner),
     archive: (plural, externalIds) => caller.archiveText(plural, JSON.stringify({ externalIds })),
     archiveText: (plural, body) => change(`svc.${owner[plural]}.${plural}.archive`, body),
     erase: (externalIds) => change('svc.catalog.suppliers.erase', JSON.stringify({ externalIds })),
-    async plan(plural, items, beside = {}) {
+    async plan(plural, items, beside = {}, manner = {}) {
       const body = JSON.stringify({ [plural]: items, ...beside });
-      return (await ask(`svc.${owner[plural]}.${plural}.plan`, { body })).answer;
+      return (await ask(`svc.${owner[plural]}.${plural}.plan`, { body, ...manner })).answer;
     },
     list: (plural, query = '') => list(`svc.${owner[plural]}.${plural}.list`, query),
     dds: (query = '') => list('svc.batches.dds.list', query),

@@ -1,5 +1,5 @@
 // The pushes that batches keeps in its own journal, for the listing of all.
-import { requestHeaders, RunFound, RunsFound, subjects } from '@integration-sync/contracts';
+import { requestHeaders, RunAnswer, RunsAnswer, subjects, type SyncRun } from '@integration-sync/contracts';
 import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import { readAnswer, type RunJournal } from '@integration-sync/sync';
 
@@ -16,7 +16,8 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
         timeoutMs,
         repeatable: true,
       });
-      return readAnswer(RunsFound, reply.body);
+      const { runs, total } = readAnswer(RunsAnswer, reply.body);
+      return { runs: runs.map(withAction), total };
     },
   }),
   async find(asking, syncId) {
@@ -25,8 +26,15 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
       timeoutMs,
       repeatable: true,
     });
-    return readAnswer(RunFound, reply.body).run ?? undefined;
+    const { run } = readAnswer(RunAnswer, reply.body);
+    return run === null ? undefined : withAction(run);
   },
+});
+
+/** Of an earlier release no run says what it did; most are pushes. */
+const withAction = <Run extends Partial<SyncRun>>(run: Run): Run & Pick<SyncRun, 'action'> => ({
+  ...run,
+  action: run.action ?? 'push',
 });
 
 type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;

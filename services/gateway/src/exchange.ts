@@ -26,6 +26,8 @@ export interface Exchange {
   /** When the gateway handed the answer to Node; undefined where the caller had hung up. */
   answeredAt: number | undefined;
   caller: Caller | undefined;
+  /** The caller asked for it by `Prefer: handling=strict`. */
+  isStrict: boolean;
   /** Why the answer is no success. */
   code: ErrorCode | undefined;
   /** Which check the token failed: for the log, not for the caller. */
@@ -53,6 +55,7 @@ export function openExchange(request: FastifyRequest, tracing: Tracing | undefin
     startedAt: performance.now(),
     answeredAt: undefined,
     caller: undefined,
+    isStrict: false,
     code: undefined,
     refusal: undefined,
     detail: undefined,

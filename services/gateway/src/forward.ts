@@ -1,5 +1,11 @@
 // Passing a request on to the service that owns the route, and its answer back: bytes and headers, nothing else.
-import { Failure, replyHeaders, requestHeaders, type Route } from '@integration-sync/contracts';
+import {
+  Failure,
+  replyHeaders,
+  requestHeaders,
+  strictHandling,
+  type Route,
+} from '@integration-sync/contracts';
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Budget } from './budget.ts';
@@ -92,6 +98,7 @@ function headersFor(request: FastifyRequest): Record<string, string | undefined>
     [requestHeaders.traceparent]: exchange.trace.traceparent,
     [requestHeaders.query]: rawQuery(request) || undefined,
     [requestHeaders.id]: readId(params),
+    [requestHeaders.handling]: exchange.isStrict ? strictHandling : undefined,
   };
 }
 

@@ -2,17 +2,18 @@
 //
 //   path, method    server.ts, routing.ts                                  400, 404, 405
 //   token, scope    authorization.ts                                       401, 403
-//   query           below                                                  400
+//   query           below; with strict handling its names too              400
 //   content type    body-headers.ts                                        415
 //   size            body-headers.ts, and uploads.ts while the body comes   413
 //
 // The service checks the rest: JSON, envelope, count, items.
-import { Failure, type Route } from '@integration-sync/contracts';
+import { Failure, refuseIfAny, unknownParameters, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authorize } from './authorization.ts';
 import { checkBodyHeaders } from './body-headers.ts';
 import { timed } from './exchange.ts';
 import { rawQuery } from './forward.ts';
+import { prefersStrict } from './preferences.ts';
 import type { VerifyToken } from './tokens.ts';
 import type { CollectBody } from './uploads.ts';
 
@@ -25,11 +26,13 @@ export interface ChecksOptions {
 /** As hooks of Fastify, which calls them in this order. */
 export function requestChecks(route: Route, { verify, collect, bytesMax }: ChecksOptions) {
   const takesBody = route.body !== undefined;
+  const parameters = new Set(route.query?.map(({ name }) => name));
   return {
     async onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const { exchange } = request;
       exchange.caller = await timed(exchange, 'token', () => authorize(request, reply, verify, route.scope));
       checkQuery(request);
+      if (prefersStrict(request.headers['prefer'])) beStrict(request, reply, parameters);
       if (takesBody) checkBodyHeaders(request, reply, bytesMax());
       // The route takes no body, so that Fastify must not refuse the request for its content type.
       else delete request.raw.headers['content-type'];
@@ -39,6 +42,13 @@ export function requestChecks(route: Route, { verify, collect, bytesMax }: Check
       request.body = await timed(request.exchange, 'body', () => collect(request, reply, bytesMax()));
     },
   };
+}
+
+/** The service refuses the unknown keys and fields of the body. */
+function beStrict(request: FastifyRequest, reply: FastifyReply, known: ReadonlySet<string>): void {
+  request.exchange.isStrict = true;
+  reply.header('preference-applied', 'handling=strict');
+  refuseIfAny(unknownParameters(new URLSearchParams(rawQuery(request)).keys(), known));
 }
 
 function checkQuery(request: FastifyRequest): void {

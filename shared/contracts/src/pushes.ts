@@ -1,6 +1,7 @@
 // The answer to a push, and the run that stays of it in the history.
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
+import { optionalItemDetails } from './item-details.ts';
 import { limits } from './limits.ts';
 
 export const entityTypes = ['supplier', 'product', 'batch'] as const;
@@ -40,29 +41,35 @@ const answer = {
   records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
 };
 
-export const PushAnswer = Type.Object(answer, { title: 'PushAnswer' });
+export const PushAnswer = Type.Object({ ...answer, ...optionalItemDetails }, { title: 'PushAnswer' });
 export type PushAnswer = Static<typeof PushAnswer>;
 
 export const BatchPushAnswer = Type.Object(
-  { ...answer, ddsCreated: Type.Array(DdsEntry) },
+  { ...answer, ddsCreated: Type.Array(DdsEntry), ...optionalItemDetails },
   { title: 'BatchPushAnswer' },
 );
 export type BatchPushAnswer = Static<typeof BatchPushAnswer>;
 
-export const SyncRun = Type.Object(
-  {
-    syncId: Type.String(),
-    entityType: Type.Unsafe<EntityType>({ type: 'string', enum: [...entityTypes] }),
-    state: Type.Unsafe<'running' | 'completed'>({ type: 'string', enum: ['running', 'completed'] }),
-    created: Type.Integer({ minimum: 0 }),
-    updated: Type.Integer({ minimum: 0 }),
-    unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changed nothing' }),
-    failed: Type.Integer({ minimum: 0 }),
-    startedAt: Type.String({ format: 'date-time' }),
-    completedAt: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
-  },
-  { title: 'SyncRun' },
-);
+export const runActions = ['push', 'archive', 'erase'] as const;
+
+const run = {
+  syncId: Type.String(),
+  entityType: Type.Unsafe<EntityType>({ type: 'string', enum: [...entityTypes] }),
+  action: Type.Unsafe<(typeof runActions)[number]>({
+    type: 'string',
+    enum: [...runActions],
+    description: 'What was done with the records; other values may be added',
+  }),
+  state: Type.Unsafe<'running' | 'completed'>({ type: 'string', enum: ['running', 'completed'] }),
+  created: Type.Integer({ minimum: 0 }),
+  updated: Type.Integer({ minimum: 0 }),
+  unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changed nothing' }),
+  failed: Type.Integer({ minimum: 0 }),
+  startedAt: Type.String({ format: 'date-time' }),
+  completedAt: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+};
+
+export const SyncRun = Type.Object(run, { title: 'SyncRun' });
 export type SyncRun = Static<typeof SyncRun>;
 
 /** What was wrong with an item, in the words of the push's answer; kept as long as the run. */
@@ -76,19 +83,20 @@ export const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
-export const SyncRunInFull = Type.Object(
-  {
-    ...SyncRun.properties,
-    errors: Type.Array(RunError, { description: `The first ${limits.runErrorsMax} items that failed` }),
-    errorsOmitted: Type.Integer({ minimum: 0, description: 'How many more failed' }),
-  },
-  { title: 'SyncRunInFull' },
-);
+const more = {
+  errors: Type.Array(RunError, { description: `The first ${limits.runErrorsMax} items that failed` }),
+  errorsOmitted: Type.Integer({ minimum: 0, description: 'How many more failed' }),
+};
+
+export const SyncRunInFull = Type.Object({ ...run, ...more }, { title: 'SyncRunInFull' });
 export type SyncRunInFull = Static<typeof SyncRunInFull>;
 
+/** A replica of batches of an earlier release does not say what a run did. */
+const told = { ...run, action: Type.Optional(run.action) };
+
 /** What batches answers when catalog asks for one push. */
-export const RunFound = Type.Object({ run: Type.Union([SyncRunInFull, Type.Null()]) });
-export type RunFound = Static<typeof RunFound>;
+export const RunAnswer = Type.Object({ run: Type.Union([Type.Object({ ...told, ...more }), Type.Null()]) });
+export type RunAnswer = Static<typeof RunAnswer>;
 
 /** Which pushes catalog wants: all, where no field is set. */
 export const RunsFilter = Type.Object({
@@ -112,12 +120,16 @@ export const RunsQuestion = Type.Object({
 });
 export type RunsQuestion = Static<typeof RunsQuestion>;
 
-export const RunsFound = Type.Object({
-  runs: Type.Array(SyncRun),
+export const RunsAnswer = Type.Object({
+  runs: Type.Array(Type.Object(told)),
   /** 0 unless the question has `counted`. */
   total: Type.Integer({ minimum: 0 }),
 });
-export type RunsFound = Static<typeof RunsFound>;
+export type RunsAnswer = Static<typeof RunsAnswer>;
+
+export interface RunsFound extends RunsAnswer {
+  runs: SyncRun[];
+}
 
 /** Pushes that have their answer, and whose events the stream may not have yet. */
 export const UnannouncedRuns = Type.Object({ syncIds: Type.Array(Type.String()) });

@@ -19,7 +19,14 @@ export const requestHeaders = {
   query: 'query',
   /** The value of `{id}` in the path. */
   id: 'id',
+  /** `strict` where the caller wants to be told of names that are not known (unknown-names.ts). */
+  handling: 'handling',
 } as const;
+
+export const strictHandling = 'strict';
+
+export const isStrict = ({ headers }: { headers: ReadonlyMap<string, string> }): boolean =>
+  headers.get(requestHeaders.handling) === strictHandling;
 
 /** Of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
 export const replyHeaders = {

@@ -6,6 +6,7 @@ import { readNewest, type RunSource } from '../../../shared/sync/src/listing/mer
 const run = (syncId: string): SyncRun => ({
   syncId,
   entityType: 'supplier',
+  action: 'push',
   state: 'completed',
   created: 0,
   updated: 0,

@@ -91,6 +91,15 @@ const sharedParameters: Readonly<Record<string, JsonObject>> = {
     schema: { type: 'string' },
     example: runExample.syncId,
   },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    description:
+      '`handling=strict` (RFC 7240) refuses names that are not known, each with the nearest known one: a query parameter or a key of the body by 400, a field of an item by that item’s ERROR. Without it they are ignored. Other preferences are ignored.',
+    schema: { type: 'string' },
+    example: 'handling=strict',
+  },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
@@ -121,6 +130,8 @@ const introduction = `Bulk synchronisation of suppliers, products and batches fr
 **Pushes** are upserts by your own \`externalId\`, at most ${limits.itemsPerPushMax} items and ${limits.bodyBytesDefault} bytes each. A wrong item is reported among \`errors\` and leaves its neighbours alone; the push as a whole is still answered 200. Sending a push again is safe.
 
 **Listings** come in order of creation, ${limits.pageSizeDefault} to a page and at most ${limits.pageSizeMax}. Follow the \`Link\` header for what comes next, and poll with \`since\` from \`X-Next-Since\`.
+
+**Misspelt names** are ignored: fields of items, keys of bodies, parameters. \`Prefer: handling=strict\` has them refused. Answers of 1 KiB or more are compressed where \`Accept-Encoding\` asks for it (\`gzip\`, \`br\`, \`zstd\`).
 
 **Errors** of a whole request are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Every answer carries \`X-Request-Id\`. HEAD works wherever GET does; any other method of a known path is answered 405 with \`Allow\`, an unknown path 404.
 

@@ -51,6 +51,7 @@ export const describeHeaders = (): Record<string, JsonObject> => ({
   },
   Accept: text('What would have been taken.', 'application/json'),
   'Accept-Encoding': text('What would have been taken.', 'identity'),
+  'Preference-Applied': text('What of `Prefer` was heeded, where anything was.', 'handling=strict'),
   'Retry-After': { ...count('Seconds to wait before trying again.', 1), required: true },
   'RateLimit-Limit': count('Requests per window, where a limit is configured.', 600),
   'RateLimit-Remaining': count('Requests left in this window, where a limit is configured.', 599),

@@ -16,6 +16,7 @@ export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2
       ...(route.names === undefined ? [] : [reference('parameters', idParameters[route.names])]),
       ...(route.query ?? []).map((parameter) => describeParameter(parameter, schemas)),
       reference('parameters', 'RequestId'),
+      reference('parameters', 'Prefer'),
     ],
     ...(route.body === undefined ? {} : { requestBody: describeBody(route.body, schemas) }),
     responses: {
@@ -66,7 +67,7 @@ function describeBody(body: NonNullable<Route['body']>, schemas: SchemaCollectio
 }
 
 function describeAnswer({ answer }: Route, schemas: SchemaCollection): JsonObject {
-  const headers = ['X-Request-Id', ...(answer.headers ?? []), ...rateHeaders];
+  const headers = ['X-Request-Id', ...(answer.headers ?? []), 'Preference-Applied', ...rateHeaders];
   return {
     description: descriptions[answer.status],
     headers: Object.fromEntries(headers.map((name) => [name, reference('headers', name)])),

@@ -1,5 +1,13 @@
 // Request bodies: bytes to JSON to a checked value, and the words for what is wrong with them.
-import { eventKinds, Failure, quote, type FailureEntry } from '@integration-sync/contracts';
+import {
+  eventKinds,
+  Failure,
+  isStrict,
+  quote,
+  unknownKeys,
+  type FailureEntry,
+} from '@integration-sync/contracts';
+import type { BusRequest } from '@integration-sync/runtime/bus';
 import { parseJson } from '@integration-sync/runtime/json';
 import { ownSchemas } from '@integration-sync/runtime/schemas';
 import { Ajv, type ErrorObject } from 'ajv';
@@ -16,24 +24,36 @@ export interface Examined<Value> {
   errors: FailureEntry[];
 }
 
-/** Throws the failure to answer with where there is no object. With `optional`, no body at all is an empty object. */
+type Asked = Pick<BusRequest, 'body' | 'headers'>;
+
+/**
+ * Throws the failure to answer with where there is no object. With `optional`, no body at all is an empty object. Strict
+ * handling refuses keys that are not known.
+ */
 export function bodyExaminer<T extends TObject>(
   schema: T,
   { optional = false } = {},
-): (bytes: Uint8Array) => Examined<Static<T>> {
+): (request: Asked) => Examined<Static<T>> {
   const isValid = ajv.compile<Static<T>>(schema);
-  return (bytes) => {
-    const given: unknown = optional && bytes.length === 0 ? {} : parseJson(bytes);
+  const known = new Set(Object.keys(schema.properties));
+  return (request) => {
+    const { body } = request;
+    const given: unknown = optional && body.length === 0 ? {} : parseJson(body);
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
       throw new Failure('invalid_request', 'The body must be a JSON object.');
     }
     const tooLong = tooLongIn(schema, given);
+    const unknown = isStrict(request) ? unknownKeys(given, known) : [];
     const short = { ...given, ...Object.fromEntries([...tooLong.keys()].map((field) => [field, []])) };
     const value: unknown = tooLong.size === 0 ? given : short;
     if (isValid(value))
-      return { given, value: tooLong.size === 0 ? value : undefined, errors: [...tooLong.values()] };
+      return {
+        given,
+        value: tooLong.size === 0 ? value : undefined,
+        errors: [...tooLong.values(), ...unknown],
+      };
     const others = (isValid.errors ?? []).filter(({ instancePath }) => !tooLong.has(instancePath.slice(1)));
-    return { given, value: undefined, errors: [...tooLong.values(), ...others.map(entryOf)] };
+    return { given, value: undefined, errors: [...tooLong.values(), ...others.map(entryOf), ...unknown] };
   };
 }
 
@@ -41,9 +61,9 @@ export function bodyExaminer<T extends TObject>(
 export function bodyReader<T extends TObject>(
   schema: T,
   options: { optional?: boolean } = {},
-): (bytes: Uint8Array) => Static<T> {
+): (request: Asked) => Static<T> {
   const examine = bodyExaminer(schema, options);
-  return (bytes) => accept(examine(bytes));
+  return (request) => accept(examine(request));
 }
 
 /** Throws the failure that names everything that is wrong: with the form, and what else was found. */

@@ -42,7 +42,7 @@ function changing(options: EndpointsOptions): BusHandler {
   const { endpoints, revisions, guard, takeCutoff, disabledEvents, metrics, tellChanged } = options;
   const examine = bodyExaminer(ChangeWebhook);
   return async (request) => {
-    const examined = examine(request.body);
+    const examined = examine(request);
     const wanted = accept(examined, await wrongUrlIn(guard, examined));
     for (;;) {
       const endpoint = await endpointOf(endpoints, request);

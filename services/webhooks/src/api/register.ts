@@ -32,8 +32,8 @@ export function registering({
 }: RegisterOptions): BusHandler {
   const examine = bodyExaminer(RegisterWebhook);
   return async (request) => {
-    const { body, integration } = request;
-    const examined = examine(body);
+    const { integration } = request;
+    const examined = examine(request);
     const { url, events } = accept(examined, await wrongUrlIn(guard, examined));
     if ((await endpoints.count(integration)) >= endpointsMax) throw tooMany(endpointsMax);
     const id = `wh_${randomBytes(16).toString('hex')}`;

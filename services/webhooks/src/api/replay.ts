@@ -33,7 +33,7 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
   const candidatesIn = openCandidates({ held, bus });
   return {
     [subjects.endpointsReplay]: async (request) => {
-      const examined = examine(request.body);
+      const examined = examine(request);
       const { since, until, events } = accept(examined, wrongTimesIn(examined.given));
       const span = { since: instantOf(since), until: until === undefined ? undefined : instantOf(until) };
       const endpoint = await endpointOf(endpoints, request);

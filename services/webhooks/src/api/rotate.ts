@@ -19,7 +19,7 @@ export interface RotateOptions {
 export function rotating({ endpoints, revisions, vault, tellChanged }: RotateOptions): BusHandler {
   const read = bodyReader(RotateSecret, { optional: true });
   return async (request) => {
-    const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request.body);
+    const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request);
     const secret = makeSecret();
     for (;;) {
       const endpoint = await endpointOf(endpoints, request);

@@ -92,6 +92,7 @@ export const ddsExample: DdsEntry = {
 export const runExample = {
   syncId: 'sync_0195eb7a3f21c4d8e09b6a5f3c2d1e40',
   entityType: 'supplier',
+  action: 'push',
   state: 'completed',
   created: 1,
   updated: 0,

@@ -46,6 +46,13 @@ const details: QueryParameter = {
     'Such a page ends at 4 MiB and may be shorter than `limit`; follow `Link`',
 };
 
+const itemDetails: QueryParameter = {
+  name: 'details',
+  schema: Type.Boolean({ default: false }),
+  description:
+    'Whether the answer also says what became of each item, as a plan does: `unchanged` and `details`',
+};
+
 interface RecordKind {
   plural: 'suppliers' | 'products' | 'batches';
   tag: Route['tag'];
@@ -91,6 +98,7 @@ function pushRoute(kind: RecordKind): Route {
     scope: kind.write,
     subject: kind.push,
     takesItems: true,
+    query: [itemDetails],
     body: {
       schema: Type.Object(bodyProperties(kind), { title: `Push${kind.tag}` }),
       example: { [kind.plural]: [kind.example.item], ...(isBatch ? { autoCreateDDS: false } : {}) },
@@ -116,7 +124,7 @@ function planRoute(kind: RecordKind): Route {
   const example = {
     ...answerExample(kind),
     unchanged: 0,
-    details: [{ index: 0, action: 'created', changedFields: [], problems: [] }],
+    details: [{ index: 0, action: 'created', changedFields: [], problems: [], ignored: [] }],
   };
   return {
     method: 'POST',

@@ -2,7 +2,7 @@
 import { own } from './body.ts';
 import type { AcceptedItem } from './fold.ts';
 import type { Reason, Rejected } from './answer.ts';
-import type { Reference } from '../kind.ts';
+import type { Item, Reference } from '../kind.ts';
 import type { Verdict } from './validate.ts';
 
 /** Every record that some item points at, once. */
@@ -21,9 +21,11 @@ function referencedId(field: string, { item, reasons }: Verdict): string | undef
   return typeof value === 'string' && value !== '' && !reasons.has(field) ? value : undefined;
 }
 
+/** `more` says what else is wrong with an item. */
 export function acceptItems<Found>(
   verdicts: readonly Verdict[],
   reference?: { rule: Reference<Found>; found: ReadonlyMap<string, Found> },
+  more?: (item: Item) => readonly Reason[],
 ): { accepted: AcceptedItem[]; rejected: Rejected[] } {
   const accepted: AcceptedItem[] = [];
   const rejected: Rejected[] = [];
@@ -37,6 +39,7 @@ export function acceptItems<Found>(
         reasons.push({ field, detail: notFound(id), notFound: true });
       }
     }
+    if (more !== undefined) reasons.push(...more(item));
     if (reasons.length === 0) accepted.push({ position, externalId, item });
     else rejected.push({ position, externalId, reasons });
   }

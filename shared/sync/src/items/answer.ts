@@ -17,6 +17,8 @@ export interface Reason {
   detail: string;
   /** The field is right in itself, and names a record that is not there. */
   notFound?: true;
+  /** No field of this name is known. */
+  unknown?: true;
 }
 
 export interface Settled {

@@ -1,5 +1,5 @@
 // The first look at a push: bytes to JSON, the envelope, the count. What is wrong here refuses the whole request.
-import { Failure, limits, refuseIfAny, type FailureEntry } from '@integration-sync/contracts';
+import { Failure, limits, refuseIfAny, unknownKeys, type FailureEntry } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
 import type { Kind } from '../kind.ts';
 
@@ -14,17 +14,23 @@ export interface PlanBody extends PushBody {
   assume: readonly string[];
 }
 
-/** Throws invalid_request, with everything that is wrong with the envelope. */
-export const readPush = (kind: Kind, bytes: Uint8Array): PushBody =>
-  readEnvelope(kind, bytes, () => undefined);
+/** Throws invalid_request, with everything that is wrong with the envelope; where it is strict, keys that are not known too. */
+export const readPush = (kind: Kind, bytes: Uint8Array, strict = false): PushBody =>
+  readEnvelope(kind, bytes, (given, errors) => {
+    if (strict) errors.push(...unknownKeys(given, pushKeys(kind)));
+  });
+
+const pushKeys = ({ plural, drafting }: Kind): Set<string> =>
+  new Set([plural, ...(drafting === undefined ? [] : [drafting.flag])]);
 
 type IsId = (value: unknown) => value is string;
 
 /** The body of a push, and `assume`. */
-export function readPlan(kind: Kind, bytes: Uint8Array, isId: IsId): PlanBody {
+export function readPlan(kind: Kind, bytes: Uint8Array, isId: IsId, strict = false): PlanBody {
   let assume: readonly string[] = [];
   const body = readEnvelope(kind, bytes, (given, errors) => {
     assume = readIds(own(given, 'assume'), isId, errors);
+    if (strict) errors.push(...unknownKeys(given, pushKeys(kind).add('assume')));
   });
   return { ...body, assume };
 }

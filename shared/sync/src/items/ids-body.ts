@@ -1,8 +1,16 @@
 // The body of what is done with records that are there already: their ids, and nothing else.
-import { Failure, limits, refuseIfAny, type FailureEntry } from '@integration-sync/contracts';
+import {
+  Failure,
+  limits,
+  pointerPart,
+  refuseIfAny,
+  unknownAmong,
+  type FailureEntry,
+} from '@integration-sync/contracts';
 import { readItems, readObject } from './body.ts';
 
 const name = 'externalIds';
+const known: ReadonlySet<string> = new Set([name]);
 
 /** As they came: nothing is known about any of them yet. Throws invalid_request, with everything that is wrong. */
 export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
@@ -10,10 +18,9 @@ export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
   const errors: FailureEntry[] = [];
   const given = readItems(body, name, errors);
   // What a caller means by another key may be to spare some of them.
-  const others = Object.keys(body).filter((key) => key !== name);
-  for (const key of others.slice(0, othersNamedMax)) {
+  for (const key of unknownAmong(Object.keys(body), known)) {
     const detail = `The body must be a JSON object with an array "${name}" and nothing else.`;
-    errors.push({ pointer: pointerTo(key), detail });
+    errors.push({ pointer: `/${pointerPart(key)}`, detail });
   }
   refuseIfAny(errors);
   if (given.length > limits.itemsPerPushMax) {
@@ -24,11 +31,3 @@ export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
   }
   return given;
 }
-
-/** A body may have a million keys, and a key of a million characters. */
-const othersNamedMax = 10;
-const keyCharactersMax = 100;
-
-/** As RFC 6901 wants it. */
-const pointerTo = (key: string): string =>
-  `/${key.slice(0, keyCharactersMax).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`;

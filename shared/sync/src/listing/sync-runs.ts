@@ -7,7 +7,7 @@ import {
   RunsQuestion,
   type EntityType,
   type Listing,
-  type RunFound,
+  type RunAnswer,
   type RunsFilter,
   type RunsFound,
   type SyncRun,
@@ -88,6 +88,7 @@ function matchesOf(
 
 const shown = {
   entityType: 1,
+  action: 1,
   state: 1,
   created: 1,
   updated: 1,
@@ -100,6 +101,7 @@ const shown = {
 const runOf = (entry: Entry): SyncRun => ({
   syncId: entry._id,
   entityType: entry.entityType,
+  action: entry.action ?? 'push',
   state: entry.state === 'writing' ? 'running' : 'completed',
   created: entry.created,
   updated: entry.updated,
@@ -122,7 +124,7 @@ export const answerRuns =
 export const answerRun =
   (journal: RunJournal): BusHandler =>
   async (request) => {
-    const found: RunFound = { run: (await journal.find(request, syncIdIn(request))) ?? null };
+    const found: RunAnswer = { run: (await journal.find(request, syncIdIn(request))) ?? null };
     return { body: JSON.stringify(found), logFields: {} };
   };
 

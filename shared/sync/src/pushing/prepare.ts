@@ -1,5 +1,6 @@
 // The steps of a push up to the moment of writing, which a plan takes as well: what is right, what it refers to, and which
 // records it speaks of.
+import { isStrict } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import type { Rejected } from '../items/answer.ts';
@@ -10,6 +11,7 @@ import { gatherRecords, type PushedRecord } from '../items/fold.ts';
 import { internalIdOf } from '../ids.ts';
 import { acceptItems, referencedIds } from '../items/accept.ts';
 import type { Reference } from '../kind.ts';
+import { refuseUnknown } from '../items/unknown-fields.ts';
 import type { Verdict } from '../items/validate.ts';
 
 export interface Prepared {
@@ -33,7 +35,11 @@ export async function prepare(
   const verdicts = items.map((item) => validate(item));
   const reference = await findReferences(kind.reference, verdicts, request, { drafting, assumed });
   await giveWay(items.length);
-  const { accepted, rejected } = acceptItems(verdicts, reference);
+  const { accepted, rejected } = acceptItems(
+    verdicts,
+    reference,
+    isStrict(request) ? refuseUnknown(kind) : undefined,
+  );
   const records = gatherRecords(accepted, (externalId) =>
     internalIdOf(kind.idPrefix, request.integration, externalId),
   );

@@ -5,6 +5,7 @@ import { countItems, keptErrors, type Rejected, type Settled } from '../items/an
 import type { NewDraft } from '../records/drafts.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { PushedRecord } from '../items/fold.ts';
+import type { Fields } from '../kind.ts';
 import { watermarkKey } from '../watermarks.ts';
 import { newSyncId, packIds } from '../ids.ts';
 import { dueAfter } from '../journal/journal-times.ts';
@@ -34,6 +35,8 @@ export interface Run {
 /** One record that was written, or found to be as it should be. */
 export interface WrittenRecord extends Settled {
   changed: readonly string[];
+  /** What was there of it; undefined where it is new. */
+  before: Fields | undefined;
 }
 
 export interface Written {

@@ -64,9 +64,16 @@ export interface SettledRecord extends WrittenRecord {
 }
 
 /** What becomes of a record once it is written. */
-export function settledOf({ record, folded }: Fresh, created: boolean): SettledRecord {
+export function settledOf({ record, folded, stored }: Fresh & Partial<Known>): SettledRecord {
   const { fields, changes, idle } = folded;
-  return { record, created, idle, fields, changed: [...changes.keys()] };
+  return {
+    record,
+    created: stored === undefined,
+    idle,
+    fields,
+    changed: [...changes.keys()],
+    before: stored?.fields,
+  };
 }
 
 async function settleInTurn(
@@ -109,8 +116,8 @@ async function settleRecords(
   const confirm = (): Promise<void> => run.permission.confirm();
   const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
   const settled: SettledRecord[] = [];
-  const settle = (one: Fresh, created: boolean): void => {
-    settled[one.record.place] = settledOf(one, created);
+  const settle = (one: Fresh | Known): void => {
+    settled[one.record.place] = settledOf(one);
   };
 
   let open = run.records;
@@ -132,8 +139,8 @@ async function settleRecords(
       changeRecords(engine, run, changed, writing),
       records.touch(unchanged, writing),
     ]);
-    for (const one of fresh) settle(one, true);
-    for (const one of [...changed, ...unchanged]) settle(one, false);
+    for (const one of fresh) settle(one);
+    for (const one of [...changed, ...unchanged]) settle(one);
     if (foundThere.length > 0) engine.pushedAgain.set(watermarkKeys(run).records, true);
     open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
     if (open.length === 0) break;

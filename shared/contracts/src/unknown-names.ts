@@ -1,0 +1,85 @@
+// Names that a caller has misspelt: of query parameters, of keys of a body and of fields of an item. A caller that asks for
+// `handling=strict` is told of each, with the nearest name that is known. Pure.
+import { quote } from './listings.ts';
+import type { FailureEntry } from './failure.ts';
+
+/** A body may have a million keys, and a key of a million characters. */
+export const unknownNamedMax = 10;
+const pointerCharactersMax = 100;
+const comparedCharactersMax = 40;
+
+/** The first of those names that are not known. */
+export function unknownAmong(names: Iterable<string>, known: ReadonlySet<string>): string[] {
+  const unknown: string[] = [];
+  for (const name of names) {
+    if (known.has(name)) continue;
+    unknown.push(name);
+    if (unknown.length === unknownNamedMax) break;
+  }
+  return unknown;
+}
+
+/** A key as a part of a JSON Pointer, as RFC 6901 wants it. */
+export const pointerPart = (key: string): string =>
+  key.slice(0, pointerCharactersMax).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** Says of an unknown name which known one is the nearest. `what` is what it should be, such as "field". */
+export function unknownName(what: string, name: string, known: Iterable<string>): string {
+  const nearest = nearestTo(name, known);
+  const hint = nearest === undefined ? 'none is known here' : `the nearest known one is ${quote(nearest)}`;
+  return `unknown ${what} ${quote(name)}: ${hint}`;
+}
+
+/** What is wrong with the query of a route that knows these parameters. */
+export const unknownParameters = (names: Iterable<string>, known: ReadonlySet<string>): FailureEntry[] =>
+  unknownAmong(new Set(names), known).map((name) => ({
+    pointer: name.slice(0, pointerCharactersMax).toWellFormed(),
+    detail: unknownName('parameter', name, known),
+  }));
+
+/** What is wrong with the keys of a body that knows these. */
+export const unknownKeys = (body: object, known: ReadonlySet<string>): FailureEntry[] =>
+  unknownAmong(Object.keys(body), known).map((key) => ({
+    pointer: `/${pointerPart(key)}`,
+    detail: unknownName('key', key, known),
+  }));
+
+/** The first of the nearest, whatever its case; undefined where none is known. */
+export function nearestTo(name: string, known: Iterable<string>): string | undefined {
+  const compared = name.slice(0, comparedCharactersMax).toLowerCase();
+  let nearest: string | undefined;
+  let least = Infinity;
+  for (const one of known) {
+    const distance = editDistance(compared, one.toLowerCase(), least);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = one;
+  }
+  return nearest;
+}
+
+/**
+ * How many characters have to be put in, left out, replaced or swapped with their neighbour to make the one of the other; at
+ * least `bound` where it is not less.
+ */
+function editDistance(one: string, other: string, bound: number): number {
+  if (Math.abs(one.length - other.length) >= bound) return bound;
+  let before: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= one.length; row += 1) {
+    const now = [row];
+    for (let column = 1; column <= other.length; column += 1) {
+      const isSame = one[row - 1] === other[column - 1];
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      now[column] = Math.min(
+        (last[column] ?? 0) + 1,
+        (now[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwapped && row > 1 && column > 1 ? (before[column - 2] ?? 0) + 1 : Infinity,
+      );
+    }
+    before = last;
+    last = now;
+  }
+  return last[other.length] ?? 0;
+}

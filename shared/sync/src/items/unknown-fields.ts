@@ -1,0 +1,30 @@
+// The fields of items that are not known: ignored, unless the caller asks for strict handling. Pure.
+import { pointerPart, unknownAmong, unknownName } from '@integration-sync/contracts';
+import type { Item, Kind } from '../kind.ts';
+import type { Reason } from './answer.ts';
+import { isObject } from './body.ts';
+
+const knownFields = ({ schema }: Kind): ReadonlySet<string> => new Set(Object.keys(schema.properties));
+
+/** For strict handling. The items of a push often have the same fields, so that each name is compared once. */
+export function refuseUnknown(kind: Kind): (item: Item) => Reason[] {
+  const known = knownFields(kind);
+  const details = new Map<string, string>();
+  return (item) =>
+    unknownAmong(Object.keys(item), known).map((field) => {
+      const detail = details.get(field) ?? unknownName('field', field, known);
+      details.set(field, detail);
+      return { field, detail, unknown: true };
+    });
+}
+
+/** Pointers into the body, to those that an item has beside the known ones. */
+export function pointersToUnknown(kind: Kind): (item: unknown, position: number) => string[] {
+  const known = knownFields(kind);
+  return (item, position) =>
+    isObject(item)
+      ? unknownAmong(Object.keys(item), known).map(
+          (field) => `/${kind.plural}/${position}/${pointerPart(field)}`,
+        )
+      : [];
+}

@@ -1,0 +1,84 @@
+// What became of each item of a push, or would become of it: which fields it changed, what was wrong with it, and which of its
+// fields were ignored.
+import { isStrict, pointerPart, readOneOf, refuseIfAny, requestHeaders } from '@integration-sync/contracts';
+import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
+import type { BusRequest } from '@integration-sync/runtime/bus';
+import type { Counts, Reason, Rejected } from '../items/answer.ts';
+import type { FieldReader } from '../items/fields.ts';
+import { foldItems } from '../items/fold.ts';
+import { pointersToUnknown } from '../items/unknown-fields.ts';
+import type { KindEngine } from '../engine.ts';
+import type { Kind } from '../kind.ts';
+import type { WrittenRecord } from './run.ts';
+
+/** Whether a push asks for them. Throws invalid_request where that cannot be told. */
+export function wantsDetails({ headers }: Pick<BusRequest, 'headers'>): boolean {
+  const query = headers.get(requestHeaders.query);
+  if (query === undefined) return false;
+  const errors: FailureEntry[] = [];
+  const details = readOneOf(new URLSearchParams(query), 'details', ['true', 'false'], errors);
+  refuseIfAny(errors);
+  return details === 'true';
+}
+
+interface Facts {
+  /** As they came. */
+  items: readonly unknown[];
+  settled: readonly WrittenRecord[];
+  rejected: readonly Rejected[];
+  counts: Pick<Counts, 'unchanged'>;
+}
+
+/** The part of the answer that says it, in the pushed order. */
+export function itemDetailsOf(
+  { kind, readers }: KindEngine,
+  request: Pick<BusRequest, 'headers'>,
+  { items, settled, rejected, counts: { unchanged } }: Facts,
+): { unchanged: number; details: ItemDetails[] } {
+  const ignoredOf = isStrict(request) ? () => [] : pointersToUnknown(kind);
+  const details: ItemDetails[] = [];
+  const tell = (index: number, told: Pick<ItemDetails, 'action' | 'changedFields' | 'problems'>): void => {
+    details[index] = { index, ...told, ignored: ignoredOf(items[index], index) };
+  };
+  for (const record of settled) tellItems(readers.push, record, tell);
+  for (const { position, reasons } of rejected) {
+    const problems = reasons.map((reason) => ({
+      pointer: pointerTo(kind, position, reason),
+      code: codeOf(kind, reason),
+      detail: reason.detail,
+    }));
+    tell(position, { action: 'failed', changedFields: [], problems });
+  }
+  return { unchanged, details };
+}
+
+/** The items of one record follow each other: the second of two may change what the first has made. */
+function tellItems(
+  reader: FieldReader,
+  { record: { items, positions }, before }: WrittenRecord,
+  tell: (index: number, told: Pick<ItemDetails, 'action' | 'changedFields' | 'problems'>) => void,
+): void {
+  let fields = before;
+  for (const [nth, item] of items.entries()) {
+    const folded = foldItems(reader, fields, [item]);
+    const changedFields = [...folded.changes.keys()];
+    const ofExisting = changedFields.length === 0 ? 'unchanged' : 'updated';
+    const action = fields === undefined ? 'created' : ofExisting;
+    tell(positions[nth] ?? 0, { action, changedFields, problems: [] });
+    ({ fields } = folded);
+  }
+}
+
+const pointerTo = ({ plural }: Kind, position: number, { field }: Reason): string =>
+  `/${plural}/${position}${field === '' ? '' : `/${pointerPart(field)}`}`;
+
+function codeOf(
+  { schema }: Kind,
+  { field, detail, notFound, unknown }: Reason,
+): ItemDetails['problems'][number]['code'] {
+  if (notFound === true) return 'reference_not_found';
+  if (unknown === true) return 'unknown_field';
+  if (field === '') return 'not_an_object';
+  const { 'x-required': required }: { 'x-required'?: string } = schema.properties[field] ?? {};
+  return detail === required ? 'required' : 'wrong_value';
+}

@@ -1,0 +1,83 @@
+import { nearestTo, routes, unknownAmong, unknownKeys, unknownParameters } from '@integration-sync/contracts';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+const names = fc.stringMatching(/^[a-d]{0,6}$/);
+
+/** By all ways to go, in the plainest code. */
+function distance(one: string, other: string): number {
+  if (one === '' || other === '') return one.length + other.length;
+  const [first, second] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return distance(first, second);
+  const swapped =
+    one[0] === other[1] && one[1] === other[0] ? distance(one.slice(2), other.slice(2)) : Infinity;
+  return 1 + Math.min(distance(first, other), distance(one, second), distance(first, second), swapped);
+}
+
+describe('the nearest known name', () => {
+  it('is the first of those with the fewest edits between', () => {
+    fc.assert(
+      fc.property(names, fc.array(names, { maxLength: 6 }), (name, known) => {
+        const distances = known.map((one) => distance(name, one));
+        expect(nearestTo(name, known)).toBe(known[distances.indexOf(Math.min(...distances))]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('counts two characters that changed places as one edit, and no case', () => {
+    expect(nearestTo('cuontry', ['county', 'country'])).toBe('country');
+    expect(nearestTo('EXTERNALID', ['email', 'externalId'])).toBe('externalId');
+    expect(nearestTo('x', [])).toBeUndefined();
+  });
+
+  it('of a million characters is found by the first of them', () => {
+    expect(nearestTo('country'.padEnd(100_000, 'x'), ['name', 'country'])).toBe('country');
+  });
+});
+
+describe('names that are not known', () => {
+  it('are ten at most, of however many', () => {
+    const keys = Array.from({ length: 10_000 }, (_, index) => `k${index}`);
+    expect(unknownAmong(keys, new Set(['k0', 'k3']))).toEqual([
+      'k1',
+      'k2',
+      'k4',
+      'k5',
+      'k6',
+      'k7',
+      'k8',
+      'k9',
+      'k10',
+      'k11',
+    ]);
+  });
+
+  it('of a body have pointers as RFC 6901 writes them, cut and without lone surrogates', () => {
+    const body = JSON.parse('{"a/b~c":1,"__proto__":2,"\\ud800":3,"name":4}');
+    expect(unknownKeys(body, new Set(['name'])).map(({ pointer }) => pointer)).toEqual([
+      '/a~1b~0c',
+      '/__proto__',
+      '/\ufffd',
+    ]);
+    const [long] = unknownKeys({ ['x'.repeat(100_000)]: 1 }, new Set(['name']));
+    expect(long?.pointer).toBe(`/${'x'.repeat(100)}`);
+    expect(long?.detail.length).toBeLessThan(120);
+  });
+
+  it('of a query are named once, however often they stand in it', () => {
+    expect(unknownParameters(['limt', 'page', 'limt'], new Set(['page', 'limit']))).toEqual([
+      { pointer: 'limt', detail: 'unknown parameter "limt": the nearest known one is "limit"' },
+    ]);
+    expect(unknownParameters(['x'], new Set())).toEqual([
+      { pointer: 'x', detail: 'unknown parameter "x": none is known here' },
+    ]);
+  });
+});
+
+it('no two parameters of a route are so near that a misspelt one has no nearest', () => {
+  for (const { query = [] } of routes) {
+    const known = query.map(({ name }) => name);
+    for (const name of known) expect(nearestTo(`${name}s`, known)).toBe(name);
+  }
+});

@@ -1,0 +1,117 @@
+// What callers ask for in `Accept-Encoding` and `Prefer`.
+import { describe, expect, it } from 'vitest';
+import { chooseCoding } from '../../../services/gateway/src/compression.ts';
+import { prefersStrict } from '../../../services/gateway/src/preferences.ts';
+
+describe('Accept-Encoding', () => {
+  it.each([
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['x-gzip', 'gzip'],
+    ['br', 'br'],
+    ['zstd', 'zstd'],
+    ['gzip, deflate', 'gzip'],
+    ['deflate, gzip, br, zstd', 'zstd'],
+    ['gzip;q=0.8, br', 'br'],
+    ['gzip;q=1.000 , br;q=0.5', 'gzip'],
+    ['zstd;q=0.4, br;q=0.5, gzip;q=0.3', 'br'],
+    ['*', 'zstd'],
+    ['zstd;q=0, *', 'br'],
+    ['*;q=0.5, gzip', 'gzip'],
+    ['gzip\t;\tQ=1', 'gzip'],
+    ['gzip, identity', 'gzip'],
+    ['identity;q=0.5, gzip', 'gzip'],
+    ['identity;q=0, gzip;q=0.001', 'gzip'],
+    ['gzip, gzip;q=0', 'gzip'],
+    ['nonsense;;;, gzip', 'gzip'],
+  ])('%s asks for a coding', (accept, coding) => {
+    expect(chooseCoding(accept).coding).toBe(coding);
+  });
+
+  it.each([
+    '',
+    ' ',
+    ',,,',
+    'identity',
+    'deflate',
+    'gzip;q=0',
+    'gzip;q=0.000',
+    '*;q=0',
+    'identity;q=0',
+    'identity, gzip;q=0.5',
+    'gzip;q=2',
+    'gzip;q=0.1234',
+    'gzip;q=',
+    'gzip;level=9',
+    'gzip br',
+    '"gzip"',
+    'gzipped',
+    ';q=1',
+    '\u00e9',
+  ])('%j asks for none', (accept) => {
+    expect(chooseCoding(accept).coding).toBeUndefined();
+  });
+
+  it('may refuse the plain bytes', () => {
+    for (const accept of ['identity;q=0', 'gzip, identity;q=0', '*;q=0', 'gzip, *;q=0'])
+      expect(chooseCoding(accept).isIdentityRefused).toBe(true);
+    for (const accept of ['gzip', '*', 'identity;q=0.001, *;q=0', 'identity', 'identity;q=x'])
+      expect(chooseCoding(accept).isIdentityRefused).toBe(false);
+  });
+});
+
+describe('Prefer', () => {
+  it.each([
+    'handling=strict',
+    'Handling=Strict',
+    'handling="strict"',
+    ' handling = strict ; foo=bar',
+    'respond-async, wait=10, handling=strict',
+    'foo="a, handling=lenient", handling=strict',
+    String.raw`foo="a\", handling=lenient", handling=strict`,
+    'handling=strict, handling=lenient',
+  ])('%s asks for strict handling', (prefer) => {
+    expect(prefersStrict(prefer)).toBe(true);
+  });
+
+  it.each([
+    undefined,
+    '',
+    'handling',
+    'handling=',
+    'handling=lenient',
+    'handling=lenient, handling=strict',
+    'handling=stricter',
+    'handling=strict lenient',
+    'handlings=strict',
+    'strict',
+    'return=minimal',
+    'foo; handling=strict',
+    'foo="handling=strict"',
+    'foo="a, handling=strict',
+    '=',
+  ])('%j does not', (prefer) => {
+    expect(prefersStrict(prefer)).toBe(false);
+  });
+});
+
+/** Whatever a header of 16 KB holds is read in one go: the work grows as the header does. */
+it.each([
+  ' ',
+  ',',
+  'a',
+  '"',
+  '\\',
+  ';',
+  'gzip;q=1',
+  'gzip, ',
+  'gzip ',
+  '\t;',
+  'handling =',
+  'foo="',
+  'foo="a\\", ',
+])('a header of many %j is read', (piece) => {
+  const header = piece.repeat(Math.ceil((16 * 1024) / piece.length));
+  expect(typeof chooseCoding(header).isIdentityRefused).toBe('boolean');
+  expect(typeof prefersStrict(header)).toBe('boolean');
+});

@@ -1,0 +1,28 @@
+import { RegisterWebhook, RotateSecret } from '@integration-sync/contracts';
+import { expect, it } from 'vitest';
+import { bodyExaminer, bodyReader } from '../../../services/webhooks/src/api/body.ts';
+
+const asked = (body: string, handling?: string) => ({
+  body: Buffer.from(body),
+  headers: new Map(handling === undefined ? [] : [['handling', handling]]),
+});
+
+it('a body with a misspelt key is taken, and refused by strict handling with the nearest known one', () => {
+  const examine = bodyExaminer(RegisterWebhook);
+  const body = '{"url":"https://a.example","events":["supplier.created"],"event":[]}';
+  expect(examine(asked(body)).errors).toEqual([]);
+  expect(examine(asked(body, 'lenient')).errors).toEqual([]);
+  const unknown = { pointer: '/event', detail: 'unknown key "event": the nearest known one is "events"' };
+  expect(examine(asked(body, 'strict')).errors).toEqual([unknown]);
+  // Beside what else is wrong.
+  const { errors } = examine(asked('{"url":"https://a.example","event":[]}', 'strict'));
+  expect(errors).toEqual([{ pointer: '/events', detail: 'events is required' }, unknown]);
+});
+
+it('no body at all has no key', () => {
+  const read = bodyReader(RotateSecret, { optional: true });
+  expect(read(asked('', 'strict'))).toEqual({});
+  expect(() => read(asked('{"graceperiodseconds":1}', 'strict'))).toThrow(
+    'unknown key "graceperiodseconds": the nearest known one is "gracePeriodSeconds"',
+  );
+});
