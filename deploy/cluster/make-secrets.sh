@@ -15,15 +15,15 @@ random() { openssl rand -hex 24; }
 random | keep auth-jwt-secret
 echo "key1:$(openssl rand -base64 32)" | keep webhook-secret-key
 
-# nats-server reads its passwords from its environment, each service its own from an address.
+# nats-server reads its passwords from its environment, each service and the operators' commands their own from an address.
 for user in GATEWAY CATALOG BATCHES WEBHOOKS READER OPS OPERATOR; do
   echo "NATS_${user}_PASSWORD=$(random)"
 done | keep nats-passwords
 # shellcheck source=/dev/null
 source ./nats-passwords
-for service in gateway catalog batches webhooks; do
-  password=NATS_${service^^}_PASSWORD
-  echo "nats://$service:${!password}@nats-1:4222,nats://nats-2:4222,nats://nats-3:4222" | keep "nats-url-$service"
+for user in gateway catalog batches webhooks ops; do
+  password=NATS_${user^^}_PASSWORD
+  echo "nats://$user:${!password}@nats-1:4222,nats://nats-2:4222,nats://nats-3:4222" | keep "nats-url-$user"
 done
 
 random | keep mongodb-root-password

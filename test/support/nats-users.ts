@@ -25,10 +25,15 @@ export interface Raw extends AsyncDisposable {
   readonly refusals: string[];
 }
 
-const file = fileURLToPath(new URL('../../deploy/nats/nats.conf', import.meta.url));
+export const natsConfFile = fileURLToPath(new URL('../../deploy/nats/nats.conf', import.meta.url));
 
-export async function startNatsWithUsers(natsConfig = file): Promise<NatsWithUsers> {
-  const passwords = new Map(users.map((user) => [user, `p${randomBytes(12).toString('hex')}`]));
+const makePasswords = (): Map<User, string> =>
+  new Map(users.map((user) => [user, `p${randomBytes(12).toString('hex')}`]));
+
+export async function startNatsWithUsers(
+  natsConfig = natsConfFile,
+  passwords: ReadonlyMap<User, string> = makePasswords(),
+): Promise<NatsWithUsers> {
   const variables = Array.from(passwords, ([user, password]) => [
     `NATS_${user.toUpperCase()}_PASSWORD`,
     password,

@@ -20,8 +20,11 @@ export interface Command {
   /** One line. */
   summary: string;
   help: string;
-  run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode>;
+  run(args: readonly string[], environment: Environment, output: Output, stop: Stop): Promise<ExitCode>;
 }
+
+/** Ends the command at once, whatever it is waiting for. */
+export type Stop = (refusal: Refusal) => void;
 
 /** What a person has typed is no call of the command. */
 export class Misuse extends Error {

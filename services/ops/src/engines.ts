@@ -1,14 +1,14 @@
 // The engines of one command. A service waits for its engines; a command is waited for by a person, and gives up.
 import { setTimeout as wait } from 'node:timers/promises';
-import { openBus, type Bus } from '@integration-sync/runtime/bus';
-import { natsOptionsOf } from '@integration-sync/runtime/config';
+import { openBus, type Bus, type Forbidden } from '@integration-sync/runtime/bus';
+import { natsOptionsOf, parseNatsServers } from '@integration-sync/runtime/config';
 import { openLog, redactUrl, type Log } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
-import { Refusal } from './command.ts';
+import { Refusal, type Stop } from './command.ts';
 import type { PurgeConfig, StreamsConfig } from './config.ts';
 import type { Output } from './output.ts';
 
-/** Its inbox is `_INBOX_ops`: deploy/nats/nats.conf. */
+/** Its user in deploy/nats/nats.conf, which may use the inbox `_INBOX_ops` and what all commands need. */
 const name = 'ops';
 const patienceMs = 10_000;
 
@@ -17,10 +17,29 @@ export const openOpsLog = (
   { stderr }: Pick<Output, 'stderr'>,
 ): Log => openLog({ service: name, level, pretty: stderr.isTTY === true, destination: stderr });
 
-export async function openOpsBus(config: StreamsConfig | PurgeConfig, log: Log): Promise<Bus> {
+type BusConfig = StreamsConfig | PurgeConfig;
+
+/** A command that lacks a permission does nothing more: nats-server drops silently what it does not let it publish. */
+export async function openOpsBus(config: BusConfig, log: Log, stop: Stop): Promise<Bus> {
+  const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
-    openBus({ ...natsOptionsOf(config), name, log }),
+    openBus({ ...natsOptionsOf(config), name, log, onForbidden }),
     `NATS_URL: NATS does not let this command in at ${redactUrl(config.NATS_URL)}`,
+  );
+}
+
+function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusConfig): string {
+  const user = parseNatsServers(NATS_URL)?.user ?? NATS_USER;
+  const whom = user === undefined ? 'this login' : `the login "${user}"`;
+  // Each command has an inbox of its own below this prefix.
+  const words = subject.replace(/^_INBOX_ops\..*/, '_INBOX_ops.>');
+  const toDo =
+    user === name
+      ? 'Give it all permissions that the user "ops" has there.'
+      : 'Run this command with the login of that user in NATS_URL.';
+  return (
+    `NATS does not let ${whom} ${operation} to ${words}. In deploy/nats/nats.conf the user "ops" has this permission. ` +
+    `${toDo} What was done stays done.`
   );
 }
 

@@ -11,7 +11,15 @@ import {
   type SecretsByKey,
   type Vault,
 } from '@integration-sync/webhooks/operating';
-import { commonOptions, exitCodes, Misuse, Refusal, type Command, type ExitCode } from './command.ts';
+import {
+  commonOptions,
+  exitCodes,
+  Misuse,
+  Refusal,
+  type Command,
+  type ExitCode,
+  type Stop,
+} from './command.ts';
 import { ResealConfig } from './config.ts';
 import { openOpsBus, openOpsLog, openOpsStore } from './engines.ts';
 import { numberInWords, tableOf, type Output } from './output.ts';
@@ -37,8 +45,8 @@ Examples:
   ops reseal --apply
   # 3. Take the old key out of the setting of webhooks, once this says that it may go.
   ops reseal --check && echo "the old key may go"
-  # In containers: with the environment of webhooks.
-  docker compose run --rm webhooks ops reseal
+  # In containers.
+  docker compose run --rm ops reseal
 `;
 
 interface Found {
@@ -48,7 +56,12 @@ interface Found {
   left: number;
 }
 
-async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
+async function run(
+  args: readonly string[],
+  environment: Environment,
+  output: Output,
+  stop: Stop,
+): Promise<ExitCode> {
   const { values } = parseArgs({
     args: [...args],
     options: { ...commonOptions, check: { type: 'boolean', default: false } },
@@ -68,7 +81,7 @@ async function run(args: readonly string[], environment: Environment, output: Ou
     if (found.left > 0) output.say('Nothing was changed. ops reseal --apply seals them again.');
     return values.check && found.left > 0 ? exitCodes.wrong : exitCodes.well;
   }
-  await using bus = await openOpsBus(config, log);
+  await using bus = await openOpsBus(config, log, stop);
   const replicas = await askKeys(bus);
   refuseIfMissing(vault, replicas);
   if (replicas.length === 0)

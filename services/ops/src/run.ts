@@ -48,8 +48,10 @@ export async function run(
     stdout.write(command.help);
     return exitCodes.well;
   }
+  const stopped = Promise.withResolvers<never>();
+  const output = openOutput(others.includes('--json'), writers);
   try {
-    return await command.run(others, environment, openOutput(others.includes('--json'), writers));
+    return await Promise.race([command.run(others, environment, output, stopped.reject), stopped.promise]);
   } catch (error) {
     const { words, exitCode } = explain(command, error);
     stderr.write(`${redactUrl(words)}\n`);
@@ -71,11 +73,6 @@ function explain({ name, help }: Command, error: unknown): { words: string; exit
   if (error instanceof Failure) return { words: `${error.detail} ${again}`, exitCode: exitCodes.failed };
   if (error instanceof Error && sortStoreError(error) === 'unavailable')
     return { words: `MongoDB went away: ${message}. ${again}`, exitCode: exitCodes.failed };
-  if (message.includes('Permissions Violation'))
-    return {
-      words: `NATS does not let the login of this command do that: ${message}. Give it what the user "ops" has in deploy/nats/nats.conf. ${again}`,
-      exitCode: exitCodes.failed,
-    };
   const cause = error instanceof Error && error.stack !== undefined ? error.stack : message;
   return { words: `ops ${name} failed. ${again}\n${cause}`, exitCode: exitCodes.failed };
 }

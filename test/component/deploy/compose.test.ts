@@ -1,40 +1,22 @@
 // The compose files beside what the services read, and the secrets beside what makes them. Whether the containers run is tried
 // with Docker (docs/running.md).
-import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { configs } from '@integration-sync/dev/configs';
 import { listSettings, readConfig } from '@integration-sync/runtime/config';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import {
+  makeClusterSecrets,
+  readCompose,
+  readSecret,
+  toldBy,
+  type ComposeService,
+} from '../../support/compose.ts';
 import { repository } from '../../support/deploy-files.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
-interface ComposeService {
-  image: string;
-  command?: string[];
-  environment?: Record<string, string | number>;
-  secrets?: string[];
-  configs?: { source: string; target: string }[];
-  logging?: { options?: Record<string, string> };
-  deploy?: { resources?: { limits?: Record<string, string> } };
-  healthcheck?: { test?: string[] };
-  read_only?: boolean;
-  cap_drop?: string[];
-}
-
-interface ComposeFile {
-  services: Record<string, ComposeService>;
-  configs: Record<string, { file?: string }>;
-  secrets?: Record<string, { file: string }>;
-}
-
-const read = async (file: string): Promise<ComposeFile> =>
-  parse(await readFile(join(repository, file), 'utf8'), { merge: true }) as ComposeFile;
-
-const single = await read('docker-compose.yml');
-const cluster = await read('compose.cluster.yml');
+const single = await readCompose('docker-compose.yml');
+const cluster = await readCompose('compose.cluster.yml');
 const secretsFolder = /^\$\{SECRETS_DIR:-[^}]+\}/;
 
 /** Which of ours a container runs. */
@@ -67,6 +49,30 @@ describe.each(ours)('the container $name', ({ of, service }) => {
   });
 });
 
+describe.each([
+  ['docker-compose.yml', single],
+  ['compose.cluster.yml', cluster],
+] as const)('the container ops of %s', (_file, { services }) => {
+  const { ops, webhooks = services['webhooks-1'] } = services;
+
+  it('starts by itself never, and as a command of the image', () => {
+    expect(ops).toMatchObject({ profiles: ['ops'], entrypoint: ['node', 'ops'], image: webhooks?.image });
+    expect(ops).toMatchObject({ restart: 'no', read_only: true, cap_drop: ['ALL'] });
+  });
+
+  it('is told what webhooks is told, but for what only webhooks needs, and reaches the same engines', () => {
+    const namesOf = ({ environment = {} }: ComposeService = { image: '' }): string[] =>
+      Object.keys(environment);
+    const ofWebhooksAlone = ['WEBHOOK_EGRESS_ALLOW'];
+    expect(namesOf(ops).toSorted()).toEqual(
+      namesOf(webhooks)
+        .filter((name) => !ofWebhooksAlone.includes(name))
+        .toSorted(),
+    );
+    expect(ops?.networks).toEqual(webhooks?.networks?.filter((name) => name !== 'out'));
+  });
+});
+
 describe('the cluster', () => {
   const containers = Object.entries(cluster.services);
 
@@ -76,6 +82,7 @@ describe('the cluster', () => {
         ...['batches', 'catalog', 'gateway', 'webhooks'].flatMap((name) => [`${name}-1`, `${name}-2`]),
         ...['mongodb', 'nats'].flatMap((name) => [`${name}-1`, `${name}-2`, `${name}-3`]),
         'mongodb-join',
+        'ops',
         'proxy',
       ].toSorted(),
     );
@@ -97,12 +104,10 @@ describe('the cluster', () => {
 
   it('names secrets that its script makes, which the services take, and files that there are', async () => {
     await using folder = await temporaryFolder();
-    const script = join(repository, 'deploy/cluster/make-secrets.sh');
-    const secret = async (name: string): Promise<string> =>
-      (await readFile(join(folder.path, name), 'utf8')).trim();
-    await promisify(execFile)('bash', [script, folder.path]);
+    const secret = (name: string): Promise<string> => readSecret(folder.path, name);
+    await makeClusterSecrets(folder.path);
     const before = await secret('auth-jwt-secret');
-    await promisify(execFile)('bash', [script, folder.path]);
+    await makeClusterSecrets(folder.path);
     expect(await secret('auth-jwt-secret')).toBe(before);
     expect((await stat(folder.path)).mode & 0o777).toBe(0o700);
 
@@ -117,19 +122,14 @@ describe('the cluster', () => {
       expect((await stat(join(repository, file))).isFile()).toBe(true);
     }
     for (const { of, service } of ours.filter(({ name }) => name in cluster.services)) {
-      const told: Record<string, string> = {};
-      for (const [setting, value] of Object.entries(service.environment ?? {})) {
-        const [, name] = /^(\w+)_FILE$/.exec(setting) ?? [];
-        if (name === undefined) told[setting] = String(value).replace(/^\$\{\w+:-(.*)\}$/, '$1');
-        else told[name] = await secret(String(value).replace('/run/secrets/', ''));
-      }
+      const told = await toldBy(service, secret);
       expect(() => readConfig(configs[of], told)).not.toThrow();
     }
   });
 
   it('has a password for each user of deploy/nats/nats.conf', async () => {
     await using folder = await temporaryFolder();
-    await promisify(execFile)('bash', [join(repository, 'deploy/cluster/make-secrets.sh'), folder.path]);
+    await makeClusterSecrets(folder.path);
     const conf = await readFile(join(repository, 'deploy/nats/nats.conf'), 'utf8');
     const needed = [...conf.matchAll(/password: \$(\w+)/g)].map(([, name = '']) => name);
     const made = (await readFile(join(folder.path, 'nats-passwords'), 'utf8')).matchAll(/^(\w+)=\w{32,}$/gm);

@@ -5,7 +5,15 @@ import { pushingToBatches } from '@integration-sync/batches/operating';
 import { pushingToCatalog } from '@integration-sync/catalog/operating';
 import { readConfig, type Environment } from '@integration-sync/runtime/config';
 import type { Store } from '@integration-sync/runtime/store';
-import { commonOptions, exitCodes, Misuse, Refusal, type Command, type ExitCode } from '../command.ts';
+import {
+  commonOptions,
+  exitCodes,
+  Misuse,
+  Refusal,
+  type Command,
+  type ExitCode,
+  type Stop,
+} from '../command.ts';
 import { PurgeConfig } from '../config.ts';
 import { openOpsBus, openOpsLog, openOpsStore } from '../engines.ts';
 import { numberInWords, tableOf, type Output } from '../output.ts';
@@ -33,10 +41,15 @@ the database of all services, that of NATS what "ops" may in deploy/nats/nats.co
 Examples:
   ops purge-integration acme
   ops purge-integration acme --apply
-  docker compose run --rm webhooks ops purge-integration acme
+  docker compose run --rm ops purge-integration acme
 `;
 
-async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
+async function run(
+  args: readonly string[],
+  environment: Environment,
+  output: Output,
+  stop: Stop,
+): Promise<ExitCode> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -49,7 +62,7 @@ async function run(args: readonly string[], environment: Environment, output: Ou
   const config = readConfig(PurgeConfig, environment);
   const log = openOpsLog(config, output);
   await using store = await openOpsStore(config, log);
-  await using bus = await openOpsBus(config, log);
+  await using bus = await openOpsBus(config, log, stop);
   await requireStreams(bus);
   const holdings = openHoldings(store, bus, integration);
 

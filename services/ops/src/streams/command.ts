@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Bus, InspectedStream } from '@integration-sync/runtime/bus';
 import { readConfig, type Environment } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
-import { commonOptions, exitCodes, Misuse, type Command, type ExitCode } from '../command.ts';
+import { commonOptions, exitCodes, Misuse, type Command, type ExitCode, type Stop } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
 import { openOpsBus, openOpsLog } from '../engines.ts';
 import type { Output } from '../output.ts';
@@ -31,7 +31,7 @@ Examples:
   ops streams --check --json | jq '.wrong[].what'
   STREAM_REPLICAS=3 ops streams --apply
   ops streams --apply --remove-left-over
-  docker compose run --rm webhooks ops streams
+  docker compose run --rm ops streams
 `;
 
 interface Looked {
@@ -39,7 +39,12 @@ interface Looked {
   wrong: Finding[];
 }
 
-async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
+async function run(
+  args: readonly string[],
+  environment: Environment,
+  output: Output,
+  stop: Stop,
+): Promise<ExitCode> {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -51,7 +56,7 @@ async function run(args: readonly string[], environment: Environment, output: Ou
   const removeLeftOver = values['remove-left-over'];
   if (removeLeftOver && !values.apply) throw new Misuse('--remove-left-over goes with --apply.');
   const config = readConfig(StreamsConfig, environment);
-  await using bus = await openOpsBus(config, openOpsLog(config, output));
+  await using bus = await openOpsBus(config, openOpsLog(config, output), stop);
   const expected = expectedStreams(config);
   const look = async (): Promise<Looked> => {
     const streams = await bus.inspectStreams(expected);

@@ -42,6 +42,14 @@ export interface ConnectionOptions extends NatsOptions {
   log: Log;
   tracing?: Tracing | undefined;
   signal?: AbortSignal | undefined;
+  /** Called where nats-server refuses this process a subject. The log has a line of it otherwise. */
+  onForbidden?: ((forbidden: Forbidden) => void) | undefined;
+}
+
+/** A permission that the login of this process lacks. */
+export interface Forbidden {
+  operation: 'publish' | 'subscribe';
+  subject: string;
 }
 
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
@@ -74,7 +82,12 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       for (const then of reconnected) then();
     },
     aboutToEnd: () => leaving.begin(),
-    forbidden: (error) => inbox.fail(error, error.subject),
+    forbidden(error) {
+      const { operation, subject } = error;
+      inbox.fail(error, subject);
+      if (options.onForbidden === undefined) options.log.warn({ err: error }, reportedError);
+      else options.onForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
+    },
   }).catch((error: unknown) => options.log.error({ err: error }, 'nats status watch ended'));
 
   const isConnected = (): boolean => line.isUp && !nats.isClosed();
@@ -153,6 +166,8 @@ interface StatusHandlers {
   forbidden(error: PermissionViolationError): void;
 }
 
+const reportedError = 'nats server reported an error';
+
 async function watchStatus(nats: NatsConnection, log: Log, then: StatusHandlers): Promise<void> {
   for await (const status of nats.status()) {
     if (status.type === 'disconnect') {
@@ -164,8 +179,8 @@ async function watchStatus(nats: NatsConnection, log: Log, then: StatusHandlers)
     } else if (status.type === 'ldm') {
       then.aboutToEnd();
     } else if (status.type === 'error') {
-      log.warn({ err: status.error }, 'nats server reported an error');
       if (status.error instanceof PermissionViolationError) then.forbidden(status.error);
+      else log.warn({ err: status.error }, reportedError);
     }
   }
 }

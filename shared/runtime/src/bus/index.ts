@@ -16,7 +16,7 @@ import {
   type StoredMessage,
   type StreamFacts,
 } from './archive.ts';
-import { openConnection } from './connection.ts';
+import { openConnection, type Forbidden } from './connection.ts';
 import { consume, type ConsumeOptions, type Reading } from './consume.ts';
 import { inspectStreams, type ExpectedStream, type InspectedStream } from './inspect.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
@@ -45,6 +45,7 @@ import {
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
+export type { Forbidden } from './connection.ts';
 export type { ConsumeOptions, Reading, StreamMessage } from './consume.ts';
 export type {
   ConsumerFigures,
@@ -72,6 +73,8 @@ export interface BusOptions extends NatsOptions {
   tracing?: Tracing | undefined;
   /** Ends the wait for a NATS that does not come. */
   signal?: AbortSignal | undefined;
+  /** Called where nats-server refuses this process a subject. The log has a line of it otherwise. */
+  onForbidden?: (forbidden: Forbidden) => void;
 }
 
 export interface Broadcast {
