@@ -2,7 +2,7 @@
 #   docker build --build-arg REVISION="$(git rev-parse HEAD)" -t integration-sync-service .
 ARG NODE_IMAGE=node:26-bookworm-slim
 
-FROM ${NODE_IMAGE} AS dependencies
+FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY shared/contracts/package.json shared/contracts/
@@ -15,6 +15,23 @@ COPY services/webhooks/package.json services/webhooks/
 COPY services/ops/package.json services/ops/
 COPY dev/package.json dev/
 COPY test/package.json test/
+
+# Each program in one file (dev/bundle.ts): the image starts in a fraction of the time.
+FROM manifests AS programs
+RUN npm ci --ignore-scripts --workspace dev
+COPY shared shared
+COPY services services
+COPY tsconfig.base.json ./
+COPY dev/bundle.ts dev/
+RUN node dev/bundle.ts /bundled
+
+# Not in the image of the services: a receiver of webhooks, for trying them out.
+FROM programs AS receiver
+COPY dev dev
+USER 1000:1000
+ENTRYPOINT ["node", "dev/receive.ts"]
+
+FROM manifests AS dependencies
 # The base image brings Node itself, and the local stack's and the tests' packages stay out.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace services/gateway --workspace services/catalog \
@@ -22,14 +39,27 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace shared/contracts --workspace shared/runtime --workspace shared/sync
 RUN rm -r dev test package-lock.json .npmrc
 
-FROM ${NODE_IMAGE}
+FROM ${NODE_IMAGE} AS application
 WORKDIR /app
 # With the node_modules of each package: what two packages want in another version than a third stands there.
 COPY --from=dependencies /app ./
-COPY shared shared
-COPY services services
+COPY --from=programs /bundled ./
 # Operators' commands: docker run IMAGE ops streams
 RUN ln -s services/ops/src/main.ts ops
+
+# What V8 compiles at a start, under the user and the options of the last stage: a cache is good for these alone. A wrong
+# setting ends each service once it has loaded all.
+FROM application AS compiled
+ENV NODE_COMPILE_CACHE=/compiled
+RUN mkdir /compiled && chown 1000:1000 /compiled
+USER 1000:1000
+RUN for service in gateway catalog batches webhooks; do \
+      LOG_LEVEL=none node --max-semi-space-size=32 services/$service/src/main.ts 2>&1 | grep -q 'LOG_LEVEL: expected' || exit 1; \
+    done; \
+    node --max-semi-space-size=32 ops --help
+
+FROM application
+COPY --from=compiled --chown=0:0 /compiled /compiled
 COPY deploy/healthcheck.sh ./
 # Which build this is: the version of package.json, and the commit. Metrics and `nats micro info` show them too.
 ARG VERSION=1.0.0
@@ -37,7 +67,7 @@ ARG REVISION=unknown
 LABEL org.opencontainers.image.title="integration-sync-service" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
-ENV NODE_ENV=production BUILD_REVISION=${REVISION}
+ENV NODE_ENV=production NODE_COMPILE_CACHE=/compiled BUILD_REVISION=${REVISION}
 # The user `node` of the base image, by number: Kubernetes can see that it is not root (runAsNonRoot).
 USER 1000:1000
 # The young generation may grow larger than by itself, so that what a push makes is garbage before it is copied.

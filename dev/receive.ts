@@ -14,8 +14,10 @@ import { explainMisuse, messageOf, readCount } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
-const usage = `Usage: npm run receive -- [--integration acme] [--events supplier.created,sync.completed] [--port 0]
+const usage = `Usage: npm run receive -- [--integration acme] [--events supplier.created,sync.completed]
+                          [--host 127.0.0.1] [--port 0] [--url http://receiver:9000/]
                           [--status 500] [--slow 3000] [--hang] [--fail 3]
+--host is where it listens, and --url what it registers, unless that is the same.
 All kinds of events unless some are named. --status answers with it, --slow waits so many milliseconds, --hang never
 answers, --fail answers 500 so many times and well after that.
 `;
@@ -39,7 +41,9 @@ async function receive(): Promise<void> {
     options: {
       integration: { type: 'string', default: 'acme' },
       events: { type: 'string', default: eventKinds.join(',') },
+      host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'string', default: '0' },
+      url: { type: 'string' },
       status: { type: 'string', default: '204' },
       slow: { type: 'string', default: '0' },
       fail: { type: 'string', default: '0' },
@@ -63,11 +67,11 @@ async function receive(): Promise<void> {
   let registration: Registration | undefined;
   const server = createServer((request, response) => {
     void takeDelivery(request, response, behaviour, registration?.secret ?? '');
-  }).listen(port, '127.0.0.1');
+  }).listen(port, values.host);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
-  const url = `http://127.0.0.1:${address.port}/`;
+  const url = values.url ?? `http://${values.host}:${address.port}/`;
   try {
     const registered: Registration = JSON.parse(
       await call('POST', '/webhook-events', { url, events: values.events.split(',') }),
@@ -131,7 +135,7 @@ function openCalls(integration: string): Call {
   const secret = process.env['AUTH_JWT_SECRET'] ?? facts?.authSecret;
   if (gateway === undefined || secret === undefined) {
     throw new Error(
-      'There is no local stack: run "npm start" first, or set GATEWAY_URL and AUTH_JWT_SECRET.',
+      'There is no local stack: run "npm start" first. Beside containers: docs/running.md#a-receiver-of-webhooks.',
     );
   }
   const authorization = `Bearer ${issueAccessToken({ secret, integration, ttlSeconds: tokenSeconds })}`;

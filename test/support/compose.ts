@@ -14,7 +14,7 @@ export interface ComposeService {
   command?: string[];
   environment?: Record<string, string | number>;
   secrets?: string[];
-  networks?: string[];
+  networks?: string[] | Record<string, { aliases?: string[] } | null>;
   configs?: { source: string; target: string }[];
   logging?: { options?: Record<string, string> };
   deploy?: { resources?: { limits?: Record<string, string> } };
@@ -27,6 +27,7 @@ export interface ComposeFile {
   services: Record<string, ComposeService>;
   configs: Record<string, { file?: string }>;
   secrets?: Record<string, { file: string }>;
+  networks?: Record<string, { ipam?: { config: { subnet: string }[] } } | null>;
 }
 
 export const readCompose = async (file: 'docker-compose.yml' | 'compose.cluster.yml'): Promise<ComposeFile> =>

@@ -1,9 +1,9 @@
 // The programs that tests start as processes, each in one file. Node loads more than a thousand modules for a
 // service, and tests start some two hundred processes: from one file, a service starts with a third of the
 // processor time. The source is the same; `npm start` and `npm run storm` run the source files themselves.
-import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rolldown } from 'rolldown';
+import { bundle } from '@integration-sync/dev/bundle';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -35,28 +35,8 @@ const keptMs = 24 * 60 * 60 * 1_000;
 export async function makePrograms(): Promise<Programs> {
   await mkdir(folder, { recursive: true });
   await removeOld();
-  await cp(join(root, 'services/gateway/src', pages), join(folder, pages), { recursive: true });
-  const bundle = await rolldown({
-    cwd: root,
-    input: sources,
-    platform: 'node',
-    // Fields that packages define for each other stay.
-    logLevel: 'silent',
-  });
-  const { output } = await bundle.write({
-    dir: folder,
-    format: 'esm',
-    entryFileNames: '[name]-[hash].mjs',
-    chunkFileNames: '[name]-[hash].mjs',
-  });
-  await bundle.close();
-  const find = (name: string): string => {
-    const made = output.find((one) => one.type === 'chunk' && one.isEntry && one.name === name);
-    if (made === undefined) throw new Error(`${name} was not made`);
-    return join(folder, made.fileName);
-  };
-  const made = Object.keys(sources).map((name) => [name, find(name)]);
-  return Object.fromEntries(made);
+  const made = await bundle({ sources, folder, fileName: '[name]-[hash].mjs' });
+  return Object.fromEntries(made) as Programs;
 }
 
 /** Another run may be using younger ones at this moment. */

@@ -49,6 +49,8 @@ describe.each(ours)('the container $name', ({ of, service }) => {
   });
 });
 
+const namesOf = ({ environment = {} }: ComposeService = { image: '' }): string[] => Object.keys(environment);
+
 describe.each([
   ['docker-compose.yml', single],
   ['compose.cluster.yml', cluster],
@@ -61,16 +63,36 @@ describe.each([
   });
 
   it('is told what webhooks is told, but for what only webhooks needs, and reaches the same engines', () => {
-    const namesOf = ({ environment = {} }: ComposeService = { image: '' }): string[] =>
-      Object.keys(environment);
-    const ofWebhooksAlone = ['WEBHOOK_EGRESS_ALLOW'];
     expect(namesOf(ops).toSorted()).toEqual(
       namesOf(webhooks)
-        .filter((name) => !ofWebhooksAlone.includes(name))
+        .filter((name) => name !== 'WEBHOOK_EGRESS_ALLOW')
         .toSorted(),
     );
-    expect(ops?.networks).toEqual(webhooks?.networks?.filter((name) => name !== 'out'));
+    const inside = [webhooks?.networks ?? []].flat().filter((name) => name === 'bus' || name === 'store');
+    expect(ops?.networks ?? []).toEqual(inside);
   });
+});
+
+it.each([
+  ['docker-compose.yml', single],
+  ['compose.cluster.yml', cluster],
+] as const)('%s makes each image once, and starts none that it does not make', (_file, { services }) => {
+  const all = Object.values(services);
+  const made = all.filter(({ build }) => build !== undefined).map(({ image }) => image);
+  expect(new Set(made).size).toBe(made.length);
+  const run = all.filter(({ image }) => image.includes('integration-sync')).map(({ image }) => image);
+  expect(new Set(run)).toEqual(new Set(made));
+});
+
+it('lets webhooks deliver to the network of the receiver, and to no other private one', () => {
+  const { receiver, webhooks } = single.services;
+  const [subnet, ...others] = single.networks?.['receivers']?.ipam?.config.map((one) => one.subnet) ?? [];
+  expect(others).toEqual([]);
+  expect(webhooks?.environment?.['WEBHOOK_EGRESS_ALLOW']).toBe(`\${WEBHOOK_EGRESS_ALLOW:-${subnet}}`);
+  const [alias] = /\/\/([^:]+):9000/.exec(receiver?.command?.at(-1) ?? '')?.slice(1) ?? [];
+  expect(receiver?.networks).toMatchObject({ receivers: { aliases: [alias] } });
+  expect(webhooks?.networks).toEqual(['default', 'receivers']);
+  expect(receiver?.profiles).toEqual(['receiver']);
 });
 
 describe('the cluster', () => {

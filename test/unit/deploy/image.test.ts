@@ -30,5 +30,18 @@ it('has the packages of each service and shared room, wherever npm puts them', a
 });
 
 it('does not run as root, and says so by number', () => {
-  expect(dockerfile.match(/^USER .*$/gm)).toEqual(['USER 1000:1000']);
+  const users = dockerfile.match(/^USER .*$/gm) ?? [];
+  expect([...new Set(users)]).toEqual(['USER 1000:1000']);
+  expect(dockerfile.lastIndexOf('\nUSER ')).toBeGreaterThan(dockerfile.lastIndexOf('\nFROM '));
+});
+
+it('compiles its programs ahead under the user and the options that they run with', () => {
+  const [, entry = ''] = /^ENTRYPOINT (.*)$/m.exec(dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))) ?? [];
+  const command = (JSON.parse(entry) as string[]).join(' ');
+  const stage = /^FROM application AS compiled$([^]*?)^FROM /m.exec(dockerfile)?.[1] ?? '';
+  expect(stage).toContain('USER 1000:1000');
+  for (const [started] of stage.matchAll(/\bnode .*$/gm)) expect(started).toContain(`${command} `);
+  const [, folder = ''] = /NODE_COMPILE_CACHE=(\S+)/.exec(stage) ?? [];
+  expect(dockerfile).toContain(`COPY --from=compiled --chown=0:0 ${folder} ${folder}\n`);
+  expect(dockerfile.match(/^ENV .*$/gm)?.at(-1)).toContain(`NODE_COMPILE_CACHE=${folder} `);
 });
