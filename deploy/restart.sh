@@ -4,7 +4,7 @@
 set -euo pipefail
 (($# > 0)) || { echo 'usage: restart.sh SERVICE…' >&2; exit 2; }
 for container in $(docker compose ps --quiet "$@"); do
-  docker restart --time 20 "$container"
+  docker restart "$container"
   for ((tries = 120; ; tries -= 1)); do
     [[ $(docker inspect --format '{{.State.Health.Status}}' "$container") == healthy ]] && break
     ((tries > 0)) || { echo "$container is not healthy after 2 min" >&2; exit 1; }

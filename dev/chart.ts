@@ -1,14 +1,28 @@
-// npm run chart renders deploy/helm with the values of test/chart, for the tests: they check what stands in
-// test/chart/rendered, so that they need no helm. The first line of each file says of which chart and values it is.
+// npm run chart writes what deploy/helm says of itself: the names of settings in its schema, its README, and what it renders
+// with the values of test/chart. Tests check what stands there, so that they need no helm. The first line of each rendered
+// file says of which chart and values it is.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { glob, readFile, writeFile } from 'node:fs/promises';
+import { cp, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { listSettings } from '@integration-sync/runtime/config';
+import { format, resolveConfig } from 'prettier';
+import { isMap, isScalar, parse, parseDocument, type Node, type Pair, type YAMLMap } from 'yaml';
+import { configs } from './stack/configs.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-export const renderings = ['defaults', 'production', 'upgraded'] as const;
+export const renderings = [
+  'defaults',
+  'production',
+  'upgraded',
+  'exposed',
+  'monitored',
+  'extended',
+  'operated',
+] as const;
 export type Rendering = (typeof renderings)[number];
 
 /** The files of values that each is rendered with, a later one over an earlier one. */
@@ -16,13 +30,17 @@ const valuesOf: Readonly<Record<Rendering, readonly string[]>> = {
   defaults: [],
   production: ['production.yaml'],
   upgraded: ['production.yaml', 'upgrade.yaml'],
+  exposed: ['exposed.yaml'],
+  monitored: ['monitored.yaml'],
+  extended: ['extended.yaml'],
+  operated: ['operated.yaml'],
 };
 
 export const renderedFile = (name: Rendering): string => join(root, 'test/chart/rendered', `${name}.yaml`);
 
 /** What a rendering is made of, as one line. */
 export async function firstLineOf(name: Rendering): Promise<string> {
-  const files = await Array.fromAsync(glob('deploy/helm/**/*.*', { cwd: root }));
+  const files = await Array.fromAsync(glob('deploy/helm/**/*.{yaml,tpl,txt,json,js}', { cwd: root }));
   const hash = createHash('sha256');
   for (const file of [...files.toSorted(), ...valuesOf[name].map(valuesFile)]) {
     hash.update(`${file}\n`).update(await readFile(join(root, file)));
@@ -32,13 +50,47 @@ export async function firstLineOf(name: Rendering): Promise<string> {
 
 /** Undefined where this machine has no helm (`HELM` names one that is not on PATH). */
 export async function render(name: Rendering): Promise<string | undefined> {
-  const values = valuesOf[name].flatMap((file) => ['--values', valuesFile(file)]);
-  // The oldest Kubernetes that the chart takes, so that every helm renders the same.
-  const place = ['--namespace', 'sync', '--kube-version', '1.27.0'];
-  const args = ['template', 'acme', 'deploy/helm', ...place, ...values];
+  const rendered = await helm(['template', 'acme', 'deploy/helm', ...place], valuesOf[name].map(valuesFile));
+  return rendered === undefined ? undefined : `${await firstLineOf(name)}\n${rendered}`;
+}
+
+/**
+ * What helm says after an installation. It does not render NOTES.txt without a cluster, so this is the text of an object in a
+ * copy of the chart. Undefined where this machine has no helm.
+ */
+export async function renderNotes(): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'integration-sync-chart-'));
   try {
-    const { stdout } = await promisify(execFile)(process.env['HELM'] || 'helm', args, { cwd: root });
-    return `${await firstLineOf(name)}\n${stdout}`;
+    await cp(join(root, 'deploy/helm'), folder, { recursive: true, dereference: true });
+    const templates = join(folder, 'templates');
+    const notes = await readFile(join(templates, 'NOTES.txt'), 'utf8');
+    const helpers = await readFile(join(templates, '_helpers.tpl'), 'utf8');
+    await rm(templates, { recursive: true });
+    await mkdir(templates);
+    await writeFile(
+      join(templates, '_helpers.tpl'),
+      `${helpers}{{- define "notes" -}}\n${notes}{{- end -}}\n`,
+    );
+    await writeFile(join(templates, 'notes.yaml'), '{{ dict "notes" (include "notes" .) | toYaml }}\n');
+    const rendered = await helm(['template', 'acme', folder, ...place], []);
+    if (rendered === undefined) return undefined;
+    const { notes: words }: { notes: string } = parse(rendered);
+    return words;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+export const notesFile = join(root, 'test/chart/rendered/notes.txt');
+
+// The oldest Kubernetes that the chart takes, so that every helm renders the same.
+const place = ['--namespace', 'sync', '--kube-version', '1.27.0'];
+
+async function helm(args: readonly string[], files: readonly string[]): Promise<string | undefined> {
+  const values = files.flatMap((file) => ['--values', file]);
+  try {
+    const run = promisify(execFile);
+    return (await run(process.env['HELM'] || 'helm', [...args, ...values], { cwd: root })).stdout;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
@@ -47,11 +99,112 @@ export async function render(name: Rendering): Promise<string | undefined> {
 
 const valuesFile = (file: string): string => join('test/chart/values', file);
 
+export const schemaFile = join(root, 'deploy/helm/values.schema.json');
+
+/** The schema of the values, which lets no setting pass that there is not. */
+export async function schemaWithSettings(): Promise<string> {
+  const schema: { definitions: Record<string, unknown> } = JSON.parse(await readFile(schemaFile, 'utf8'));
+  const { gateway: _gateway, ...stored } = configs;
+  const all = { settingsOfAll: Object.values(configs), settingsOfStored: Object.values(stored) };
+  const each = Object.entries(configs).map(([service, config]) => [definitionOf(service), [config]] as const);
+  for (const [name, some] of [...Object.entries(all), ...each]) {
+    const names = some.flatMap((config) =>
+      listSettings(config).flatMap((setting) =>
+        setting.inFile ? [setting.name, `${setting.name}_FILE`] : [setting.name],
+      ),
+    );
+    schema.definitions[name] = { enum: [...new Set(names)].toSorted() };
+  }
+  return pretty(schemaFile, JSON.stringify(schema));
+}
+
+const definitionOf = (service: string): string =>
+  `settingsOf${service.charAt(0).toUpperCase()}${service.slice(1)}`;
+
+export const readmeFile = join(root, 'deploy/helm/README.md');
+
+/** From values.yaml: each value with its default and the comment above it. */
+export async function readme(): Promise<string> {
+  const { contents } = parseDocument(await readFile(join(root, 'deploy/helm/values.yaml'), 'utf8'));
+  if (!isMap<Node, Node>(contents)) throw new Error('values.yaml is no map');
+  const rows = withoutRepetitions(rowsOf(contents, ''));
+  const lines = [
+    '# The chart of the integration sync service',
+    '',
+    '```sh',
+    'helm upgrade --install sync deploy/helm --namespace sync --values my-values.yaml',
+    'helm test sync --namespace sync',
+    '```',
+    '',
+    'What has to be there first, and how to upgrade, says [Operating it](../../docs/operating.md#kubernetes). `npm run chart` writes',
+    'this page from `values.yaml`.',
+    '',
+    '| Value | Default | What it is |',
+    '| --- | --- | --- |',
+    ...rows.map(({ path, value, what }) => `| \`${path}\` | \`${value.replaceAll('|', '\\|')}\` | ${what} |`),
+    '',
+  ];
+  return pretty(readmeFile, lines.join('\n'));
+}
+
+const pretty = async (filepath: string, text: string): Promise<string> =>
+  format(text, { ...(await resolveConfig(filepath)), filepath });
+
+interface Row {
+  path: string;
+  value: string;
+  what: string;
+}
+
+function rowsOf(map: YAMLMap<Node, Node>, above: string): Row[] {
+  return map.items.flatMap((pair: Pair<Node, Node>, index) => {
+    const { key, value } = pair;
+    // The comment above the first key of a map is kept by the map itself.
+    const comment = (index === 0 ? map.commentBefore : undefined) ?? key.commentBefore ?? '';
+    const what = comment
+      .split('\n\n')
+      .at(-1)
+      ?.split('\n')
+      .map((line) => line.trim())
+      .join(' ');
+    const path = `${above}${isScalar(key) ? String(key.value) : ''}`;
+    if (isMap<Node, Node>(value) && value.flow !== true && value.items.length > 0) {
+      const [first, ...below] = rowsOf(value, `${path}.`);
+      // What is said of a map stands at its first value, where nothing is said of that.
+      return first === undefined
+        ? []
+        : [Object.assign(first, { what: first.what || (what ?? '') }), ...below];
+    }
+    return [{ path, value: JSON.stringify(value?.toJSON()), what: what ?? '' }];
+  });
+}
+
+const ofServices = /^services\.(\w+)\./;
+
+/** What all services have alike stands once, as `services.NAME`. */
+function withoutRepetitions(rows: readonly Row[]): Row[] {
+  const services = Object.keys(configs);
+  const isAlike = ({ path, value }: Row): boolean => {
+    const [, of = ''] = ofServices.exec(path) ?? [];
+    const alike = new Set(services.map((name) => path.replace(`services.${of}.`, `services.${name}.`)));
+    return rows.filter((row) => alike.has(row.path) && row.value === value).length === services.length;
+  };
+  return rows.flatMap((row) => {
+    if (!ofServices.test(row.path) || !isAlike(row)) return [row];
+    const [first = ''] = services;
+    const isFirst = row.path.startsWith(`services.${first}.`);
+    return isFirst ? [{ ...row, path: row.path.replace(ofServices, 'services.NAME.') }] : [];
+  });
+}
+
 if (import.meta.main) {
+  await writeFile(schemaFile, await schemaWithSettings());
+  await writeFile(readmeFile, await readme());
   for (const name of renderings) {
     const text = await render(name);
     if (text === undefined) throw new Error('there is no helm on PATH, and HELM names none');
     await writeFile(renderedFile(name), text);
   }
-  process.stdout.write('Written: test/chart/rendered.\n');
+  await writeFile(notesFile, (await renderNotes()) ?? '');
+  process.stdout.write('Written: deploy/helm, test/chart/rendered.\n');
 }

@@ -1,18 +1,44 @@
 // What the chart renders, as the objects that Kubernetes would get.
 import { readFile } from 'node:fs/promises';
 import { renderedFile, type Rendering } from '@integration-sync/dev/chart';
+import type { IHTTPRoute } from '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1';
+import type {
+  IPrometheusRule,
+  IServiceMonitor,
+} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 import type { IDeployment } from 'kubernetes-models/apps/v1';
 import type { IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
-import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import type { IJob } from 'kubernetes-models/batch/v1';
+import type { IIngress, INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import type { IService, IServiceAccount } from 'kubernetes-models/v1';
+import type { IConfigMap, IPod, IService, IServiceAccount } from 'kubernetes-models/v1';
 import { parseAllDocuments } from 'yaml';
 
 export type KubernetesObject =
-  IDeployment | IHorizontalPodAutoscaler | INetworkPolicy | IPodDisruptionBudget | IService | IServiceAccount;
+  | IConfigMap
+  | IDeployment
+  | IHorizontalPodAutoscaler
+  | IHTTPRoute
+  | IIngress
+  | IJob
+  | INetworkPolicy
+  | IPod
+  | IPodDisruptionBudget
+  | IPrometheusRule
+  | IService
+  | IServiceAccount
+  | IServiceMonitor;
 
-/** The words under which `kubernetes-models` has each kind: its door, and its interface with an I before the kind. */
-export const doorOf = ({ apiVersion }: KubernetesObject): string => `kubernetes-models/${apiVersion}`;
+/** The words under which a package has each kind: its door, and its interface with an I before the kind. */
+export const doorOf = ({ apiVersion }: KubernetesObject): string => {
+  const [group = ''] = apiVersion.split('/');
+  return `${packages[group] ?? 'kubernetes-models'}/${apiVersion}`;
+};
+
+const packages: Readonly<Record<string, string>> = {
+  'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
+  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+};
 
 export async function readRendered(
   name: Rendering,
@@ -35,7 +61,8 @@ export const ofKind = <K extends KubernetesObject['kind']>(
 ): Extract<KubernetesObject, { kind: K }>[] =>
   objects.filter((object): object is Extract<KubernetesObject, { kind: K }> => object.kind === kind);
 
-export const nameOf = ({ metadata }: KubernetesObject): string => metadata?.name ?? '';
+export const nameOf = ({ metadata }: KubernetesObject): string =>
+  metadata?.name ?? metadata?.generateName ?? '';
 
 /** `Deployment acme-integration-sync-gateway` */
 export const identityOf = (object: KubernetesObject): string => `${object.kind} ${nameOf(object)}`;

@@ -115,7 +115,7 @@ for (const { language, needs, prepare } of languages) {
 it('is received by npm run receive, verified by the official library and retried', async () => {
   const child = spawn(
     process.execPath,
-    [resolve('dev/receive.ts'), '--integration', 'receive-test', '--fail', '1'],
+    [resolve('dev/receive.ts'), '--integration', 'receive-test', '--fail', '1', '--host', '127.0.0.2'],
     {
       env: { ...process.env, GATEWAY_URL: stack.gateway, AUTH_JWT_SECRET: stack.authSecret },
     },
@@ -123,7 +123,7 @@ it('is received by npm run receive, verified by the official library and retried
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   const [ready] = (await once(child.stderr, 'data')) as [Buffer];
-  expect(ready.toString()).toMatch(/^wh_\w+ is registered for receive-test/);
+  expect(ready.toString()).toMatch(/^wh_\w+ is registered for receive-test at http:\/\/127\.0\.0\.2:\d+\//);
   const acme = openClient(stack, 'receive-test');
   await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'One' }] });
   const lines = await eventually(

@@ -2,7 +2,8 @@
 
 {{- define "sync.fullname" -}}
 {{- $name := .Chart.Name -}}
-{{- if contains $name .Release.Name -}}{{ .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- if .Values.fullnameOverride -}}{{ .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name -}}{{ .Release.Name | trunc 50 | trimSuffix "-" }}
 {{- else -}}{{ printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" }}{{- end -}}
 {{- end -}}
 
@@ -17,30 +18,119 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
+{{- /* Of every object. What the chart itself says goes before the values. */}}
 {{- define "sync.labels" -}}
-helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-{{ include "sync.selector" . }}
+{{- $own := include "sync.selector" . | fromYaml -}}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{ toYaml (merge $own (.labels | default dict) .root.Values.labels) }}
 {{- end -}}
 
+{{- /* `suffix` goes behind the name, `annotations` before those of the values. `key`: generateName, where each has another. */}}
 {{- define "sync.metadata" -}}
-name: {{ include "sync.name" . }}
+{{ .key | default "name" }}: {{ include "sync.name" . }}{{ .suffix }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "sync.labels" . | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
+{{- /* A digest goes before a tag, and the service's before that of all. */}}
 {{- define "sync.image" -}}
-{{ .root.Values.image.repository }}:{{ .service.image.tag | default .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- $of := .service.image | default dict -}}
+{{- $all := .root.Values.image -}}
+{{- $digest := $of.digest | default (ternary "" $all.digest (ne ($of.tag | default "") "")) -}}
+{{- if $digest -}}{{ $all.repository }}@{{ $digest }}
+{{- else -}}{{ $all.repository }}:{{ $of.tag | default $all.tag | default .root.Chart.AppVersion }}{{- end -}}
 {{- end -}}
 
 {{- define "sync.secretName" -}}
 {{ .service.existingSecret | default (include "sync.name" .) }}
 {{- end -}}
 
+{{- /* Of every pod: who runs it, and where. */}}
+{{- define "sync.podSpec" -}}
+serviceAccountName: {{ include "sync.fullname" .root }}
+automountServiceAccountToken: false
+# Kubernetes would set GATEWAY_PORT, NATS_PORT and the like, for Services of these names, to addresses.
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  fsGroup: 1000
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .root.Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if or .service.secretSettings .root.Values.extraVolumes }}
+volumes:
+  {{- if .service.secretSettings }}
+  - name: secrets
+    secret:
+      secretName: {{ include "sync.secretName" . }}
+      # Octal 440: the process is in the group (fsGroup), and others read nothing.
+      defaultMode: 288
+      items:
+        {{- range .service.secretSettings }}
+        - key: {{ . }}
+          path: {{ . }}
+        {{- end }}
+  {{- end }}
+  {{- with .root.Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Of every container: what it may do and what it finds. */}}
+{{- define "sync.container" -}}
+image: {{ include "sync.image" . | quote }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- if or .service.secretSettings .root.Values.extraVolumeMounts }}
+volumeMounts:
+  {{- if .service.secretSettings }}
+  - name: secrets
+    mountPath: /run/secrets/integration-sync
+    readOnly: true
+  {{- end }}
+  {{- with .root.Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
 {{- /* The settings that the chart makes go before the service's own, and these before the shared ones. */}}
 {{- define "sync.env" -}}
-{{- $own := dict "METRICS_HOST" "0.0.0.0" "METRICS_PORT" "9464" -}}
+{{- $own := dict -}}
+{{- if ne .name "ops" -}}
+{{- $own = dict "METRICS_HOST" "0.0.0.0" "METRICS_PORT" "9464" -}}
+{{- end -}}
 {{- if eq .name "gateway" -}}
 {{- $own = merge $own (dict "GATEWAY_HOST" "0.0.0.0" "GATEWAY_PORT" "8080") -}}
 {{- end -}}
@@ -55,5 +145,8 @@ labels:
 {{- /* Helm reads every number as a floating one, and would write a large one with an exponent. */}}
 - name: {{ $setting }}
   value: {{ ternary (printf "%d" (int64 $value)) (toString $value) (kindIs "float64" $value) | quote }}
+{{- end -}}
+{{- with .root.Values.extraEnv }}
+{{ toYaml . }}
 {{- end -}}
 {{- end -}}

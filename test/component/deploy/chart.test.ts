@@ -1,11 +1,21 @@
 // The chart as helm renders it, and as the compiler reads it.
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { firstLineOf, render, renderedFile, renderings } from '@integration-sync/dev/chart';
-import { expect, it } from 'vitest';
-import { doorOf, readRendered, type KubernetesObject } from '../../support/chart.ts';
+import {
+  firstLineOf,
+  notesFile,
+  render,
+  renderedFile,
+  renderings,
+  renderNotes,
+} from '@integration-sync/dev/chart';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { doorOf, ofKind, readRendered, type KubernetesObject } from '../../support/chart.ts';
 import { repository } from '../../support/deploy-files.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
@@ -65,4 +75,44 @@ it('would be found to have one', async () => {
     expect(JSON.stringify(other)).not.toBe(text);
     expect(await compile(other)).toMatch(new RegExp(`"${wrong.match(/\w+/g)?.at(-1)}".* does not exist`));
   }
+});
+
+it('says after an installation what stands in test/chart/rendered', async () => {
+  const kept = await readFile(notesFile, 'utf8');
+  expect(kept).toBe((await renderNotes()) ?? kept);
+});
+
+async function runPod(answers: readonly (readonly [number, string])[]): Promise<string> {
+  const { objects } = await readRendered('defaults');
+  const [pod] = ofKind(objects, 'Pod');
+  const [container] = pod?.spec?.containers ?? [];
+  const left = [...answers];
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url);
+    const [status, words] = left.shift() ?? [500, 'one question too many'];
+    response.writeHead(status).end(words);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { stdout } = await promisify(execFile)(process.execPath, container?.args ?? [], {
+    env: { ...process.env, GATEWAY_URL: `http://127.0.0.1:${port}` },
+    timeout: 60_000,
+  });
+  expect(asked).toEqual(answers.map(() => '/readyz'));
+  return stdout;
+}
+
+describe('the pod of helm test', () => {
+  it('asks the gateway until all services are ready, and prints what it says', async () => {
+    const said = await runPod([
+      [503, 'catalog is away'],
+      [200, 'all are ready'],
+    ]);
+    expect(said).toBe('catalog is away\nall are ready\n');
+  }, 90_000);
 });

@@ -1,25 +1,51 @@
 // The chart as it was rendered (npm run chart), checked without helm. test/component/deploy/chart.test.ts renders it again where
 // there is a helm.
-import { firstLineOf, renderings } from '@integration-sync/dev/chart';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  firstLineOf,
+  notesFile,
+  readme,
+  readmeFile,
+  renderings,
+  schemaFile,
+  schemaWithSettings,
+} from '@integration-sync/dev/chart';
 import { configs } from '@integration-sync/dev/configs';
 import { listSettings, readConfig } from '@integration-sync/runtime/config';
+import { HTTPRoute } from '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1';
+import {
+  PrometheusRule,
+  ServiceMonitor,
+} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
-import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { Job, type IJob } from 'kubernetes-models/batch/v1';
+import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { Service, ServiceAccount, type IContainer } from 'kubernetes-models/v1';
+import { ConfigMap, Pod, Service, ServiceAccount, type IContainer } from 'kubernetes-models/v1';
+import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { identityOf, nameOf, ofKind, readRendered, type KubernetesObject } from '../../support/chart.ts';
 import { differences } from '../../support/differences.ts';
+import { readDashboards, readRules, repository } from '../../support/deploy-files.ts';
 import { exampleSecrets } from '../../support/secrets.ts';
 
 const models = {
+  ConfigMap,
   Deployment,
   HorizontalPodAutoscaler,
+  HTTPRoute,
+  Ingress,
+  Job,
   NetworkPolicy,
+  Pod,
   PodDisruptionBudget,
+  PrometheusRule,
   Service,
   ServiceAccount,
+  ServiceMonitor,
 } as const;
 
 const validate = (object: KubernetesObject): void => {
@@ -29,7 +55,7 @@ const validate = (object: KubernetesObject): void => {
 
 const services = Object.keys(configs) as (keyof typeof configs)[];
 
-const podOf = ({ spec }: IDeployment) => {
+const podOf = ({ spec }: Pick<IDeployment | IJob, 'spec'>) => {
   const { metadata, spec: pod } = spec?.template ?? {};
   const [container] = pod?.containers ?? [];
   if (pod === undefined || container === undefined) throw new Error('a deployment without a container');
@@ -55,6 +81,10 @@ describe.each(renderings)('the chart as %s', async (name) => {
   const { firstLine, objects } = await readRendered(name);
   const deployments = ofKind(objects, 'Deployment');
   const pods = deployments.map((deployment) => ({ deployment, ...podOf(deployment) }));
+  const jobs = ofKind(objects, 'Job').map(podOf);
+  const hooks = ofKind(objects, 'Pod').map(({ spec: pod }) =>
+    podOf({ spec: { template: { spec: pod ?? { containers: [] } } } }),
+  );
   const podWith = (selector: Record<string, string> | undefined) =>
     pods.filter(({ labels }) => matches(selector, labels));
 
@@ -78,7 +108,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
   it.each(services)('tells %s settings that it has, which make sense together', (service) => {
     const { container } = pods.find((one) => one.container.name === service) ?? {};
     const told = environmentOf(container ?? { name: '' });
-    const known = new Set(listSettings(configs[service]).map((setting) => setting.name));
+    const known = new Set([...listSettings(configs[service]).map((setting) => setting.name), ...extraEnv]);
     expect(Object.keys(told).filter((setting) => !known.has(setting))).toEqual([]);
     expect(() => readConfig(configs[service], told)).not.toThrow();
     expect(told).toMatchObject({ METRICS_HOST: '0.0.0.0', METRICS_PORT: '9464' });
@@ -89,7 +119,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
 
   it('mounts the files of secrets that the settings name, readable for the group of the process alone', () => {
     for (const { pod, container } of pods) {
-      const files = (container.env ?? []).filter((setting) => setting.name.endsWith('_FILE'));
+      const files = (container.env ?? []).filter(({ value }) => value?.startsWith('/run/secrets/'));
       expect(files).not.toEqual([]);
       const [mount] = container.volumeMounts ?? [];
       const secret = pod.volumes?.find((volume) => volume.name === mount?.name)?.secret;
@@ -103,7 +133,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
   });
 
   it('runs nothing as root, with a root filesystem that is read-only', () => {
-    for (const { pod, container } of pods) {
+    for (const { pod, container } of [...pods, ...jobs, ...hooks]) {
       expect(pod.securityContext).toEqual({
         runAsNonRoot: true,
         runAsUser: 1_000,
@@ -170,8 +200,9 @@ describe.each(renderings)('the chart as %s', async (name) => {
       ...budgets.map((object) => [object, object.spec?.selector?.matchLabels] as const),
       ...policies.map((object) => [object, object.spec?.podSelector?.matchLabels] as const),
     ];
-    expect([budgets.length, policies.length]).toEqual([4, 4]);
+    expect([budgets.length, policies.length]).toEqual([4, 5]);
     for (const [object, selector] of selectors) {
+      if (nameOf(object).endsWith('-ops')) continue;
       const [pod, ...others] = podWith(selector);
       expect(others).toEqual([]);
       expect(nameOf(object)).toMatch(new RegExp(`-${pod?.container.name}(-metrics)?$`));
@@ -189,7 +220,8 @@ describe.each(renderings)('the chart as %s', async (name) => {
       const ports = pod?.container.ports?.map((port) => port.name);
       for (const { targetPort } of spec?.ports ?? []) expect(ports).toContain(targetPort);
     }
-    for (const { spec } of ofKind(objects, 'NetworkPolicy')) {
+    for (const { metadata, spec } of ofKind(objects, 'NetworkPolicy')) {
+      if (metadata?.name?.endsWith('-ops')) continue;
       const [pod] = podWith(spec?.podSelector?.matchLabels);
       const open = spec?.ingress?.flatMap(({ ports = [] }) => ports.map(({ port }) => port));
       expect(open?.toSorted()).toEqual(pod?.container.ports?.map((port) => port.name).toSorted());
@@ -198,7 +230,7 @@ describe.each(renderings)('the chart as %s', async (name) => {
 
   it('lets what scales a deployment say how many replicas it has, and nothing else', () => {
     const scaled = ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec?.scaleTargetRef.name);
-    expect(scaled.length).toBe(name === 'defaults' ? 0 : 2);
+    expect(scaled.length).toBe(name === 'production' || name === 'upgraded' ? 2 : 0);
     for (const deployment of deployments) {
       const isScaled = scaled.includes(nameOf(deployment));
       expect(deployment.spec?.replicas === undefined).toBe(isScaled);
@@ -214,6 +246,9 @@ describe.each(renderings)('the chart as %s', async (name) => {
   });
 });
 
+/** Of test/chart/values/extended.yaml. */
+const extraEnv = ['NODE_EXTRA_CA_CERTS', 'NODE_NAME'];
+
 const byIdentity = (objects: readonly KubernetesObject[]): object =>
   Object.fromEntries(objects.map((object) => [identityOf(object), object]));
 
@@ -228,4 +263,178 @@ it('changes with an upgrade what the values change, and nothing else', async () 
     `${containerOf('webhooks')}.image`,
     'HorizontalPodAutoscaler acme-integration-sync-gateway.spec.maxReplicas',
   ]);
+});
+
+it('leads an Ingress and a route from outside to the port of the gateway', async () => {
+  const { objects } = await readRendered('exposed');
+  const gateway = ofKind(objects, 'Service').find((object) => nameOf(object).endsWith('-gateway'));
+  const [ingress] = ofKind(objects, 'Ingress');
+  const [route] = ofKind(objects, 'HTTPRoute');
+  const [rule] = ingress?.spec?.rules ?? [];
+  expect(ingress?.metadata?.annotations).toEqual({ 'nginx.ingress.kubernetes.io/proxy-body-size': '6m' });
+  expect(ingress?.spec).toMatchObject({ ingressClassName: 'nginx', tls: [{ secretName: 'sync-tls' }] });
+  expect(rule?.host).toBe('sync.example.com');
+  const [path] = rule?.http?.paths ?? [];
+  expect(path?.backend.service).toEqual({ name: gateway?.metadata?.name, port: { name: 'http' } });
+  expect(route?.spec).toMatchObject({
+    parentRefs: [{ name: 'public', namespace: 'gateways' }],
+    hostnames: ['sync.example.com'],
+    rules: [{ backendRefs: [{ name: gateway?.metadata?.name, port: gateway?.spec?.ports?.[0]?.port }] }],
+  });
+});
+
+it('has Prometheus read every replica, and brings its rules and the dashboards', async () => {
+  const { objects } = await readRendered('monitored');
+  const [monitor] = ofKind(objects, 'ServiceMonitor');
+  const [rules] = ofKind(objects, 'PrometheusRule');
+  for (const object of [monitor, rules])
+    expect(object?.metadata?.labels).toMatchObject({ release: 'prometheus' });
+  const monitored = ofKind(objects, 'Service').filter(({ metadata }) =>
+    matches(monitor?.spec.selector.matchLabels, metadata?.labels ?? {}),
+  );
+  const [endpoint, ...others] = monitor?.spec.endpoints ?? [];
+  expect(others).toEqual([]);
+  expect(endpoint).toEqual({ port: 'metrics', path: '/metrics', interval: '15s', honorLabels: true });
+  const read = monitored.filter(({ spec }) => spec?.ports?.some(({ name }) => name === endpoint?.port));
+  expect(read.map(nameOf).toSorted()).toEqual(
+    services.map((name) => `acme-integration-sync-${name}-metrics`).toSorted(),
+  );
+  expect(rules?.spec.groups?.flatMap((group) => group.rules ?? [])).toEqual(await readRules());
+
+  const dashboards = ofKind(objects, 'ConfigMap');
+  const kept = (await readDashboards()).map(({ file, ...board }) => [
+    file.replace('deploy/grafana/', ''),
+    board,
+  ]);
+  expect(
+    dashboards.flatMap(({ data = {} }) =>
+      Object.entries(data).map(([file, text]) => [file, JSON.parse(text)]),
+    ),
+  ).toEqual(kept);
+  for (const { metadata } of dashboards) expect(metadata?.labels).toMatchObject({ grafana_dashboard: 'yes' });
+});
+
+it('has no object of these where nobody asks for it', async () => {
+  const { objects } = await readRendered('defaults');
+  const asked = new Set(['ConfigMap', 'HTTPRoute', 'Ingress', 'Job', 'PrometheusRule', 'ServiceMonitor']);
+  expect(objects.filter(({ kind }) => asked.has(kind)).map(identityOf)).toEqual([]);
+});
+
+const digest = (digit: string): string => `integration-sync-service@sha256:${digit.repeat(64)}`;
+
+it('gives every object, pod and container what the platform adds', async () => {
+  const { objects } = await readRendered('extended');
+  const images: Record<string, string> = {
+    webhooks: digest('2'),
+    catalog: 'integration-sync-service:1.1.0',
+    batches: digest('1'),
+    gateway: digest('1'),
+  };
+  for (const { metadata } of objects) {
+    expect(metadata?.name).toMatch(/^supply(-|$)/);
+    expect(metadata?.labels).toMatchObject({ 'example.com/cost-centre': '4711' });
+    expect(metadata?.annotations).toMatchObject({ 'example.com/owner': 'integrations' });
+  }
+  for (const deployment of ofKind(objects, 'Deployment')) {
+    const { labels, pod, container } = podOf(deployment);
+    expect(labels).toMatchObject({ 'example.com/mesh': 'on', 'example.com/cost-centre': '4711' });
+    expect(deployment.spec?.template.metadata?.annotations).toMatchObject({
+      'example.com/log-format': 'json',
+    });
+    expect(container.image).toBe(images[container.name]);
+    expect(pod.volumes?.map(({ name }) => name)).toEqual(['secrets', 'nats-ca', 'company-ca']);
+    expect(container.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual([
+      '/run/secrets/integration-sync',
+      '/etc/nats-ca',
+      '/etc/company-ca',
+    ]);
+    expect(container.env).toEqual(
+      expect.arrayContaining([
+        { name: 'NATS_TLS_CA_FILE', value: '/etc/nats-ca/ca.crt' },
+        { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+      ]),
+    );
+  }
+});
+
+it('makes a Job of an operator’s command, with the login of operators and the settings of the services', async () => {
+  const { objects } = await readRendered('operated');
+  const [job, ...others] = ofKind(objects, 'Job');
+  expect(others).toEqual([]);
+  expect(job?.metadata?.generateName).toBe('acme-integration-sync-ops-');
+  const { labels, pod, container } = podOf(job ?? { spec: { template: {} } });
+  expect(pod.restartPolicy).toBe('Never');
+  expect(container.args).toEqual(['ops', 'streams', '--apply']);
+  expect(pod.volumes?.[0]?.secret?.secretName).toBe('operators');
+  const told = environmentOf(container);
+  expect(told).toMatchObject({ STREAM_REPLICAS: '3', HELD_MAX_BYTES: '20000000000', LOG_LEVEL: 'info' });
+  expect(Object.keys(told)).toEqual(
+    expect.arrayContaining(['NATS_URL', 'MONGODB_URL', 'WEBHOOK_SECRET_KEY']),
+  );
+  expect(() => readConfig(configs.webhooks, told)).not.toThrow();
+  const policies = ofKind(objects, 'NetworkPolicy').filter(({ spec }) =>
+    matches(spec?.podSelector?.matchLabels, labels),
+  );
+  expect(policies.map(nameOf)).toEqual(['acme-integration-sync-ops']);
+  const [policy] = policies;
+  expect(policy?.spec?.ingress).toEqual([]);
+  const ports = policy?.spec?.egress?.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? []);
+  expect(ports).toEqual([53, 53, 4_222, 8_222, 27_017]);
+});
+
+it('lets the pod of helm test in to the gateway, whoever else may come in', async () => {
+  for (const name of ['defaults', 'production'] as const) {
+    const { objects } = await readRendered(name);
+    const [pod] = ofKind(objects, 'Pod');
+    expect(pod?.metadata?.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
+    const policy = ofKind(objects, 'NetworkPolicy').find((object) => nameOf(object).endsWith('-gateway'));
+    const [{ from } = {}] = policy?.spec?.ingress ?? [];
+    const isLetIn =
+      from === undefined ||
+      from.some(
+        ({ podSelector }) => podSelector && matches(podSelector.matchLabels, pod?.metadata?.labels ?? {}),
+      );
+    expect(isLetIn).toBe(true);
+  }
+});
+
+describe('the values of the chart', async () => {
+  const schema = JSON.parse(await readFile(schemaFile, 'utf8')) as object;
+  const defaults = parse(await readFile(join(repository, 'deploy/helm/values.yaml'), 'utf8')) as {
+    services: Record<string, object>;
+  };
+  const isValid = new Ajv({ allowUnionTypes: true, strict: false }).compile(schema);
+
+  it('keep to their schema, which knows each setting of each service (npm run chart writes them)', async () => {
+    expect(isValid(defaults)).toBe(true);
+    expect(schema).toEqual(JSON.parse(await schemaWithSettings()));
+  });
+
+  const catalog = { ...defaults.services['catalog'], env: { HELD_MAX_BYTES: 1 } };
+  it.each<[string, object]>([
+    ['a setting that there is not', { storedEnv: { STREAM_REPLICA: 3 } }],
+    ['a setting of the gateway for all others', { storedEnv: { GATEWAY_PORT: 8_080 } }],
+    ['a misspelt setting', { env: { LOG_LEVELS: 'info' } }],
+    ['a misspelt secret', { ops: { args: [], secretSettings: ['NATS_URLS'], env: {}, resources: {} } }],
+    ['a setting of another service', { services: { ...defaults.services, catalog } }],
+    ['half a digest', { image: { repository: 'x', digest: 'sha256:1' } }],
+    ['a misspelt value', { ingres: { enabled: true } }],
+  ])('are refused where they have %s', (_what, wrong) => {
+    expect(isValid({ ...defaults, ...wrong })).toBe(false);
+  });
+
+  it('stand in the README of the chart, each with its default', async () => {
+    const page = await readFile(readmeFile, 'utf8');
+    expect(page).toBe(await readme());
+    expect(page).toMatch(/\| `services\.NAME\.replicas` +\| `2` +\|/);
+  });
+});
+
+it('says after an installation where it is, which Secrets it needs, and in which order to upgrade', async () => {
+  const notes = await readFile(notesFile, 'utf8');
+  expect(notes).toContain('http://acme-integration-sync-gateway.sync:80/api/v1/integration');
+  for (const name of services)
+    expect(notes).toMatch(new RegExp(`^  acme-integration-sync-${name}: NATS_URL`, 'm'));
+  const order = [...notes.matchAll(/--set services\.(\w+)\.image/g)].map(([, name]) => name);
+  expect(order).toEqual(['webhooks', 'catalog', 'batches', 'gateway']);
 });
