@@ -114,6 +114,9 @@ export async function schemaWithSettings(): Promise<string> {
       ),
     );
     schema.definitions[name] = { enum: [...new Set(names)].toSorted() };
+    // A key of a Secret is mounted as a file, and the setting NAME_FILE names it.
+    const inFiles = names.filter((one) => one.endsWith('_FILE')).map((one) => one.slice(0, -'_FILE'.length));
+    schema.definitions[name.replace('settings', 'secrets')] = { enum: [...new Set(inFiles)].toSorted() };
   }
   return pretty(schemaFile, JSON.stringify(schema));
 }

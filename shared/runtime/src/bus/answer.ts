@@ -1,6 +1,12 @@
 // One request, from its message to its reply: it gets its turn, the handler works on it, and its caller is answered in
 // any case, with a failure where there is nothing better.
-import { Failure, replyHeaders, requestHeaders, statusOfAnswer, type ErrorCode } from '@integration-sync/contracts';
+import {
+  Failure,
+  replyHeaders,
+  requestHeaders,
+  statusOfAnswer,
+  type ErrorCode,
+} from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 import type { Gate } from '../gate.ts';
 import type { Log } from '../log.ts';
