@@ -1,5 +1,6 @@
 // The description of the whole interface, OpenAPI 3.1, made from the route table. The gateway serves it as
 // `/openapi.json`, and `npm run openapi` writes it; nothing in it is written down a second time.
+import manifest from '../../package.json' with { type: 'json' };
 import { limits, Problem, routes } from '@integration-sync/contracts';
 import { runExample, webhookExample } from '@integration-sync/contracts/examples';
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
@@ -31,7 +32,7 @@ export function describeInterface(options: DescriptionOptions = {}): JsonObject 
   schemas.use(Problem);
   return {
     openapi: '3.1.0',
-    info: { title: 'Integration Sync Service', version: '1.0.0', description: introduction },
+    info: { title: 'Integration Sync Service', version: manifest.version, description: introduction },
     servers: [{ url: publicBasePath || '/', description: 'Where this document was read' }],
     tags: [...tags],
     paths,

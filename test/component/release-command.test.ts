@@ -1,0 +1,100 @@
+// npm run release, in a repository of its own: what it refuses it leaves as it was.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { temporaryFolder } from '../support/folder.ts';
+
+const command = resolve(import.meta.dirname, '../../dev/release/main.ts');
+const names = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
+const author = ['-c', 'user.name=Somebody', '-c', 'user.email=somebody@example.com'];
+const closing = new Set<AsyncDisposable>();
+let root: string;
+
+const git = (...args: string[]): string =>
+  execFileSync('git', [...author, ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, ...names },
+  }).trim();
+
+function release(...args: string[]) {
+  const env = {
+    ...process.env,
+    ...names,
+    RELEASE_ROOT: root,
+    GIT_AUTHOR_NAME: 'Somebody',
+    GIT_AUTHOR_EMAIL: 'somebody@example.com',
+    GIT_COMMITTER_NAME: 'Somebody',
+    GIT_COMMITTER_EMAIL: 'somebody@example.com',
+  };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], {
+    env,
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+const write = (path: string, text: string): void => writeFileSync(join(root, path), text);
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+beforeEach(async () => {
+  const folder = await temporaryFolder();
+  closing.add(folder);
+  root = folder.path;
+  const manifest = { name: 'all', version: '1.0.0', scripts: { generate: 'node -e 0' } };
+  for (const path of ['deploy/helm', 'shared/sync']) mkdirSync(join(root, path), { recursive: true });
+  write('package.json', JSON.stringify(manifest));
+  write('shared/sync/package.json', JSON.stringify({ name: '@integration-sync/sync', version: '1.0.0' }));
+  write('package-lock.json', JSON.stringify({ version: '1.0.0', packages: { '': { version: '1.0.0' } } }));
+  write('deploy/helm/Chart.yaml', 'version: 1.0.0\nappVersion: 1.0.0\n');
+  write('Dockerfile', 'ARG VERSION=1.0.0\n');
+  write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something.\n\n## 1.0.0\n\nThe first.\n');
+  git('init', '--quiet', '--initial-branch', 'main');
+  git('add', '--all');
+  git('commit', '--quiet', '--message', 'all: begin');
+});
+afterEach(async () => {
+  for (const folder of closing) await folder[Symbol.asyncDispose]();
+  closing.clear();
+});
+
+it('writes the version everywhere, commits, and tags with the notes', () => {
+  expect(release('minor')).toMatchObject({ status: 0, stderr: '' });
+  expect(git('status', '--porcelain')).toBe('');
+  expect(git('log', '-1', '--format=%s')).toBe('release: make 1.1.0');
+  expect(git('tag', '--list', '-n5')).toContain('- Something.');
+  for (const path of ['package.json', 'shared/sync/package.json', 'package-lock.json'])
+    expect(JSON.parse(read(path)).version).toBe('1.1.0');
+  expect(read('deploy/helm/Chart.yaml')).toBe('version: 1.1.0\nappVersion: 1.1.0\n');
+  expect(read('Dockerfile')).toBe('ARG VERSION=1.1.0\n');
+  expect(release('--notes', '1.1.0').stdout).toBe('- Something.\n');
+});
+
+it.each<[string, string, () => void]>([
+  ['an unclean tree', 'commit or drop this first', () => write('new', 'x')],
+  ['another branch', 'made from main', () => git('switch', '--quiet', '--create', 'other')],
+  ['a tag that exists', 'v1.1.0 is there already', () => git('tag', 'v1.1.0')],
+  [
+    'nothing to release',
+    'nothing under "Unreleased"',
+    () => {
+      write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n\nThe first.\n');
+      git('commit', '--quiet', '--all', '--message', 'docs: empty');
+    },
+  ],
+])('refuses %s, and changes nothing', (_what, words, prepare) => {
+  prepare();
+  const before = [git('log', '--format=%H'), git('status', '--porcelain'), read('package.json')];
+  const { status, stderr } = release('minor');
+  expect(status).toBe(2);
+  expect(stderr).toContain(words);
+  expect([git('log', '--format=%H'), git('status', '--porcelain'), read('package.json')]).toEqual(before);
+});
+
+it('refuses a step that it does not know', () => {
+  expect(release('big')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('expected major, minor or patch'),
+  });
+});
