@@ -12,7 +12,7 @@ it('shows every setting, and of a secret only that it is set', () => {
   const masked = maskSettings(WebhooksConfig, config);
   expect(Object.keys(masked)).toEqual(Object.keys(config));
   expect(masked).toMatchObject({ WEBHOOK_SECRET_KEY: 'set, not shown', WEBHOOK_IN_FLIGHT_MAX: 7 });
-  const secret = 'a secret of at least 32 characters, and more';
+  const secret = 'a secret of at least 32 characters and more';
   const ofGateway = maskSettings(GatewayConfig, readConfig(GatewayConfig, { AUTH_JWT_SECRET: secret }));
   expect(JSON.stringify([masked, ofGateway])).not.toMatch(/a secret|BwcH/);
 });
