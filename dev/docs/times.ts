@@ -21,6 +21,12 @@ const webhooks = 'services/webhooks/src';
 
 export const orders: readonly Order[] = [
   {
+    short: `${bus}/serve.ts heldBackPatienceMs`,
+    long: `${contracts}/routes/route.ts pushTimeoutMs`,
+    times: 2,
+    why: 'a push that waited for others of the same records still has time to be written',
+  },
+  {
     short: `${sync}/pushing/write.ts writingMsMax`,
     long: `${sync}/journal/journal-times.ts ownedMs`,
     why: 'a push writes nothing any more when another replica takes its entry over',

@@ -56,7 +56,7 @@ const ofPushes: readonly MetricRow[] = [
   {
     metrics: [gauge('sync_pushes_inside'), gauge('sync_pushes_waiting')],
     says:
-      'Of this replica: pushes that are carried out (at most `PUSHES_AT_ONCE_MAX`), and that wait for their turn ' +
+      'Of this replica: pushes that are carried out (at most one more than `PUSHES_AT_ONCE_MAX`), and that wait for their turn ' +
       '(`waitedMs` in a log line says how long one did).',
   },
   {

@@ -36,7 +36,8 @@ it('are answered in the order in which they came to a replica', async () => {
 it('wait for no push of other records, and for none whose caller hung up', { timeout: 60_000 }, async () => {
   const [released, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isFirst = true;
-  await using _catalog = await world.startCatalog({
+  await using ending = new AsyncDisposableStack();
+  const catalog = await world.startCatalog({
     async onStage(stage) {
       if (stage !== 'after-entry' || !isFirst) return;
       isFirst = false;
@@ -44,6 +45,8 @@ it('wait for no push of other records, and for none whose caller hung up', { tim
       await released.promise;
     },
   });
+  ending.use(catalog);
+  ending.defer(() => released.resolve());
   const up = new AbortController();
   const hesitant = world.caller(undefined, 30_000, up.signal);
   const caller = world.caller(hesitant.integration);
@@ -54,7 +57,6 @@ it('wait for no push of other records, and for none whose caller hung up', { tim
   expect(await given).toMatchObject({ code: 'timeout' });
   const { records } = await pushPatiently(() => caller.push('suppliers', suppliers(1, 'second')));
   expect(records).toMatchObject([{ status: 'CREATED' }]);
-  released.resolve();
 });
 
 /** Resolves with the codes of the failures other than that the service is busy. */
