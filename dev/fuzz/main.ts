@@ -1,12 +1,15 @@
-// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --only own|schemathesis]: odd requests against a
-// whole stack of its own, in a temporary folder. The stack may answer none with 5xx, hang at none, and give
-// no answer that the description does not have; its memory stays flat. Exit code 1 otherwise.
+// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --seconds 40 --only own|schemathesis|bodies|pipelining]: odd
+// requests against a whole stack of its own, in a temporary folder. The stack may answer none with 5xx, hang at none, and
+// give no answer that the description does not have; its memory stays flat. Costly bodies and pipelined requests may cost
+// their sender's neighbour nothing. Exit code 1 otherwise.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startStack, type Stack } from '../stack/index.ts';
 import { residentMb } from '../process/memory.ts';
+import { sendHostileBodies } from './bodies.ts';
+import { sendPipelined } from './pipelining.ts';
 import { runSchemathesis } from './schemathesis.ts';
 import { sendOddRequests } from './volley.ts';
 
@@ -15,6 +18,7 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '10000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     examples: { type: 'string', default: '50' },
+    seconds: { type: 'string', default: '40' },
     only: { type: 'string' },
   },
 });
@@ -58,12 +62,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 say(`seed ${seed}`);
-const faults = [
-  ...(values.only === 'schemathesis' ? [] : await sendVolleys(stack)),
-  ...(values.only === 'own'
-    ? []
-    : await runSchemathesis(stack, { folder, seed, examples: Number(values.examples), say })),
-];
+const pressure = { seed, seconds: Number(values.seconds), say };
+const kinds: Readonly<Record<string, () => Promise<string[]>>> = {
+  own: () => sendVolleys(stack),
+  schemathesis: () => runSchemathesis(stack, { folder, seed, examples: Number(values.examples), say }),
+  pipelining: () => sendPipelined(stack, pressure),
+  bodies: () => sendHostileBodies(stack, pressure),
+};
+const faults: string[] = [];
+for (const [kind, run] of Object.entries(kinds)) {
+  if (values.only === undefined || values.only === kind) faults.push(...(await run()));
+}
 for (const fault of faults) say(`FAULT ${fault}`);
 say(faults.length === 0 ? 'no faults' : `${faults.length} faults`);
 process.exitCode = faults.length === 0 ? 0 : 1;

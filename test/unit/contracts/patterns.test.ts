@@ -30,7 +30,7 @@ const manyTimes = 100;
 const shortCharacters = 60;
 /** A rule of linear time takes as long for one long text as for a hundred short ones, one of quadratic time a hundred times. */
 const growthMax = 10;
-const tries = 5;
+const tries = 3;
 /** So that a linear rule takes many times what the clock can tell. */
 const noiseMicroseconds = 500;
 const linearRepeats = 10;
@@ -64,12 +64,15 @@ function growthOf(rule: Rule, unit: string, end: string, repeats = linearRepeats
   return leastTime(() => rule(long), repeats) / many;
 }
 
-/** The texts for which the rule takes more than linear time. */
-const worstTexts = (rule: Rule): string[] =>
-  units
-    .flatMap((unit) => ends.map((end) => ({ unit, end })))
-    .filter(({ unit, end }) => growthOf(rule, unit, end) > growthMax)
-    .map(({ unit, end }) => JSON.stringify(`${unit}…${end}`));
+/** A text for which the rule takes more than linear time. */
+function findSlowText(rule: Rule): string | undefined {
+  for (const unit of units) {
+    for (const end of ends) {
+      if (growthOf(rule, unit, end) > growthMax) return JSON.stringify(`${unit}…${end}`);
+    }
+  }
+  return undefined;
+}
 
 const quadratic = String.raw`^[^\u0000\ud800-\udfff]*[^\s\u0000\ud800-\udfff][^\u0000\ud800-\udfff]*$`;
 
@@ -80,11 +83,11 @@ describe('every rule on text takes linear time:', () => {
   });
 
   it.each(patterns)('the pattern %s', (pattern) => {
-    expect(worstTexts(ruleOf(pattern))).toEqual([]);
+    expect(findSlowText(ruleOf(pattern))).toBeUndefined();
   });
 
   it.each(Object.entries(formats))('the format %s', (_name, isRight) => {
-    expect(worstTexts(isRight)).toEqual([]);
+    expect(findSlowText(isRight)).toBeUndefined();
   });
 
   it('one that does not is found', () => {

@@ -1,0 +1,148 @@
+// Bodies that cost a parser or a rule more than their size says, on many connections at once, beside a neighbour's pushes.
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { residentMb } from '../process/memory.ts';
+import type { Stack } from '../stack/index.ts';
+import { askAsNeighbour, refusalsOf, sayFelt } from './neighbour.ts';
+import { openRandom, type Random } from './random.ts';
+
+const bodiesDrawn = 40;
+const connections = 24;
+const p99MsMax = 1_000;
+const residentMbMax = 512;
+const bodyBytesMax = 5 * 1024 * 1024 - 1_024;
+const lookEveryMs = 250;
+const lostWords = 'nats connection lost';
+
+interface Hostile {
+  kind: string;
+  path: string;
+  body: string;
+}
+
+const filled = (before: string, unit: string, after: string): string =>
+  before + unit.repeat(Math.floor((bodyBytesMax - before.length - after.length) / unit.length)) + after;
+const keys = (count: number, value: string): string =>
+  Array.from({ length: count }, (_, at) => `"k${at}":${value}`).join(',');
+const names = (name: string): string =>
+  `{"suppliers":[${Array.from({ length: 500 }, (_, at) => `{"externalId":"S-${at}","name":"${name}"}`).join(',')}]}`;
+
+/** Each draws a body of its kind; all but the last two are as large as a body may be. */
+const kinds: Readonly<Record<string, (random: Random) => string>> = {
+  brackets: (random) => filled('{"suppliers":', random.pick(['[', '[[],', '{"a":'] as const), ''),
+  'brackets that close': () => `{"suppliers":${'['.repeat(bodyBytesMax / 2)}${']'.repeat(bodyBytesMax / 2)}}`,
+  keys: (random) => `{${keys(300_000, random.pick(['1', '{}', '""'] as const))}}`,
+  'keys of items': (random) => `{"suppliers":[{${keys(random.pick([60_000, 250_000] as const), '1')}}]}`,
+  nothing: (random) => filled('{"suppliers":[', random.pick(['{},', '0,', '"",', 'null,'] as const), '0]}'),
+  escapes: (random) =>
+    filled(
+      '{"suppliers":["',
+      random.pick([String.raw`\u0041`, String.raw`\"`, String.raw`\\`] as const),
+      '"]}',
+    ),
+  digits: () => filled('{"suppliers":[', '1', ']}'),
+  blanks: (random) => filled('{"suppliers":[', random.pick([' ', '\n', '\t'] as const), ']}'),
+  'texts with a forbidden end': (random) =>
+    names(
+      random.pick(['a', ' a', '1'] as const).repeat(random.pick([100, 249] as const)) + String.raw`\ud800`,
+    ),
+  'blank texts': (random) => names(random.pick([' ', '\u00a0'] as const).repeat(499) + String.raw`\u0000`),
+};
+
+const paths = [
+  'suppliers',
+  'products',
+  'batches',
+  'suppliers/plan',
+  'suppliers/archive',
+  'webhook-events',
+] as const;
+
+function drawBody(random: Random, at: number): Hostile {
+  const [kind = '', draw = () => ''] = Object.entries(kinds)[at % Object.keys(kinds).length] ?? [];
+  const path = random.pick(paths);
+  return { kind, path, body: draw(random) };
+}
+
+export interface PressureOptions {
+  seed: number;
+  seconds: number;
+  say: (line: string) => void;
+}
+
+/** What each body did to the neighbour, to the services and to its own sender that it must not. */
+export async function sendHostileBodies(stack: Stack, options: PressureOptions): Promise<string[]> {
+  const { seed, seconds, say } = options;
+  const random = openRandom(seed);
+  const faults: string[] = [];
+  for (let at = 0; at < bodiesDrawn; at += 1) {
+    const hostile = drawBody(random, at);
+    const end = AbortSignal.timeout((seconds * 1_000) / bodiesDrawn);
+    const statuses = new Map<number, number>();
+    const [felt, most] = await Promise.all([
+      askAsNeighbour(stack, end),
+      watchMemory(stack, end),
+      ...Array.from({ length: connections }, () => sendOn(stack, hostile, end, statuses)),
+    ]);
+    const story = `${hostile.kind} (${hostile.path}, ${hostile.body.length} characters)`;
+    const counts = Array.from(statuses, ([status, count]) => `${count} × ${status}`).join(', ');
+    say(`${story}: ${counts}; ${sayFelt(felt)}; ${most.mb.toFixed(0)} MB in ${most.service}`);
+    faults.push(...refusalsOf(felt, story));
+    if (felt.p99 > p99MsMax) faults.push(`${sayFelt(felt)} beside ${story}`);
+    if (most.mb > residentMbMax) faults.push(`${most.mb.toFixed(0)} MB in ${most.service} with ${story}`);
+    for (const [status, count] of statuses) {
+      // Its sender is over its share: the neighbour is not.
+      if (status >= 500 && status !== 503) faults.push(`${count} × ${status} for ${story}`);
+    }
+  }
+  return [...faults, ...(await lostConnections(stack))];
+}
+
+async function sendOn(
+  stack: Stack,
+  { path, body }: Hostile,
+  end: AbortSignal,
+  statuses: Map<number, number>,
+): Promise<void> {
+  const headers = {
+    authorization: `Bearer ${stack.token({ integration: 'fuzz-hostile' })}`,
+    'content-type': 'application/json',
+  };
+  while (!end.aborted) {
+    const answer = await fetch(`${stack.gateway}/api/v1/integration/${path}`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    await answer.arrayBuffer();
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+  }
+}
+
+/** The largest replica that was seen. */
+async function watchMemory(stack: Stack, end: AbortSignal): Promise<{ mb: number; service: string }> {
+  const most = { mb: 0, service: '' };
+  do {
+    for (const service of ['gateway', 'catalog', 'batches', 'webhooks']) {
+      for (const pid of stack.pids()[service] ?? []) {
+        const mb = residentMb([pid]);
+        if (mb > most.mb) Object.assign(most, { mb, service });
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  } while (!end.aborted);
+  return most;
+}
+
+/** The services that lost their connection to NATS, by their logs. */
+async function lostConnections({ logFolder }: Stack): Promise<string[]> {
+  const files = (await readdir(logFolder)).filter((name) =>
+    /^(?:gateway|catalog|batches|webhooks)/.test(name),
+  );
+  const lost = await Promise.all(
+    files.map(async (name) => ({ name, text: await readFile(join(logFolder, name), 'utf8') })),
+  );
+  return lost
+    .filter(({ text }) => text.includes(lostWords))
+    .map(({ name }) => `a service lost its connection to NATS, by ${name}`);
+}
