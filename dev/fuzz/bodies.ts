@@ -17,7 +17,7 @@ const lostWords = 'nats connection lost';
 interface Hostile {
   kind: string;
   path: string;
-  body: string;
+  body: Buffer<ArrayBuffer>;
 }
 
 const filled = (before: string, unit: string, after: string): string =>
@@ -61,7 +61,7 @@ const paths = [
 function drawBody(random: Random, at: number): Hostile {
   const [kind = '', draw = () => ''] = Object.entries(kinds)[at % Object.keys(kinds).length] ?? [];
   const path = random.pick(paths);
-  return { kind, path, body: draw(random) };
+  return { kind, path, body: Buffer.from(draw(random)) };
 }
 
 export interface PressureOptions {
@@ -84,7 +84,7 @@ export async function sendHostileBodies(stack: Stack, options: PressureOptions):
       watchMemory(stack, end),
       ...Array.from({ length: connections }, () => sendOn(stack, hostile, end, statuses)),
     ]);
-    const story = `${hostile.kind} (${hostile.path}, ${hostile.body.length} characters)`;
+    const story = `${hostile.kind} (${hostile.path}, ${hostile.body.length} bytes)`;
     const counts = Array.from(statuses, ([status, count]) => `${count} × ${status}`).join(', ');
     say(`${story}: ${counts}; ${sayFelt(felt)}; ${most.mb.toFixed(0)} MB in ${most.service}`);
     faults.push(...refusalsOf(felt, story));

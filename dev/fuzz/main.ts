@@ -1,4 +1,4 @@
-// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --seconds 40 --only own|schemathesis|bodies|pipelining]: odd
+// npm run fuzz [-- --requests 10000 --seed 7 --examples 100 --seconds 80 --only own|schemathesis|bodies|pipelining]: odd
 // requests against a whole stack of its own, in a temporary folder. The stack may answer none with 5xx, hang at none, and
 // give no answer that the description does not have; its memory stays flat. Costly bodies and pipelined requests may cost
 // their sender's neighbour nothing. Exit code 1 otherwise.
@@ -18,7 +18,7 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '10000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     examples: { type: 'string', default: '50' },
-    seconds: { type: 'string', default: '40' },
+    seconds: { type: 'string', default: '80' },
     only: { type: 'string' },
   },
 });

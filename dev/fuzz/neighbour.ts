@@ -1,7 +1,21 @@
 // A caller of another integration that pushes one supplier after the other, while the fuzzer does something to the stack
 // that only its own integration may feel.
-import { setTimeout as wait } from 'node:timers/promises';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import type { Stack } from '../stack/index.ts';
+
+/** For the thread that pushes. */
+export interface Errand {
+  gateway: string;
+  token: string;
+}
+
+export interface Notes {
+  /** Of each push, in milliseconds. */
+  times: number[];
+  /** The answers that were not 200. */
+  refusals: Map<string, number>;
+}
 
 export interface Felt {
   /** Of the neighbour's pushes, in milliseconds. */
@@ -12,32 +26,19 @@ export interface Felt {
   refusals: Map<string, number>;
 }
 
-const betweenPushesMs = 5;
-
-/** Pushes until the signal, or for so long. */
+/** Pushes until the signal. */
 export async function askAsNeighbour(stack: Stack, end: AbortSignal): Promise<Felt> {
-  const headers = {
-    authorization: `Bearer ${stack.token({ integration: 'fuzz-neighbour' })}`,
-    'content-type': 'application/json',
+  const errand: Errand = {
+    gateway: stack.gateway,
+    token: stack.token({ integration: 'fuzz-neighbour' }),
   };
-  const times: number[] = [];
-  const refusals = new Map<string, number>();
-  while (!end.aborted) {
-    const startedAt = performance.now();
-    const body = JSON.stringify({ suppliers: [{ externalId: `S-${times.length % 50}`, name: 'Neighbour' }] });
-    const answer = await fetch(`${stack.gateway}/api/v1/integration/suppliers`, {
-      method: 'POST',
-      headers,
-      body,
-    });
-    const text = await answer.text();
-    times.push(performance.now() - startedAt);
-    if (answer.status !== 200) {
-      const said = `${answer.status} ${text.slice(0, 200)}`;
-      refusals.set(said, (refusals.get(said) ?? 0) + 1);
-    }
-    await wait(betweenPushesMs);
-  }
+  const thread = new Worker(new URL('neighbour-thread.ts', import.meta.url), { workerData: errand });
+  const said = once(thread, 'message');
+  const tell = (): void => thread.postMessage('end', []);
+  if (end.aborted) tell();
+  else end.addEventListener('abort', tell);
+  const messages: Notes[] = await said;
+  const { times, refusals } = messages[0] ?? { times: [], refusals: new Map<string, number>() };
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
   return { p50: at(0.5), p99: at(0.99), pushes: times.length, refusals };
