@@ -7,7 +7,7 @@ for (;;) {
     async (response) => ({ isReady: response.status === 200, words: await response.text() }),
     (error) => ({ isReady: false, words: String(error.cause ?? error) }),
   );
-  console.log(answer.words);
+  process.stdout.write(`${answer.words}\n`);
   if (answer.isReady) break;
   if (Date.now() > until) process.exit(1);
   await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -83,10 +83,8 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     },
     aboutToEnd: () => leaving.begin(),
     forbidden(error) {
-      const { operation, subject } = error;
-      inbox.fail(error, subject);
-      if (options.onForbidden === undefined) options.log.warn({ err: error }, reportedError);
-      else options.onForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
+      inbox.fail(error, error.subject);
+      tellForbidden(options, error);
     },
   }).catch((error: unknown) => options.log.error({ err: error }, 'nats status watch ended'));
 
@@ -130,6 +128,12 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       inbox[Symbol.dispose]();
     },
   };
+}
+
+function tellForbidden({ onForbidden, log }: ConnectionOptions, error: PermissionViolationError): void {
+  const { operation, subject } = error;
+  if (onForbidden === undefined) log.warn({ err: error }, reportedError);
+  else onForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
 }
 
 interface Interrupts {

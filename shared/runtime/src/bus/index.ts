@@ -31,6 +31,7 @@ import {
 } from './publish.ts';
 import { sendRequest, type Reply, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
+import type { ConsumerSpec, StreamSpec } from './stream-config.ts';
 import { openStreamWatch, type StreamStanding } from './stream-watch.ts';
 import {
   consumerFacts,
@@ -39,8 +40,6 @@ import {
   hasConsumer,
   removeConsumer,
   type ConsumerFacts,
-  type ConsumerSpec,
-  type StreamSpec,
 } from './streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
@@ -62,7 +61,8 @@ export { quantityInWords, type Difference } from './quantities.ts';
 export { largeRoom, sparePlaces } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { StreamStanding } from './stream-watch.ts';
-export type { ConsumerFacts, ConsumerSpec, StreamSpec } from './streams.ts';
+export type { ConsumerSpec, StreamSpec } from './stream-config.ts';
+export type { ConsumerFacts } from './streams.ts';
 
 export interface BusOptions extends NatsOptions {
   /** Shown in the server's list of connections. */

@@ -12,15 +12,16 @@ import {
   type Difference,
   type QuantityChange,
 } from './quantities.ts';
-import { foreignSettings, subjectsOfOurs } from './stream-config.ts';
 import {
   consumerConfig,
   differences,
-  findStream,
+  foreignSettings,
   streamConfig,
+  subjectsOfOurs,
   type ConsumerSpec,
   type StreamSpec,
-} from './streams.ts';
+} from './stream-config.ts';
+import { findStream } from './streams.ts';
 
 export interface ExpectedStream {
   spec: StreamSpec;
@@ -175,7 +176,7 @@ async function inspectOne(
 
 function compare(spec: StreamSpec | undefined, config: StreamConfig) {
   if (spec === undefined)
-    return { differing: [], foreign: subjectsOfOurs(config.subjects ?? []), changes: [], left: [] };
+    return { differing: [], foreign: subjectsOfOurs(config.subjects), changes: [], left: [] };
   const { changes, left } = compareQuantities(spec, config);
   return {
     differing: differences(streamConfig(spec), config),

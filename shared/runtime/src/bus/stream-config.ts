@@ -1,4 +1,5 @@
-// A stream as nats-server has it, beside what this release says of it. A process mends what it says itself (streams.ts). Pure.
+// What this release says of streams and consumers, in its own words and in nats-server's; and what a stream has beside that.
+// A process mends what its release says (streams.ts). Pure.
 //
 //   a setting of the stream        this release says         is compared with
 //   ─────────────────────────────  ────────────────────────  ─────────────────────────────────────────────
@@ -8,8 +9,81 @@
 //   placement, compression, …      nothing: operators do     nothing
 import { isDeepStrictEqual } from 'node:util';
 import { numberIn } from '@integration-sync/contracts';
-import type { StreamConfig } from '@nats-io/jetstream';
-import { streamConfig, type StreamSpec } from './streams.ts';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  DiscardPolicy,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+  type ConsumerConfig,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import type { Quantities } from './quantities.ts';
+
+export interface StreamSpec extends Quantities {
+  name: string;
+  description: string;
+  subjects: readonly string[];
+  retention: 'limits' | 'workqueue' | 'interest';
+  discard: 'new' | 'old';
+  duplicateWindowMs?: number;
+  atomicBatches?: boolean;
+}
+
+export interface ConsumerSpec {
+  name: string;
+  description: string;
+  filterSubjects?: readonly string[];
+  ackWaitMs: number;
+  ackPendingMax: number;
+  /** Where a consumer that is made now begins; one that is there keeps its place. */
+  deliver: 'all' | 'new';
+  /** The server drops it when no process has read it for so long; kept for ever unless given. */
+  inactiveAfterMs?: number;
+}
+
+const nanos = (ms: number): number => ms * 1_000_000;
+
+export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string } {
+  return {
+    name: spec.name,
+    description: spec.description,
+    subjects: [...spec.subjects],
+    storage: StorageType.File,
+    retention: {
+      limits: RetentionPolicy.Limits,
+      workqueue: RetentionPolicy.Workqueue,
+      interest: RetentionPolicy.Interest,
+    }[spec.retention],
+    discard: spec.discard === 'new' ? DiscardPolicy.New : DiscardPolicy.Old,
+    duplicate_window: nanos(spec.duplicateWindowMs ?? 120_000),
+    allow_direct: true,
+    ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
+  };
+}
+
+export function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
+  return {
+    durable_name: spec.name,
+    description: spec.description,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(spec.ackWaitMs),
+    max_ack_pending: spec.ackPendingMax,
+    max_deliver: -1,
+    deliver_policy: spec.deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,
+    replay_policy: ReplayPolicy.Instant,
+    ...(spec.filterSubjects === undefined ? {} : { filter_subjects: [...spec.filterSubjects] }),
+    ...(spec.inactiveAfterMs === undefined ? {} : { inactive_threshold: nanos(spec.inactiveAfterMs) }),
+  };
+}
+
+export function differences(wanted: object, found: object): string[] {
+  const there = new Map(Object.entries(found));
+  return Object.entries(wanted)
+    .filter(([name, value]) => !isDeepStrictEqual(there.get(name), value))
+    .map(([name]) => name);
+}
 
 /** Limits that nats-server writes as "no limit" where a stream was made without them. */
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
@@ -49,8 +123,8 @@ const ourTokens = new Set([
 ]);
 
 /** Subjects of a stream that is none of ours, under which it would store what the services say to each other. */
-export const subjectsOfOurs = (subjects: readonly string[]): string[] =>
-  subjects.filter((subject) => {
+export const subjectsOfOurs = (subjects: readonly string[] | undefined): string[] =>
+  (subjects ?? []).filter((subject) => {
     const [first = ''] = subject.split('.');
     return ourTokens.has(first) || first.startsWith('_INBOX');
   });

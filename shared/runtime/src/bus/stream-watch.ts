@@ -4,8 +4,8 @@ import type { StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { compareQuantities, quantityInWords, type Difference } from './quantities.ts';
 import { mendingOf, type Refusal } from './refusals.ts';
-import { foreignSettings, subjectsOfOurs } from './stream-config.ts';
-import { differences, streamConfig, type StreamSpec } from './streams.ts';
+import { openOtherStreams } from './other-streams.ts';
+import { differences, foreignSettings, streamConfig, type StreamSpec } from './stream-config.ts';
 
 export interface StreamStanding {
   stream: string;
@@ -48,8 +48,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   const watched = new Map<string, Watched>();
   const refusals = new Map<string, { words: string; untilMs: number }>();
   let said = '';
-  let own: ReadonlySet<string> | undefined;
-  let others: string[] = [];
+  const others = openOtherStreams(connection);
 
   const saw = (spec: StreamSpec, info: StreamInfo): void => {
     watched.set(spec.name, { spec, ...standingOf(spec, info) });
@@ -64,7 +63,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     return [
       ...new Set([
         ...changesIn(all),
-        ...others,
+        ...others.notes(),
         ...differencesIn(all),
         ...copiesMissingIn(all),
         ...leadersMissingIn(all),
@@ -92,20 +91,12 @@ export function openStreamWatch(connection: Connection): StreamWatch {
       sayWhatIsNew();
     }
   };
-  const lookForOthers = async (names: ReadonlySet<string>): Promise<void> => {
-    try {
-      const all = connection.whileConnected(() => Array.fromAsync(connection.manager.streams.list()));
-      others = (await all).flatMap(({ config }) => (names.has(config.name) ? [] : otherInWords(config)));
-      sayWhatIsNew();
-    } catch (error) {
-      connection.log.debug({ err: error }, 'the streams of others cannot be looked at');
-    }
-  };
   let looking = false;
   const look = async (): Promise<void> => {
     if (looking) return;
     looking = true;
-    await Promise.all([...watched.values().map(lookAt), own === undefined ? undefined : lookForOthers(own)]);
+    await Promise.all([others.look(), ...watched.values().map(lookAt)]);
+    sayWhatIsNew();
     looking = false;
   };
   const timer = setInterval(() => void look(), everyMs);
@@ -114,9 +105,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   return {
     saw,
     notes,
-    watchOthers(names) {
-      own = new Set(names);
-    },
+    watchOthers: (own) => others.watch(own),
     refused(what, refusal) {
       const mending = mendingOf(refusal) ?? 'the log says why';
       const words = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
@@ -129,14 +118,6 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     standings: () => Array.from(watched.values(), ({ standing }) => standing),
     [Symbol.dispose]: () => clearInterval(timer),
   };
-}
-
-/** `svc.>` stores what callers ask for, an inbox what they are answered with. */
-function otherInWords({ name, subjects = [] }: StreamInfo['config']): string[] {
-  const taken = subjectsOfOurs(subjects);
-  return taken.length === 0
-    ? []
-    : [`NATS has a stream ${name} over ${taken.join(', ')}, which is not of this system.`];
 }
 
 function changesIn(watched: readonly Watched[]): string[] {

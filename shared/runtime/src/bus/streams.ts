@@ -1,46 +1,19 @@
 // Streams and their consumers, ensured at start: made where they are missing, compared where they are there,
 // and brought to what the code says where NATS lets them be changed. A stream that is there loses nothing by that
 // (quantities.ts).
-import { isDeepStrictEqual } from 'node:util';
-import {
-  AckPolicy,
-  DeliverPolicy,
-  DiscardPolicy,
-  JetStreamApiError,
-  ReplayPolicy,
-  RetentionPolicy,
-  StorageType,
-  type ConsumerConfig,
-  type StreamConfig,
-  type StreamInfo,
-} from '@nats-io/jetstream';
+import { JetStreamApiError, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { patiently } from './patience.ts';
-import { compareQuantities, quantitiesOf, type Quantities } from './quantities.ts';
+import { compareQuantities, quantitiesOf } from './quantities.ts';
 import { refused } from './refusals.ts';
+import {
+  consumerConfig,
+  differences,
+  streamConfig,
+  type ConsumerSpec,
+  type StreamSpec,
+} from './stream-config.ts';
 import type { StreamWatch } from './stream-watch.ts';
-
-export interface StreamSpec extends Quantities {
-  name: string;
-  description: string;
-  subjects: readonly string[];
-  retention: 'limits' | 'workqueue' | 'interest';
-  discard: 'new' | 'old';
-  duplicateWindowMs?: number;
-  atomicBatches?: boolean;
-}
-
-export interface ConsumerSpec {
-  name: string;
-  description: string;
-  filterSubjects?: readonly string[];
-  ackWaitMs: number;
-  ackPendingMax: number;
-  /** Where a consumer that is made now begins; one that is there keeps its place. */
-  deliver: 'all' | 'new';
-  /** The server drops it when no process has read it for so long; kept for ever unless given. */
-  inactiveAfterMs?: number;
-}
 
 export interface ConsumerFacts {
   /** The place in its stream up to which it has handed out what is for it. */
@@ -53,7 +26,6 @@ export interface ConsumerFacts {
   readersWaiting: number;
 }
 
-const nanos = (ms: number): number => ms * 1_000_000;
 const codes = {
   streamNotFound: 10_059,
   consumerNotFound: 10_014,
@@ -182,46 +154,6 @@ export async function consumerFacts(
     unacknowledged: info.num_ack_pending,
     readersWaiting: info.num_waiting,
   };
-}
-
-export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: string } {
-  return {
-    name: spec.name,
-    description: spec.description,
-    subjects: [...spec.subjects],
-    storage: StorageType.File,
-    retention: {
-      limits: RetentionPolicy.Limits,
-      workqueue: RetentionPolicy.Workqueue,
-      interest: RetentionPolicy.Interest,
-    }[spec.retention],
-    discard: spec.discard === 'new' ? DiscardPolicy.New : DiscardPolicy.Old,
-    duplicate_window: nanos(spec.duplicateWindowMs ?? 120_000),
-    allow_direct: true,
-    ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
-  };
-}
-
-export function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
-  return {
-    durable_name: spec.name,
-    description: spec.description,
-    ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(spec.ackWaitMs),
-    max_ack_pending: spec.ackPendingMax,
-    max_deliver: -1,
-    deliver_policy: spec.deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,
-    replay_policy: ReplayPolicy.Instant,
-    ...(spec.filterSubjects === undefined ? {} : { filter_subjects: [...spec.filterSubjects] }),
-    ...(spec.inactiveAfterMs === undefined ? {} : { inactive_threshold: nanos(spec.inactiveAfterMs) }),
-  };
-}
-
-export function differences(wanted: object, found: object): string[] {
-  const there = new Map(Object.entries(found));
-  return Object.entries(wanted)
-    .filter(([name, value]) => !isDeepStrictEqual(there.get(name), value))
-    .map(([name]) => name);
 }
 
 async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | undefined> {

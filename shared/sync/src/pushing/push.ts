@@ -15,7 +15,6 @@ import { prepare } from './prepare.ts';
 export async function push(engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
   const isDetailed = wantsDetails(request);
   const read = (): PushBody => readPush(of.kind, request.body, isStrict(request));
-  const idsOf = ({ items }: PushBody): unknown[] => items.map(externalIdOf);
   return inOrder(engine, of, request, { read, idsOf }, (body) =>
     pushBody(engine, of, request, body, isDetailed),
   );
@@ -43,6 +42,8 @@ async function pushBody(
     logFields: { syncId, items: body.items.length, ...counts },
   };
 }
+
+const idsOf = ({ items }: PushBody): unknown[] => items.map(externalIdOf);
 
 const externalIdOf = (item: unknown): unknown =>
   isObject(item) && 'externalId' in item ? item.externalId : undefined;
