@@ -394,6 +394,7 @@ describe('the history of pushes', () => {
     expect(Object.keys(entities[0] ?? {})).toEqual([
       'syncId',
       'entityType',
+      'action',
       'state',
       'created',
       'updated',

@@ -38,7 +38,7 @@ export async function forward(
       exchange.facts[name.slice(replyHeaders.logPrefix.length)] = readFact(value);
     }
   }
-  reply.code(route.answer.status);
+  reply.code(Number(answer.headers.get(replyHeaders.status) ?? route.answer.status));
   // An answer without a body has no content type either.
   if (answer.body.length > 0) reply.header('content-type', 'application/json; charset=utf-8');
   return reply.send(Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.length));

@@ -23,7 +23,7 @@ import { GatewayConfig } from '@integration-sync/gateway/config';
 
 const stack = new AsyncDisposableStack();
 /** Often enough that no test waits for it. */
-const often = { clientsEveryMs: 100 };
+const often = { clientsEveryMs: 100, readinessRememberedMs: 0 };
 let natsUrl: string;
 
 beforeAll(async () => {

@@ -38,6 +38,8 @@ export interface BusRequest {
 }
 
 export interface BusReply {
+  /** HTTP status of the answer, where it is another than the route says (contracts/routes). */
+  status?: number;
   /** HTTP headers of the answer, lower-case. */
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array | string;
@@ -174,7 +176,9 @@ function replyParts(
   const bytesMax = bodyBytesMax(connection);
   // NATS would throw here and the caller would wait for nothing.
   if (body.length > bytesMax) throw new Error(`reply of ${body.length} bytes is over ${bytesMax}`);
-  const headers: Record<string, string> = { [replyHeaders.status]: String(statusOfAnswer(subject)) };
+  const headers: Record<string, string> = {
+    [replyHeaders.status]: String(reply.status ?? statusOfAnswer(subject)),
+  };
   for (const [name, value] of Object.entries(reply.headers ?? {}))
     headers[replyHeaders.httpPrefix + name] = value;
   for (const [name, value] of Object.entries(reply.logFields ?? {})) {

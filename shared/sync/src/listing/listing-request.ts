@@ -6,7 +6,6 @@ import {
   type FailureEntry,
   type ListingQuery,
 } from '@integration-sync/contracts';
-import type { Watermark } from '../watermarks.ts';
 import { openCursor, sealCursor, type Cursor, type Filters } from './cursor.ts';
 
 export interface PageAsked {
@@ -85,8 +84,8 @@ function readCursor(
 
 const cursorExpected = 'expected one from the Link header of this listing';
 
-/** Throws for a cursor whose listing has no watermark: the integration that it was issued to was removed. */
-export function refuseCursorOfRemoved({ after }: PageAsked, { stamp }: Pick<Watermark, 'stamp'>): void {
+/** Throws for a cursor whose listing has no watermark (`stamp` is 0): the integration that it was issued to was removed. */
+export function refuseCursorOfRemoved({ after }: PageAsked, stamp: number): void {
   if (after !== undefined && stamp === 0)
     refuseIfAny([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
 }

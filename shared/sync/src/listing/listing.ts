@@ -73,14 +73,15 @@ export function openListing<Document extends ListedDocument>(
     );
     const narrowing = narrowed?.of(asked.filters) ?? notNarrowed;
     const { showing, projection } = narrowing.details ? whole : byName;
-    const { walk, found, total } = await readWithWatermark(listing, async (watermark) => {
-      refuseCursorOfRemoved(asked, watermark);
+    const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
       // After the watermark: what that says of the past holds for the records that have no time of change as well.
       const time = await timeAsked(narrowing, async () => narrowed?.areChangesDated(integration) ?? true);
       const query = { watermark, narrowing, projection, time };
-      return { walk: begun, ...(await findPage<Document>(documents, integration, begun, query)) };
+      const page = await findPage<Document>(documents, integration, begun, query);
+      return { walk: begun, stamp: watermark.stamp, ...page };
     });
+    refuseCursorOfRemoved(asked, stamp);
     const { entities, last } = await takePage(
       found,
       { limit: asked.limit, bytesMax: bytesMaxOf(engine) },
