@@ -153,7 +153,7 @@ export interface Caller {
 /**
  * Pushes again where a service answers that it is busy: it had other pushes to carry out, and wrote nothing.
  */
-export async function pushPatiently(push: () => Promise<Pushed>): Promise<Pushed> {
+export async function pushPatiently<Answer>(push: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
       return await push();

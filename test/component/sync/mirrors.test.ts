@@ -291,7 +291,7 @@ interface Seen {
  */
 async function live(caller: Caller, history: readonly Step[], readers: readonly Mirror[]): Promise<Seen[]> {
   const seen: Seen[] = [];
-  const held: { release: () => void; answered: Promise<unknown> }[] = [];
+  const held: { ids: readonly string[]; release: () => void; answered: Promise<unknown> }[] = [];
   const releaseAll = async (): Promise<void> => {
     for (const { release } of held) release();
     await Promise.all(held.splice(0).map(({ answered }) => answered));
@@ -310,8 +310,11 @@ async function live(caller: Caller, history: readonly Step[], readers: readonly 
         }
       } else {
         const answering = (): Promise<unknown> => change(caller, step);
-        if (step.heldAt === undefined || held.length === heldMax) await answering();
-        else held.push(await beginHeld(step.heldAt, answering));
+        const waits = held.some((one) => one.ids.some((id) => step.ids.includes(id)));
+        // Pushes of the same records go in the order in which they came: this one is answered after the held one.
+        if (waits) held.push({ ids: step.ids, release: () => undefined, answered: answering() });
+        else if (step.heldAt === undefined || held.length >= heldMax) await answering();
+        else held.push({ ids: step.ids, ...(await beginHeld(step.heldAt, answering)) });
       }
     }
   } finally {
@@ -325,7 +328,9 @@ function change(caller: Caller, step: Exclude<Step, { does: 'read' | 'release' }
     const items = step.ids.map((id) => supplier(id, step.name));
     return pushPatiently(() => caller.push('suppliers', items));
   }
-  return step.does === 'archive' ? caller.archive('suppliers', step.ids) : caller.erase(step.ids);
+  return pushPatiently<unknown>(() =>
+    step.does === 'archive' ? caller.archive('suppliers', step.ids) : caller.erase(step.ids),
+  );
 }
 
 /** Resolves once the push is held up, or answered without having come there. */

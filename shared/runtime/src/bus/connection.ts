@@ -55,17 +55,13 @@ export interface Forbidden {
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const inboxPrefix = inboxPrefixOf(options.name);
   const { nats, waits } = await connectPatiently({ ...options, inboxPrefix });
-  const manager = await jetstreamManager(nats, {
-    ...options.jetstream,
-    checkAPI: false,
-    timeout: apiTimeoutMs,
-  });
+  const asking = { ...options.jetstream, checkAPI: false, timeout: apiTimeoutMs };
+  const manager = await jetstreamManager(nats, asking);
   const inbox = openInbox(nats, inboxPrefix);
   const interrupts = openInterrupts();
   const reconnected = new Set<() => void>();
   const line = openLine();
-  const isOneOfSeveral = (parseNatsServers(options.url)?.servers.length ?? 0) > 1;
-  const hasOthers = (): boolean => isOneOfSeveral || (nats.info?.connect_urls?.length ?? 0) > 0;
+  const hasOthers = otherServers(nats, options.url);
   const leaving = openLeaving({ nats, inbox, line, hasOthers, log: options.log });
 
   watchStatus(nats, options.log, {
@@ -128,6 +124,12 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       inbox[Symbol.dispose]();
     },
   };
+}
+
+/** Whether there is another server to go to, by the settings or by what this one says. */
+function otherServers(nats: NatsConnection, url: string): () => boolean {
+  const isOneOfSeveral = (parseNatsServers(url)?.servers.length ?? 0) > 1;
+  return () => isOneOfSeveral || (nats.info?.connect_urls?.length ?? 0) > 0;
 }
 
 function tellForbidden({ onForbidden, log }: ConnectionOptions, error: PermissionViolationError): void {

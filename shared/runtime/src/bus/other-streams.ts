@@ -14,7 +14,7 @@ export interface OtherStreams {
 const failuresMax = 3;
 const pauseMs = 5 * 60_000;
 
-export function openOtherStreams({ whileConnected, manager, log }: Connection): OtherStreams {
+export function openOtherStreams(connection: Connection): OtherStreams {
   let own: ReadonlySet<string> | undefined;
   let notes: string[] = [];
   let failures = 0;
@@ -29,7 +29,7 @@ export function openOtherStreams({ whileConnected, manager, log }: Connection): 
       if (own === undefined || performance.now() < notBeforeMs) return;
       const names = own;
       try {
-        const all = await whileConnected(() => Array.fromAsync(manager.streams.list()));
+        const all = await connection.whileConnected(() => Array.fromAsync(connection.manager.streams.list()));
         failures = 0;
         notes = all
           .filter(({ config }) => !names.has(config.name))
@@ -37,7 +37,7 @@ export function openOtherStreams({ whileConnected, manager, log }: Connection): 
       } catch (error) {
         failures += 1;
         if (failures % failuresMax === 0) notBeforeMs = performance.now() + pauseMs;
-        log.debug({ err: error }, 'the streams of others cannot be looked at');
+        connection.log.debug({ err: error }, 'the streams of others cannot be looked at');
       }
     },
   };
