@@ -1,5 +1,5 @@
 // The neighbour, in a thread of its own: what the fuzzer does meanwhile is not in its times. It pushes one supplier after
-// the other until it is told to end, and then says how long each push took.
+// the other until the fuzzer ends it, and then reports how long each push took.
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Errand, Notes } from './neighbour.ts';

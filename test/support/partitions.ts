@@ -51,6 +51,10 @@ function clientsFor(house: House, number: number): Client[] {
   return clients;
 }
 
+/** Events by integration, for a comparison without their order. */
+export const sorted = (events: ReadonlyMap<string, readonly string[]>) =>
+  new Map([...events].map(([integration, ids]) => [integration, ids.toSorted()]));
+
 export async function openTraffic(house: House, number: number): Promise<Traffic> {
   const stack = new AsyncDisposableStack();
   const receiver = stack.use(await openReceiver());

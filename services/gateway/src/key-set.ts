@@ -69,7 +69,7 @@ export function openKeySet({ log, clock = () => performance.now(), ...keysOf }: 
   const { fetchKeys, refresh } = openFetching(keySet, log, clock);
   const select = openSelection(keySet, log);
   let missedAtMs = -Infinity;
-  // The log of a start says what is wrong with the issuer; the first tokens try again.
+  // The gateway logs at its start what is wrong with the issuer. The first token makes it fetch the keys again.
   if ('issuer' in keysOf) void refresh().catch(() => undefined);
 
   return async ({ alg, kid }) => {

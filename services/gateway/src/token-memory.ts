@@ -13,8 +13,6 @@ const entryCharacters = 1_024;
 export interface TokenMemory<T> {
   find: (token: string, nowMs: number) => T | undefined;
   remember: (token: string, value: T, moment: { nowMs: number; expiresMs: number }) => void;
-  /** When what made tokens good has changed. */
-  forgetAll: () => void;
   /** How many tokens it holds, expired ones among them. */
   readonly size: number;
 }
@@ -32,8 +30,8 @@ export function openTokenMemory<T>(charactersMax = generationCharactersMax): Tok
   let characters = 0;
   let begunAtMs = -Infinity;
 
-  const begin = (before: Generation<T>, nowMs: number): void => {
-    old = before;
+  const begin = (nowMs: number): void => {
+    old = young;
     young = new Map();
     characters = 0;
     begunAtMs = nowMs;
@@ -46,12 +44,9 @@ export function openTokenMemory<T>(charactersMax = generationCharactersMax): Tok
     },
     remember(token, value, { nowMs, expiresMs }) {
       const cost = token.length + entryCharacters;
-      if (characters + cost > charactersMax || nowMs - begunAtMs > rememberedMs) begin(young, nowMs);
+      if (characters + cost > charactersMax || nowMs - begunAtMs > rememberedMs) begin(nowMs);
       young.set(token, { value, untilMs: Math.min(expiresMs, nowMs + rememberedMs) });
       characters += cost;
-    },
-    forgetAll() {
-      begin(new Map(), -Infinity);
     },
     get size() {
       return young.size + old.size;

@@ -1,5 +1,5 @@
 // Names that a caller has misspelt: of query parameters, of keys of a body and of fields of an item. A caller that asks for
-// `handling=strict` is told of each, with the nearest name that is known. Pure.
+// `handling=strict` gets an error for each, with the nearest known name. Pure.
 import { quote } from './listings.ts';
 import type { FailureEntry } from './failure.ts';
 

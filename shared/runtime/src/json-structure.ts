@@ -1,6 +1,6 @@
 // How deep a JSON text is nested and how much structure it has, counted before it is parsed: 5 MiB of brackets or keys take a
 // parser fifty times as long as a push of that size, and fifty times their bytes of memory. It is no check of the grammar:
-// what is no JSON is left to the parser.
+// the parser refuses a text that is not JSON.
 import { Failure, limits } from '@integration-sync/contracts';
 
 const { bodyDepthMax, bodyStructureMax } = limits;

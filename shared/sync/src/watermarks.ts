@@ -8,7 +8,7 @@
 // clocks the replicas have. And since the update that closes a push also counts its records, each push is counted once. What
 // a recovering replica has counted stands beside (`counted`), as it may have to open and close the same push a second time.
 //
-// A push that lost records to another one notes since when it waits (`claims`); whoever opens sees it (precedence.ts).
+// A push that lost records to another push writes since when it waits (`claims`). Every push that opens reads it (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import type { Collection, Store } from '@integration-sync/runtime/store';
 import { isFirst } from '@integration-sync/runtime/store';

@@ -2,13 +2,10 @@
 import { expect, inject, it } from 'vitest';
 import { freeze } from '../../support/freeze.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
-import { into, openTraffic, patienceMs, reads, timeout } from '../../support/partitions.ts';
+import { into, openTraffic, patienceMs, reads, sorted, timeout } from '../../support/partitions.ts';
 import { pause } from '../../support/pause.ts';
 import { startWebhookProcess } from '../../support/webhook-process.ts';
 import { openHouse } from '../../support/webhooks.ts';
-
-const sorted = (events: ReadonlyMap<string, readonly string[]>) =>
-  [...events].map(([integration, ids]) => [integration, ids.toSorted()]);
 
 // Setup: two replicas, one of which waits for its database, takes bundles meanwhile, and is killed then.
 // What this proves: nats-server hands out again in their order what it took long before it died and what it took just before.

@@ -13,6 +13,7 @@ import {
   patienceMs,
   readBy,
   reads,
+  sorted,
   timeout,
 } from '../../support/partitions.ts';
 import { pause } from '../../support/pause.ts';
@@ -90,6 +91,3 @@ describe.each([2, 4])('with %i partitions', { timeout }, (number) => {
     expect(Math.max(0, ...(await traffic.doubles()))).toBeLessThanOrEqual(timesMax);
   });
 });
-
-const sorted = (ids: ReadonlyMap<string, readonly string[]>) =>
-  new Map([...ids].map(([integration, all]) => [integration, all.toSorted()]));

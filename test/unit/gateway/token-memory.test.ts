@@ -23,14 +23,6 @@ it('finds a token again that was verified again', () => {
   expect(memory.find('token', minuteMs + 1)).toBe('b');
 });
 
-it('forgets all at once', () => {
-  const memory = openTokenMemory<string>();
-  memory.remember('token', 'a', { nowMs: 0, expiresMs: far });
-  memory.forgetAll();
-  expect(memory.find('token', 1)).toBeUndefined();
-  expect(memory.size).toBe(0);
-});
-
 it('drops expired tokens as others come', () => {
   const memory = openTokenMemory<number>();
   for (let at = 0; at < 600; at += 1) {

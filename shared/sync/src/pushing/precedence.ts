@@ -17,7 +17,7 @@ export interface Precedence {
   claim(): Promise<void>;
   /** Waits for pushes with an older claim. False where there is none on these records. */
   yield(): Promise<boolean>;
-  /** The push has failed: nobody need wait for it. */
+  /** The push has failed: no other push waits for it any more. */
   abandon(): void;
 }
 

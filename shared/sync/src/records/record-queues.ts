@@ -2,7 +2,7 @@
 // came before it and names one of its records; pushes of other records do not wait for it.
 //
 // Only this replica's pushes stand here, and the order is no promise of correctness: a write takes effect only on what was read
-// before (record-writes.ts). So a push whose caller does not wait any more holds nobody up.
+// before (record-writes.ts). So no push waits for one whose caller has given up.
 import { openWatch } from '@integration-sync/runtime/watch';
 
 export interface RecordQueues extends Disposable {
