@@ -22,7 +22,6 @@ function meaningOf(scope: string): string {
 }
 
 const text = (description: string): JsonObject => ({ type: 'string', description });
-const requestId = { 'X-Request-Id': reference('headers', 'X-Request-Id') };
 const errorCodes = ['invalid_request', 'invalid_client', 'unsupported_grant_type', 'invalid_scope'];
 
 const form: JsonObject = {
@@ -46,6 +45,26 @@ const granted: JsonObject = {
     scope: text('What the token may do'),
   },
 };
+
+const names: JsonObject = { type: 'array', items: { type: 'string' } };
+const metadata: JsonObject = {
+  type: 'object',
+  required: ['issuer', 'token_endpoint'],
+  properties: {
+    issuer: { type: 'string' },
+    token_endpoint: { type: 'string' },
+    token_endpoint_auth_methods_supported: names,
+    grant_types_supported: names,
+    response_types_supported: names,
+    scopes_supported: names,
+  },
+};
+
+const done = (schema: JsonObject, value: JsonObject): JsonObject => ({
+  description: 'Done.',
+  headers: { 'X-Request-Id': reference('headers', 'X-Request-Id') },
+  content: { 'application/json': { schema, examples: { example: { summary: 'An example', value } } } },
+});
 
 const refusal = (description: string, error: string, ...headers: string[]): JsonObject => ({
   description,
@@ -81,26 +100,12 @@ const fetchToken: Operation = {
     },
   },
   responses: {
-    '200': {
-      description: 'Done.',
-      headers: requestId,
-      content: {
-        'application/json': {
-          schema: granted,
-          examples: {
-            example: {
-              summary: 'An example',
-              value: {
-                access_token: 'eyJhbGciOi…',
-                token_type: 'Bearer',
-                expires_in: 3_600,
-                scope: 'integration:suppliers:write',
-              },
-            },
-          },
-        },
-      },
-    },
+    '200': done(granted, {
+      access_token: 'eyJhbGciOi…',
+      token_type: 'Bearer',
+      expires_in: 3_600,
+      scope: 'integration:suppliers:write',
+    }),
     '400': refusal(
       'The form is not as RFC 6749 has it, or asks for a scope that the client lacks.',
       'invalid_request',
@@ -126,33 +131,7 @@ const readMetadata: Operation = {
   security: [],
   parameters: [reference('parameters', 'RequestId')],
   responses: {
-    '200': {
-      description: 'Done.',
-      headers: requestId,
-      content: {
-        'application/json': {
-          schema: {
-            type: 'object',
-            required: ['issuer', 'token_endpoint'],
-            properties: {
-              issuer: { type: 'string' },
-              token_endpoint: { type: 'string' },
-              ...Object.fromEntries(
-                [
-                  'token_endpoint_auth_methods_supported',
-                  'grant_types_supported',
-                  'response_types_supported',
-                  'scopes_supported',
-                ].map((name) => [name, { type: 'array', items: { type: 'string' } }]),
-              ),
-            },
-          },
-          examples: {
-            example: { summary: 'An example', value: { ...metadataOf('https://sync.example.com') } },
-          },
-        },
-      },
-    },
+    '200': done(metadata, { ...metadataOf('https://sync.example.com') }),
     '400': refusal('The Host header is no address.', 'invalid_request'),
     ...always,
   },
