@@ -13,8 +13,13 @@ const answerWithinMs = 2_000;
 /** Replicas answer with their notes from memory; one that is slower is heard the next time. */
 const notesWithinMs = 150;
 const notesMax = 20;
-/** Anybody may ask, as often as they like: the services are asked no more often than this. */
+/** Anybody may ask, as often as they like: an answer serves for this long. */
 const answerRememberedMs = 1_000;
+/**
+ * Of that time, after which the gateway asks again while the answer still serves. Thousands of pipelined requests that waited
+ * for one answer would all be answered in one turn of the event loop.
+ */
+const renewedAfterShare = 0.5;
 
 export interface Readiness {
   status: 'ready';
@@ -40,20 +45,29 @@ export function openReadiness({
   rememberedMs = answerRememberedMs,
 }: ReadinessOptions): CheckReadiness {
   let answer: Promise<Readiness> | undefined;
-  let forgetAt = Infinity;
+  let asking: Promise<Readiness> | undefined;
+  let renewAt = -Infinity;
+  let forgetAt = -Infinity;
+  /** Callers that ask meanwhile share it. */
   const ask = (): Promise<Readiness> => {
-    forgetAt = Infinity;
-    return askAll(upstream, ownNotes).finally(() => {
+    const asked = askAll(upstream, ownNotes).finally(() => {
+      answer = asked;
+      asking = undefined;
+      renewAt = performance.now() + rememberedMs * renewedAfterShare;
       forgetAt = performance.now() + rememberedMs;
     });
+    // Nobody may be waiting for it, while the answer of before serves.
+    asked.catch(() => undefined);
+    return asked;
   };
 
   return () => {
     if (isStopping()) throw notReady([{ pointer: 'gateway', detail: 'The gateway is stopping.' }]);
     if (!upstream.connected) throw notReady([{ pointer: 'nats', detail: 'The message bus is away.' }]);
-    // Callers that ask meanwhile share one round of questions.
-    if (answer === undefined || performance.now() >= forgetAt) answer = ask();
-    return answer;
+    const now = performance.now();
+    if (answer !== undefined && now < renewAt) return answer;
+    asking ??= ask();
+    return answer !== undefined && now < forgetAt ? answer : asking;
   };
 }
 

@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setInterval } from 'node:timers/promises';
 import { Failure, healthSubject } from '@integration-sync/contracts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bearer } from '../../support/access-tokens.ts';
@@ -58,6 +59,27 @@ describe('with all services there the gateway', () => {
     await expect.poll(askAgain, { timeout: 10_000 }).toBe(2);
   });
 
+  // Thousands of pipelined probes that waited for one answer would all be answered in one turn of the event loop.
+  it('asks again while its answer still serves, and repeats none that is older', async () => {
+    const rememberedMs = 1_500;
+    const over = Promise.withResolvers<void>();
+    let round = Promise.resolve();
+    const asked = await countChecks(() => round);
+    const remembering = stack.use(await openGateway(nats.url, {}, { readinessRememberedMs: rememberedMs }));
+    stack.defer(() => over.resolve());
+    const probe = async () => (await fetch(`${remembering.url}/readyz`)).status;
+    expect(await probe()).toBe(200);
+    const answeredAt = performance.now();
+    round = over.promise;
+    const good: { ageMs: number; rounds: number }[] = [];
+    for await (const ageMs of ages(answeredAt)) {
+      if ((await probe()) !== 200) break;
+      good.push({ ageMs, rounds: asked() });
+    }
+    expect(good.filter(({ rounds }) => rounds === 2)).not.toEqual([]);
+    expect(good.filter(({ ageMs }) => ageMs > rememberedMs)).toEqual([]);
+  });
+
   it('repeats an answer for as long as it remembers it, a refusal too', async () => {
     const remembering = stack.use(await openGateway(nats.url, {}, { readinessRememberedMs: 600_000 }));
     const probe = () => fetch(`${remembering.url}/readyz`);
@@ -74,6 +96,11 @@ describe('with all services there the gateway', () => {
     }
   });
 });
+
+/** Every 10 ms how long ago that was. */
+async function* ages(sinceMs: number): AsyncGenerator<number> {
+  for await (const _ of setInterval(10)) yield performance.now() - sinceMs;
+}
 
 /** Starts the services and counts how often catalog is asked for its health. */
 async function countChecks(before = async (): Promise<void> => undefined): Promise<() => number> {
