@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { allScopes } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authSecret, signHs256 } from '../../support/access-tokens.ts';
 import { clientEntry, clientsFile, testSecret, type TestClientsFile } from '../../support/clients.ts';
@@ -82,6 +84,8 @@ const partsOf = (token: string): Record<string, unknown>[] =>
 const list = (token: string, at: TestGateway = gateway): Promise<Response> =>
   fetch(`${at.url}/api/v1/integration/suppliers`, { headers: { authorization: `Bearer ${token}` } });
 
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
 async function expectRefusal(answer: Response, status: number, error: string): Promise<string> {
   const body = (await answer.json()) as Record<string, string>;
   expect({ status: answer.status, error: body['error'] }).toEqual({ status, error });
@@ -99,6 +103,7 @@ describe('a token', () => {
     const answer = await ask(inForm());
     expect(answer.status).toBe(200);
     expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('pragma')).toBe('no-cache');
     const granted = (await answer.json()) as Granted;
     expect(granted).toEqual({
       access_token: expect.any(String),
@@ -137,6 +142,27 @@ describe('a token', () => {
     expect((await list(other, strict)).status).toBe(401);
   });
 
+  it('is signed by the first of two secrets', async () => {
+    const [first, second] = ['the-first', 'the-second'].map((name) => `${name}-secret-of-32-bytes-or-more`);
+    await using both = await open({ AUTH_JWT_SECRET: `${first},${second}` });
+    const { access_token: token } = await fetchToken(inForm(), {}, both);
+    for (const [secret, status] of [
+      [`${first},${second}`, 200],
+      [first, 200],
+      [second, 401],
+    ] as const) {
+      await using here = await open({ AUTH_JWT_SECRET: secret ?? '', AUTH_ISSUER: '', AUTH_AUDIENCE: '' });
+      expect((await list(token, here)).status).toBe(status);
+    }
+  });
+
+  it('has an issuer of the settings that is no address, too', async () => {
+    await using named = await open({ AUTH_ISSUER: 'local' });
+    const { access_token: token } = await fetchToken(inForm(), {}, named);
+    expect(partsOf(token)[1]).toMatchObject({ iss: 'local', aud: named.url });
+    expect((await list(token, named)).status).toBe(200);
+  });
+
   it.each<[string, Form, Record<string, string>]>([
     ['by Basic', grant, basic('erp', erp.secret)],
     ['by Basic, with underscores form-encoded', grant, basic('erp', erp.secret.replaceAll('_', '%5F'))],
@@ -167,6 +193,14 @@ describe('a token', () => {
     for (const char of body) connection.send(`1\r\n${char}\r\n`);
     connection.send('0\r\n\r\n');
     expect((await connection.answer()).status).toBe(200);
+  });
+
+  it('is fetched with a form of 8 KiB, and not with a byte more', async () => {
+    const rest = `${new URLSearchParams(inForm()).toString()}&padding=`;
+    const form = rest.padEnd(8 * 1_024, 'x');
+    await fetchToken(form);
+    const description = await expectRefusal(await ask(`${form}x`), 400, 'invalid_request');
+    expect(description).toBe('The form is larger than 8192 bytes.');
   });
 
   it('has some of the scopes where the client asks for some', async () => {
@@ -300,7 +334,13 @@ describe('refusals of the token endpoint', () => {
       'invalid_request',
     ],
     ['a compressed form', inForm(), { 'content-encoding': 'gzip' }, 400, 'invalid_request'],
-    ['a form of 9 KiB', { ...inForm(), padding: 'x'.repeat(9 * 1_024) }, {}, 400, 'invalid_request'],
+    [
+      'a form whose type only begins as it should',
+      inForm(),
+      { 'content-type': 'application/x-www-form-urlencoded-not' },
+      400,
+      'invalid_request',
+    ],
     ['two methods', inForm(), basic('erp', erp.secret), 400, 'invalid_request'],
     [
       'Basic beside another id',
@@ -385,6 +425,75 @@ describe('refusals of the token endpoint', () => {
     expect(JSON.parse(twice.body)).toMatchObject({ error: 'invalid_request' });
   });
 
+  describe('a form over 8 KiB', () => {
+    const head =
+      'POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\n';
+    const tooLarge = expect.objectContaining({
+      error: 'invalid_request',
+      error_description: 'The form is larger than 8192 bytes.',
+    });
+
+    it('that says so is refused before it is sent', async () => {
+      using connection = await openRaw(gateway.port);
+      connection.send(`${head}content-length: 8193\r\nexpect: 100-continue\r\n\r\n`);
+      const { status, body } = await connection.answer();
+      expect([status, JSON.parse(body)]).toEqual([400, tooLarge]);
+    });
+
+    it('that comes in chunks is refused at the chunk that is too much', async () => {
+      using connection = await openRaw(gateway.port);
+      const form = `${new URLSearchParams(inForm()).toString()}&padding=`;
+      connection.send(`${head}transfer-encoding: chunked\r\n\r\n${chunk(form)}`);
+      connection.send(chunk('x'.repeat(8_192 - form.length)) + chunk('x'));
+      const { status, body, headers } = await connection.answer();
+      expect([status, JSON.parse(body)]).toEqual([400, tooLarge]);
+      // What still comes is read and dropped before the connection closes, so that no reset overtakes the answer.
+      expect(headers['connection']).toBe('close');
+    });
+  });
+
+  it('a caller that hangs up amid its form is no fault of the gateway', async () => {
+    const id = randomUUID();
+    {
+      using connection = await openRaw(gateway.port);
+      connection.send(
+        'POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\n' +
+          `x-request-id: ${id}\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n`,
+      );
+      expect((await connection.answer()).status).toBe(100);
+      connection.send('grant_type=');
+    }
+    const lines = await eventually(
+      async () => gateway.lines.filter(({ requestId }) => requestId === id),
+      ({ length }) => length > 0,
+    );
+    expect(lines).toMatchObject([{ level: 'info', code: 'invalid_request', aborted: true, bytesIn: 11 }]);
+  });
+
+  it.each([
+    ['integration:webhooks:read', 'The client does not have all of these scopes.'],
+    [`${readScope} everything`, 'There is no such scope.'],
+  ])('the scope %s, in words of its own', async (scope, words) => {
+    expect(await expectRefusal(await ask({ ...inForm(), scope }), 400, 'invalid_scope')).toBe(words);
+  });
+
+  it.each<[string, Form, Record<string, unknown>]>([
+    ['a grant', inForm(), { status: 200, code: undefined, refusal: undefined }],
+    ['no form', {}, { status: 400, code: 'invalid_request' }],
+    ['a wrong secret', inForm('erp', stranger), { status: 401, code: 'unauthorized', refusal: wrong }],
+  ])('%s: the log line says what was answered, and why', async (_name, form, expected) => {
+    const body = new URLSearchParams(form).toString();
+    const id = (await ask(body)).headers.get('x-request-id');
+    const line = await eventually(
+      async () => gateway.lines.find(({ requestId }) => requestId === id),
+      (found) => found !== undefined,
+    );
+    expect({ code: undefined, refusal: undefined, ...line }).toMatchObject({
+      ...expected,
+      bytesIn: body.length,
+    });
+  });
+
   it('another method: 405 that names the right one', async () => {
     const answer = await fetch(`${gateway.url}/oauth/token`);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
@@ -424,6 +533,8 @@ describe('wrong secrets', () => {
       const limited = await wrong();
       expect(limited.headers.get('retry-after')).toBe('40');
       await expectRefusal(limited, 429, 'invalid_client');
+      const line = { route: '/oauth/token', status: 429, code: 'rate_limited' };
+      await expect.poll(() => here.lines).toContainEqual(expect.objectContaining(line));
       await fetchToken(inForm(), {}, here);
       await fetchToken(grant, basic('erp', erp.secret), here);
       await expectRefusal(await wrong(oddId), 401, 'invalid_client');
@@ -437,12 +548,26 @@ describe('wrong secrets', () => {
 
   it('for ids that there are not count together', async () => {
     await using here = await open();
-    const answers = [];
-    for (let count = 0; count < 40; count += 1) {
-      answers.push((await ask(inForm(`nobody-${count}`, bad), {}, here)).status);
-    }
-    expect(answers.filter((status) => status === 429)).toHaveLength(10);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => ask(inForm(`nobody-${at}`, bad), {}, here)),
+    );
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
     await fetchToken(inForm(), {}, here);
+  });
+
+  it('over the limit are answered a second late, and hold up no right secret', async () => {
+    await using here = await open();
+    await Promise.all(Array.from({ length: 30 }, () => ask(inForm('erp', bad), {}, here)));
+    const startedAt = performance.now();
+    let answered = 0;
+    const limited = Array.from({ length: 50 }, async () => {
+      const { status } = await ask(inForm('erp', bad), {}, here);
+      answered += 1;
+      return { status, isLate: performance.now() - startedAt >= 990 };
+    });
+    await fetchToken(inForm(), {}, here);
+    expect(answered).toBe(0);
+    expect(await Promise.all(limited)).toEqual(limited.map(() => ({ status: 429, isLate: true })));
   });
 
   it('on fifty connections at once refuse the client nothing', async () => {
@@ -469,12 +594,13 @@ describe('the metadata', () => {
   it('names the token endpoint at the address that the caller asked', async () => {
     const answer = await fetch(gateway.url + path);
     expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({
+    expect(await answer.json()).toEqual({
       issuer: gateway.url,
       token_endpoint: `${gateway.url}/oauth/token`,
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
       grant_types_supported: ['client_credentials'],
       response_types_supported: [],
+      scopes_supported: allScopes,
     });
   });
 
@@ -488,9 +614,13 @@ describe('the metadata', () => {
     expect(metadata.token_endpoint).toMatch(endpoint);
   });
 
-  it('for a Host that is no address is refused', async () => {
-    const answer = await exchangeRaw(gateway.port, `GET ${path} HTTP/1.1\r\nhost: a b"c\r\n\r\n`);
-    expect(answer.status).toBe(400);
-    expect(answer.body).not.toContain('a b');
-  });
+  it.each(['a b"c', 'x/y', 'user@x', 'x?y', 'x:99999', '[x'])(
+    'for the Host %s, which is no address, is refused',
+    async (host) => {
+      const answer = await exchangeRaw(gateway.port, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+      expect(answer.status).toBe(400);
+      expect(answer.body).not.toContain(host);
+      expect(JSON.parse(answer.body)).toMatchObject({ error: 'invalid_request' });
+    },
+  );
 });

@@ -1,5 +1,7 @@
 // Reads the form of a request for a token. It is small: the gateway reads 8 KiB at most, and keeps it in one buffer.
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Exchange } from '../exchange.ts';
 import { invalidRequest } from './refusal.ts';
 
 const formBytesMax = 8 * 1024;
@@ -13,15 +15,27 @@ export async function readFormBody({ raw, exchange }: FastifyRequest, reply: Fas
   if (coding.toLowerCase() !== 'identity') throw invalidRequest('Send the form without Content-Encoding.');
   if (Number(headers['content-length'] ?? 0) > formBytesMax) throw tooLarge();
   if (/^100-continue$/i.test(headers.expect ?? '')) reply.raw.writeContinue();
+  return await readBytes(raw, exchange);
+}
+
+/** Of a form that is too large the answer reads and drops what still comes (lingering.ts). */
+function readBytes(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const form = Buffer.alloc(formBytesMax);
-  let bytes = 0;
-  // The connection stays open behind it, for the answer.
-  for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
-    if (!Buffer.isBuffer(chunk) || bytes + chunk.length > formBytesMax) throw tooLarge();
-    bytes += chunk.copy(form, bytes);
-    exchange.bytesIn = bytes;
-  }
-  return form.subarray(0, bytes);
+  raw.on('data', (chunk: Buffer) => {
+    const at = exchange.bytesIn;
+    exchange.bytesIn += chunk.length;
+    if (exchange.bytesIn > formBytesMax) reject(tooLarge());
+    // Copied, as each chunk of a client that sends single bytes holds on to all that was read with it.
+    else chunk.copy(form, at);
+  });
+  const onCut = (): void => {
+    // Every request closes, most of them once their form is there.
+    if (!raw.readableEnded) reject(invalidRequest('The form ended before it was complete.'));
+  };
+  raw.once('end', () => resolve(form.subarray(0, exchange.bytesIn)));
+  raw.once('close', onCut).once('error', onCut);
+  return promise;
 }
 
 const tooLarge = () => invalidRequest(`The form is larger than ${formBytesMax} bytes.`);

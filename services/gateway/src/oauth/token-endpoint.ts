@@ -2,8 +2,9 @@
 // where the gateway has clients and a secret to sign with.
 //
 //   headers, form   form-body.ts, token-request.ts    400 invalid_request, 400 unsupported_grant_type
-//   the secret      the file of clients               401 invalid_client; from the 31st wrong one of a minute on 429
+//   the secret      the file of clients               401 invalid_client; from the 31st wrong one of a minute on 429, a second late
 //   scope           below                             400 invalid_scope
+import { setTimeout as wait } from 'node:timers/promises';
 import { allScopes } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { signingSecretOf } from '../auth-settings.ts';
@@ -24,6 +25,9 @@ export const tokenRoutes = [
   { method: 'GET', path: metadataPath },
 ] as const;
 
+/** A caller that tries without pause gets a refusal a second on each connection, and takes no time from others. */
+const limitedForMs = 1_000;
+
 export interface TokenEndpointOptions {
   clients: Clients;
   /** AUTH_JWT_SECRET. */
@@ -38,19 +42,22 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
   const issue = openIssuing(signingSecretOf(secrets), now);
   const countFailure = openFailures(now);
 
-  /** The secret is checked before failures are counted. */
-  const authenticate = ({ clientId, secret }: TokenRequest): Credential => {
+  /** The secret is checked before failures are counted, so that the right one never waits. */
+  const authenticate = async ({ clientId, secret }: TokenRequest): Promise<Credential> => {
     const credential = clients.authenticate(clientId, secret);
     if (credential !== undefined) return credential;
     const seconds = countFailure(clients.find(clientId));
-    if (seconds !== undefined) throw tooManyFailures(seconds);
+    if (seconds !== undefined) {
+      await wait(limitedForMs);
+      throw tooManyFailures(seconds);
+    }
     throw invalidClient('The client id or its secret is wrong, or the secret has ended.');
   };
 
   const grant = async (request: FastifyRequest, reply: FastifyReply): Promise<object> => {
     const authorization = readAuthorization(request);
     const asked = readTokenRequest(await readFormBody(request, reply), authorization);
-    const credential = authenticate(asked);
+    const credential = await authenticate(asked);
     request.exchange.caller = credential.caller;
     const scope = scopeOf(asked, credential);
     const issuer = addressOf(request, where);
