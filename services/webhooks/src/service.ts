@@ -166,7 +166,7 @@ function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving):
           takeCutoff: openCutoff({ bus, endpoints, log: others.log }),
           endpointsMax: config.WEBHOOK_ENDPOINTS_MAX,
         }),
-        ...listingHandlers({ endpoints, cursorKey: config.WEBHOOK_SECRET_KEY }),
+        ...listingHandlers({ endpoints, revisions: others.revisions, cursorKey: config.WEBHOOK_SECRET_KEY }),
         ...attemptsHandlers({
           endpoints,
           attemptLog: pipeline.attemptLog,
