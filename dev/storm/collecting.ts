@@ -1,10 +1,11 @@
 // Reads everything once the storm is over, by the interface that callers have and from the engines themselves, and writes
 // it into the ledger.
-import type { DdsEntry, SyncRun } from '@integration-sync/contracts';
+import type { DdsEntry, DeliveryAttempt, SyncRun } from '@integration-sync/contracts';
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import { nextOf, type Answer, type Caller } from './caller.ts';
+import { clockMs } from './clock.ts';
 import { bodyHashOf } from './genuine.ts';
 import { openLedgerFile } from './ledger.ts';
 import { plurals, type EventLine, type Item } from './lines.ts';
@@ -44,6 +45,30 @@ export async function collectListings(folder: string, integration: string, calle
     const { entities, total }: { entities: DdsEntry[]; total: number } = JSON.parse(body);
     for (const entry of entities) drafts.write({ integration, total, entry });
   }
+}
+
+/** A log keeps its newest thousand for certain; a replay may make it much longer. */
+const newestPages = 20;
+
+export async function collectAttempts(folder: string, endpoint: string, caller: Caller): Promise<void> {
+  using attempts = openLedgerFile(folder, 'attempts');
+  const path = `/webhook-events/${endpoint}/deliveries?limit=100`;
+  const readMs = clockMs();
+  const newest: DeliveryAttempt[] = [];
+  const failed: DeliveryAttempt[] = [];
+  let total = 0;
+  let pages = 0;
+  for await (const { body } of walk(caller, path)) {
+    const page: { entities: DeliveryAttempt[]; total: number } = JSON.parse(body);
+    newest.push(...page.entities);
+    total = page.total;
+    if ((pages += 1) === newestPages) break;
+  }
+  for await (const { body } of walk(caller, `${path}&outcome=failed`)) {
+    const { entities }: { entities: DeliveryAttempt[] } = JSON.parse(body);
+    failed.push(...entities);
+  }
+  attempts.write({ endpoint, readMs, newest, total, failed });
 }
 
 interface StoredDocument {

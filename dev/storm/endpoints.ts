@@ -4,7 +4,8 @@ import type { Random } from '../fuzz/random.ts';
 import { within } from './faults.ts';
 import type { Profile } from './profile.ts';
 
-export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead';
+/** A hostile receiver never stops talking (`hostile.ts`). */
+export type Behaviour = 'steady' | 'flaky' | 'slow' | 'dead' | 'hostile';
 
 export interface EndpointPlan {
   integration: string;
@@ -28,6 +29,7 @@ export function planEndpoints({
       : [
           { integration, behaviour: 'flaky', events: eventKinds },
           { integration, behaviour: 'slow', events: ['sync.completed'] },
+          { integration, behaviour: 'hostile', events: ['supplier.created', 'batch.created'] },
         ],
   );
 }
@@ -46,6 +48,7 @@ export function react(behaviour: Behaviour, { nowMs, random }: { nowMs: number; 
   const failure: Reaction = { status: random.chance(0.3) ? 0 : 500, afterMs: 0 };
   const success: Reaction = { status: 204, afterMs: 0 };
   if (behaviour === 'dead') return failure;
+  if (behaviour === 'hostile') return { status: 0, afterMs: 0 };
   if (behaviour === 'slow') return { ...success, afterMs: within(random, [200, 1_500]) };
   if (behaviour === 'steady') return success;
   return nowMs % flakyRoundMs < flakyAwayMs || random.chance(0.002) ? failure : success;

@@ -1,11 +1,12 @@
 // What the callers of a storm do, one push after the other. On a private lane no other caller pushes the ids, and what an
-// item points at is surely there or surely not. On a hot lane several callers push the same few ids at the same time.
+// item points at is surely there or surely not. On a hot lane several callers push the same few ids at the same time, and on
+// a flood lane the same ids each time, many times without a pause.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Random } from '../fuzz/random.ts';
 import { within } from './faults.ts';
 import { drawItem, spoilItem } from './items.ts';
 import { plurals, type EndedLine, type Item, type Plural } from './lines.ts';
-import type { Profile } from './profile.ts';
+import type { Flood, Profile } from './profile.ts';
 import type { Batch, Pusher } from './pusher.ts';
 import { openStock, type Stock } from './stock.ts';
 
@@ -14,8 +15,10 @@ export interface LaneOptions {
   random: Random;
   rules: Profile;
   stopped: AbortSignal;
-  /** Whether there may be one more push, after so many accepted items. */
-  goesOn: (accepted: number) => boolean;
+  /** Counts accepted items. */
+  count: (accepted: number) => void;
+  /** So many items were accepted that callers push one at a time. */
+  isFull: () => boolean;
 }
 
 /** The same push again, as a caller does after an answer with Retry-After; at most so often. */
@@ -70,9 +73,14 @@ function drawPlural(random: Random, stocks: Stocks): Plural {
   return drawn === 'batches' && stocks.products.acceptedCount() === 0 ? 'suppliers' : drawn;
 }
 
-function drawPrivate({ random, rules }: LaneOptions, plural: Plural, name: string, stocks: Stocks): Batch {
+function drawPrivate(
+  { random, rules, isFull }: LaneOptions,
+  plural: Plural,
+  name: string,
+  stocks: Stocks,
+): Batch {
   const stock = stocks[plural];
-  const count = within(random, random.pick(rules.sizes));
+  const count = isFull() ? 1 : within(random, random.pick(rules.sizes));
   const items: unknown[] = [];
   const wrong: [number, string][] = [];
   while (items.length < count) {
@@ -104,7 +112,7 @@ export async function runHotLane(options: LaneOptions): Promise<void> {
     const plural = random.pick(plurals);
     const name = pusher.nextName();
     const least = random.integer(hotIds);
-    const count = 1 + random.integer(hotIds);
+    const count = options.isFull() ? 1 : 1 + random.integer(hotIds);
     const items = Array.from({ length: count }, (_, place): Item => {
       const externalId = `h-${plural.slice(0, 1)}-${(least + place) % hotIds}`;
       const parent = plural === 'products' ? 's' : 'p';
@@ -120,11 +128,30 @@ export async function runHotLane(options: LaneOptions): Promise<void> {
   });
 }
 
+/** The same suppliers each time, by several callers. */
+export async function runFloodLane(options: LaneOptions, { records, burst, pauseMs }: Flood): Promise<void> {
+  const { pusher, random, stopped } = options;
+  const push = async (): Promise<EndedLine> => {
+    const name = pusher.nextName();
+    const items = Array.from({ length: records }, (_, place): Item => {
+      const draft = { externalId: `f-s-${place}`, name: `${name}/${place}`, reference: null, whole: true };
+      return drawItem(random, 'suppliers', draft);
+    });
+    return pusher.push(name, { plural: 'suppliers', items, wrong: [], drafting: false });
+  };
+  while (!stopped.aborted) {
+    for (let nth = 0; nth < burst && !stopped.aborted; nth += 1) {
+      const ended = await push();
+      if (isAway(ended)) await pause(options, ended);
+    }
+    await waitFor(within(random, pauseMs), stopped);
+  }
+}
+
 async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Promise<void> {
-  let accepted = 0;
-  while (!options.stopped.aborted && options.goesOn(accepted)) {
+  while (!options.stopped.aborted) {
     const ended = await turn();
-    accepted = (ended.answer?.created ?? 0) + (ended.answer?.updated ?? 0);
+    options.count((ended.answer?.created ?? 0) + (ended.answer?.updated ?? 0));
     await pause(options, ended);
   }
 }
@@ -132,9 +159,12 @@ async function runLane(options: LaneOptions, turn: () => Promise<EndedLine>): Pr
 /** A caller that got a 503 comes back later. */
 const awayMs = [400, 1_500] as const;
 
-async function pause({ random, rules, stopped }: LaneOptions, { outcome }: EndedLine): Promise<void> {
-  const isAway = outcome === 503 || outcome === 'refused';
-  await wait(within(random, isAway ? awayMs : rules.pauseMs), undefined, { signal: stopped }).catch(
-    () => undefined,
-  );
+const isAway = ({ outcome }: EndedLine): boolean => outcome === 503 || outcome === 'refused';
+
+async function pause({ random, rules, stopped, isFull }: LaneOptions, ended: EndedLine): Promise<void> {
+  const usualMs = isFull() ? rules.tricklePauseMs : rules.pauseMs;
+  await waitFor(within(random, isAway(ended) ? awayMs : usualMs), stopped);
 }
+
+const waitFor = (ms: number, signal: AbortSignal): Promise<unknown> =>
+  wait(ms, undefined, { signal }).catch(() => undefined);

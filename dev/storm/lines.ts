@@ -1,6 +1,13 @@
 // The lines of each file of the ledger. Times ending in `Ms` are of the shared clock (`clock.ts`); dates are
 // ISO.
-import type { DdsEntry, EventBody, PushError, PushRecord, SyncRun } from '@integration-sync/contracts';
+import type {
+  DdsEntry,
+  DeliveryAttempt,
+  EventBody,
+  PushError,
+  PushRecord,
+  SyncRun,
+} from '@integration-sync/contracts';
 import type { ClusterFaultKind, ClusterTarget } from './cluster/fault.ts';
 import type { Asset } from './cluster/leaders.ts';
 import type { FaultKind, Target } from './fault.ts';
@@ -90,6 +97,23 @@ export interface DeliveryLine {
   status: number;
   genuine: boolean;
   bodyHash: string;
+}
+
+/** A disabled endpoint was enabled again, and had what it had missed replayed. */
+export interface ReplayLine {
+  endpoint: string;
+  atMs: number;
+}
+
+/** The attempt log of an endpoint in the end. */
+export interface AttemptLogLine {
+  endpoint: string;
+  readMs: number;
+  /** Newest first; how many of all there are, `total` says. */
+  newest: readonly DeliveryAttempt[];
+  total: number;
+  /** Every entry of a failed attempt. */
+  failed: readonly DeliveryAttempt[];
 }
 
 /** An event whose fourth attempt failed, by the service's own attempt log. */
@@ -186,6 +210,8 @@ export interface LedgerLines {
   endpoints: EndpointLine;
   deliveries: DeliveryLine;
   'given-up': GivenUpLine;
+  replays: ReplayLine;
+  attempts: AttemptLogLine;
   faults: FaultLine;
   leaders: LeaderLine;
   memory: MemoryLine;

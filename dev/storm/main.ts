@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { endSignals } from '../process/signals.ts';
 import { explainMisuse } from '../process/words.ts';
 import { repositoryFolder } from '../stack/services.ts';
+import { tryBreakages } from './breakages/try.ts';
 import { verify } from './check/verify.ts';
 import { parseStormOptions, usage, type StormChoice } from './options.ts';
 import { hasPlan, readPlan } from './plan.ts';
@@ -25,6 +26,9 @@ async function storm(choice: StormChoice): Promise<number> {
   if (choice.help) {
     say(usage);
     return 0;
+  }
+  if (choice.breakages !== undefined) {
+    return (await tryBreakages(choice.breakages, { say: sayWithTime, signal: stop.signal })) ? 0 : 1;
   }
   const folder = resolve(
     choice.verify ?? choice.folder ?? join(repositoryFolder, '.local', `storm-${choice.seed}`),

@@ -5,9 +5,11 @@ import { profileNames, type ProfileName } from './profile.ts';
 
 export const usage = `Usage: npm run storm -- [--seed 7] [--seconds 300] [--profile NAME] [--folder PATH]
        npm run storm -- --verify FOLDER
+       npm run storm -- breakages [NAME...]
 
 Runs a stack of its own in FOLDER (.local/storm-SEED unless given), lets seeded faults loose on it while callers push,
 list and receive, and checks afterwards what was promised. --verify checks the ledger of a former run once more.
+breakages breaks a copy of the services in one way after the other, and tells whether a storm names it.
 
   --profile usual          processes are killed, stopped and ended (this one unless given)
   --profile late           the same, and waits until no late write can come any more before it checks
@@ -25,12 +27,15 @@ export interface StormChoice {
   folder: string | undefined;
   /** The folder of a former run, which this run only checks. */
   verify: string | undefined;
+  /** Breakages to try; none are all. Undefined: a storm on the product as it is. */
+  breakages: readonly string[] | undefined;
   help: boolean;
 }
 
 export function parseStormOptions(args: readonly string[]): StormChoice {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       seed: { type: 'string', default: '7' },
       seconds: { type: 'string', default: '300' },
@@ -40,6 +45,9 @@ export function parseStormOptions(args: readonly string[]): StormChoice {
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
+  const [command, ...names] = positionals;
+  if (command !== undefined && command !== 'breakages')
+    throw new RangeError(`there is no command "${command}"`);
   const profile = profileNames.find((name) => name === values.profile);
   if (profile === undefined) {
     throw new RangeError(`--profile takes one of ${profileNames.join(', ')}, not "${values.profile}"`);
@@ -50,6 +58,7 @@ export function parseStormOptions(args: readonly string[]): StormChoice {
     profile,
     folder: values.folder,
     verify: values.verify,
+    breakages: command === undefined ? undefined : names,
     help: values.help,
   };
 }

@@ -19,8 +19,12 @@ export interface Profile {
   receivers: 'mixed' | 'steady';
   /** Between a caller's answer and its next push. */
   pauseMs: Span;
-  /** Accepted items after which every caller stops. */
+  /** Callers that push the same records over and over, many times without a pause. */
+  flood?: Flood;
+  /** Accepted items after which callers push one item at a time. */
   itemsMax: number;
+  /** Between such pushes. */
+  tricklePauseMs: Span;
   /** Between one fault and the next. */
   faultEveryMs: Span;
   stopMs: Span;
@@ -32,6 +36,26 @@ export interface Profile {
   within: FailoverBounds;
   /** Checks only when nothing can come any more of pushes that were cut off. */
   waitsForLateWrites: boolean;
+  /** What the service takes and hands on in each second at least, over the whole storm. */
+  floor: Floor;
+}
+
+export interface Flood {
+  callers: number;
+  records: number;
+  /** Pushes of a caller without a pause. */
+  burst: number;
+  pauseMs: Span;
+}
+
+/** Each in a second. */
+export interface Floor {
+  /** Acknowledged, of suppliers, of products and of batches each. */
+  pushes: number;
+  acknowledgedItems: number;
+  events: number;
+  /** Answered 2xx. */
+  deliveries: number;
 }
 
 /** How soon a cluster goes on. */
@@ -60,11 +84,15 @@ const usual: Profile = {
   ],
   receivers: 'mixed',
   pauseMs: [20, 250],
+  flood: { callers: 3, records: 30, burst: 10, pauseMs: [2_000, 5_000] },
   itemsMax: 250_000,
+  tricklePauseMs: [800, 2_000],
   faultEveryMs: [1_500, 4_500],
   stopMs: [1_000, 20_000],
   within: { pushesMs: 8_000, eventsMs: 5_000, deliveriesMs: 10_000 },
   waitsForLateWrites: false,
+  // A tenth of the usual figures, and less.
+  floor: { pushes: 0.1, acknowledgedItems: 20, events: 20, deliveries: 20 },
 };
 
 /** One of each kind, and a catalog replica that stands still for longer than the gateway waits for it. */
@@ -94,8 +122,9 @@ const clusterScript: readonly ClusterFault[] = [
  * Some 15 small pushes a second: two processors have time left beside three nodes, so that what comes late is late because
  * of the cluster and not because of a queue.
  */
+const { flood: _flood, ...unflooded } = usual;
 const cluster: Profile = {
-  ...usual,
+  ...unflooded,
   sizes: [
     [1, 1],
     [2, 5],
@@ -103,6 +132,7 @@ const cluster: Profile = {
   receivers: 'steady',
   pauseMs: [700, 1_300],
   cluster: clusterScript,
+  floor: { pushes: 0.1, acknowledgedItems: 1, events: 1, deliveries: 1 },
 };
 
 /** Up to 50 small pushes a second, some 30 on two processors, while an operator ends every service and every node in turn. */
@@ -122,10 +152,12 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     ...usual,
     integrations: ['storm-a', 'storm-b'],
     privateLanes: 1,
+    flood: { callers: 2, records: 30, burst: 5, pauseMs: [1_500, 4_000] },
     itemsMax: 6_000,
     // It shares the machine with other tests.
     pauseMs: [60, 500],
     script: briefScript,
+    floor: { pushes: 0.1, acknowledgedItems: 5, events: 5, deliveries: 5 },
   },
   cluster,
   'cluster-rolls': rolls,

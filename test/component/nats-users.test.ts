@@ -1,12 +1,23 @@
 // The services on a nats-server from deploy/nats, each with its login and permissions from there: everything
 // works, and nats-server refuses nothing.
 import { randomUUID } from 'node:crypto';
-import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { startBatches } from '@integration-sync/batches';
+import { BatchesConfig } from '@integration-sync/batches/config';
+import { startCatalog } from '@integration-sync/catalog';
+import { CatalogConfig } from '@integration-sync/catalog/config';
+import { subjects as requests } from '@integration-sync/contracts';
+import { readConfig } from '@integration-sync/runtime/config';
+import { openLog } from '@integration-sync/runtime/log';
+import { startWebhooks } from '@integration-sync/webhooks';
+import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { runOps } from '../support/ops.ts';
 import { answer, openReceiver } from '../support/receiver.ts';
-import { startNatsWithUsers, users } from '../support/nats-users.ts';
+import { services, startNatsWithUsers, users, type User } from '../support/nats-users.ts';
+import { openGateway } from '../support/gateway.ts';
 import { openSystemWithUsers, type SystemWithUsers } from '../support/users-system.ts';
 
 let system: SystemWithUsers;
@@ -96,17 +107,15 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
-  it('another service inside reads events and asks for their records', async () => {
+  it('another service inside reads events by the consumer that an operator makes', async () => {
     const three = `three-${randomUUID()}`;
     await using reader = await system.nats.connectAs('reader');
     const live = reader.nats.subscribe(`events.${three}.>`, { max: 2 });
-    const manager = await jetstreamManager(reader.nats);
-    const filter_subject = `events.${three}.>`;
-    await manager.consumers.add('EVENTS', {
-      durable_name: 'reader',
-      filter_subject,
-      ack_policy: AckPolicy.Explicit,
-    });
+    const ops = { NATS_URL: system.nats.urlOf('ops') };
+    expect((await runOps(['reader', 'reader'], ops)).code).toBe(3);
+    const made = await runOps(['reader', 'reader', '--subject', `events.${three}.>`, '--apply'], ops);
+    expect(made).toMatchObject({ code: 0, stdout: 'EVENTS has the consumer reader.\n', stderr: '' });
+    expect((await runOps(['reader', 'reader'], ops)).code).toBe(0);
     await system.call(three, 'POST', '/suppliers', suppliers(1, 'R'));
     const consumer = await jetstream(reader.nats).consumers.get('EVENTS', 'reader');
     const seen: string[] = [];
@@ -116,13 +125,6 @@ describe('with the permissions of deploy/nats', () => {
     }
     expect(seen).toEqual([`events.${three}.supplier.created`, `events.${three}.sync.completed`]);
     expect((await Array.fromAsync(live)).map(({ subject }) => subject)).toEqual(seen);
-    const asked = headers();
-    asked.set('integration', three);
-    const reply = await reader.nats.request('svc.catalog.suppliers.list', undefined, {
-      headers: asked,
-      timeout: 5_000,
-    });
-    expect(reply.json()).toMatchObject({ total: 1 });
     expect(reader.refusals).toEqual([]);
     expect(system.refusals()).toEqual([]);
   });
@@ -180,6 +182,118 @@ it('each login announces events of its own kinds and bundles of its own, and no 
     expect({ user, refused }).toEqual({ user, refused: subjects.filter((subject) => !allowed.has(subject)) });
   }
 });
+
+/** Subjects of the services and of JetStream, and by login those that it may publish to; the rest is refused. */
+const streamNames = ['EVENTS', 'BUNDLES', 'ATTEMPTS', 'FOREIGN'];
+const streamCommands = [
+  'CREATE',
+  'UPDATE',
+  'DELETE',
+  'RESTORE',
+  'SNAPSHOT',
+  'LEADER.STEPDOWN',
+  'PEER.REMOVE',
+];
+const consumerCommands = ['CREATE', 'DURABLE.CREATE', 'DELETE', 'MSG.NEXT', 'PAUSE'];
+const tried = [
+  ...Object.values(requests),
+  ...streamNames.flatMap((stream) => streamCommands.map((name) => `$JS.API.STREAM.${name}.${stream}`)),
+  ...['EVENTS', 'FOREIGN'].flatMap((stream) =>
+    ['PURGE', 'MSG.DELETE'].map((name) => `$JS.API.STREAM.${name}.${stream}`),
+  ),
+  ...['EVENTS', 'FOREIGN'].flatMap((stream) =>
+    consumerCommands.map((name) => `$JS.API.CONSUMER.${name}.${stream}.reader`),
+  ),
+  '$JS.API.CONSUMER.CREATE.EVENTS.reader.events.>',
+  '$JS.API.ACCOUNT.PURGE.SYNC',
+  '$SYS.REQ.SERVER.PING',
+  ...[...services, 'reader', 'ops'].map((user) => `_INBOX_${user}.x.0`),
+];
+const own: Readonly<Record<string, readonly string[]>> = {
+  gateway: Object.values(requests),
+  catalog: ['svc.batches.runs.list', 'svc.batches.runs.find', 'svc.batches.runs.get'],
+  batches: ['svc.catalog.products.resolve'],
+  webhooks: ['svc.catalog.runs.unannounced', 'svc.batches.runs.unannounced'],
+  reader: ['$JS.API.CONSUMER.MSG.NEXT.EVENTS.reader'],
+};
+
+it.each([...services, 'reader'] as const)(
+  '%s may ask what is its own to ask, and neither makes nor changes a stream',
+  async (user) => {
+    await using nats = await startNatsWithUsers();
+    await using login = await nats.connectAs(user);
+    for (const subject of tried) login.nats.publish(subject);
+    const expected = tried.filter((subject) => own[user]?.includes(subject) !== true);
+    const refused = await eventually(
+      async () => {
+        await login.nats.flush();
+        return tried.filter((subject) => login.refusals.some((words) => words.includes(`"${subject}"`)));
+      },
+      (found) => found.length >= expected.length,
+    );
+    expect(refused).toEqual(expected);
+  },
+);
+
+// Setup: a nats-server without streams, and services whose logins may make none.
+// What this proves: they wait; the log and /readyz name the command; once it has run, they serve.
+it('services wait for streams, and say which command makes them', async () => {
+  await using stack = new AsyncDisposableStack();
+  const nats = stack.use(await startNatsWithUsers());
+  const gateway = stack.use(await openGateway(nats.urlOf('gateway')));
+  const lines: string[] = [];
+  const log = openLog({
+    service: 'test',
+    level: 'info',
+    pretty: false,
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  const environmentOf = (user: User) => ({ ...system.environmentOf(user), NATS_URL: nats.urlOf(user) });
+  const starting = Promise.all([
+    startCatalog(readConfig(CatalogConfig, environmentOf('catalog')), { log }),
+    startBatches(readConfig(BatchesConfig, environmentOf('batches')), { log }),
+    startWebhooks(readConfig(WebhooksConfig, environmentOf('webhooks')), { log }),
+  ]);
+  const words = '`ops streams --apply` makes what is missing.';
+  const faults = async (): Promise<string[]> => {
+    const response = await fetch(`${gateway.url}/readyz`);
+    const { errors = [] } = (await response.json()) as { errors?: { detail: string }[] };
+    return errors.map(({ detail }) => detail);
+  };
+  const isSaid = (details: string[]): boolean => details.filter((one) => one.includes(words)).length === 3;
+  const details = await eventually(faults, isSaid, 20_000);
+  expect(new Set(details)).toEqual(new Set([`It is starting. NATS has no EVENTS; ${words}`]));
+  expect(lines.filter((line) => /permissions violation/i.test(line))).toHaveLength(3);
+  expect(lines.join('')).toContain(words);
+
+  expect((await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') })).code).toBe(0);
+  for (const service of await starting) stack.use(service);
+  // The gateway remembers its answer for a second.
+  const status = async (): Promise<number> => (await fetch(`${gateway.url}/readyz`)).status;
+  await eventually(status, (found) => found === 200, 10_000);
+}, 60_000);
+
+// Setup: a stream that differs from what this release says.
+// What this proves: a service whose login may not change it starts, and names the change in a note.
+it('a service leaves a stream that differs and that it may not change', async () => {
+  await using stack = new AsyncDisposableStack();
+  const nats = stack.use(await startNatsWithUsers());
+  await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') });
+  const operator = stack.use(await nats.connectAs('operator'));
+  const { streams } = await jetstreamManager(operator.nats);
+  await streams.update('EVENTS', { duplicate_window: 120_000_000_000, max_age: 24 * 3600 * 1e9 });
+  const environment = { ...system.environmentOf('catalog'), NATS_URL: nats.urlOf('catalog') };
+  const lines: string[] = [];
+  const log = openLog({
+    service: 'test',
+    level: 'info',
+    pretty: false,
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  stack.use(await startCatalog(readConfig(CatalogConfig, environment), { log }));
+  expect(lines.join('')).toContain('NATS has EVENTS with another duplicate_window than this release says');
+  expect((await streams.info('EVENTS')).config).toMatchObject({ duplicate_window: 120_000_000_000 });
+}, 60_000);
 
 // Setup: a receiver of all that batches may not announce, and the login of batches in other hands.
 // What this proves: whatever the login publishes, the receiver gets none of it, and the log of webhooks names it.

@@ -12,6 +12,7 @@ import { startWebhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { bearer } from './access-tokens.ts';
 import { openGateway } from './gateway.ts';
+import { runOps } from './ops.ts';
 import { startNatsWithUsers, type NatsWithUsers, type User } from './nats-users.ts';
 import { secretKey } from './webhooks.ts';
 
@@ -52,6 +53,8 @@ export async function openSystemWithUsers(mongodb: string): Promise<SystemWithUs
     WEBHOOK_SECRET_KEY: secretKey,
     WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
   });
+  const applied = await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') });
+  if (applied.code !== 0) throw new Error(applied.stderr);
   for (let replica = 0; replica < 2; replica += 1) {
     opening.use(await startCatalog(readConfig(CatalogConfig, environmentOf('catalog')), { log }));
     opening.use(await startBatches(readConfig(BatchesConfig, environmentOf('batches')), { log }));

@@ -5,6 +5,7 @@ import type { FailoverBounds } from '../profile.ts';
 import { isMeantFor } from './deliveries.ts';
 import type { Push } from './push.ts';
 import { seconds } from './story.ts';
+import { openDates } from './times.ts';
 import type { Report } from './violations.ts';
 
 /** A node that stands still is taken for dead by its clients and by the other nodes after this. */
@@ -111,13 +112,6 @@ function checkAway(
     const what = `push ${id} ended with ${outcome} ${seconds(endedMs - atMs)} after ${kind} ${target}: ${problem ?? ''}`;
     report({ class: 'away', what });
   }
-}
-
-/** Dates are of the machine's clock, which both events and callers tell. */
-function openDates(pushes: readonly Push[]): (date: string) => number {
-  const offsets = pushes.map(({ begunAt, begunMs }) => Date.parse(begunAt) - begunMs);
-  const offset = offsets.toSorted((one, other) => one - other)[Math.floor(offsets.length / 2)] ?? 0;
-  return (date) => Date.parse(date) - offset;
 }
 
 const storedOf = (events: readonly EventLine[], toLedger: (date: string) => number): Done[] =>

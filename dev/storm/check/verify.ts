@@ -3,11 +3,14 @@ import { readLedger } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
 import type { PendingLine, Sighting, StoredLine } from '../lines.ts';
 import { checkAnswers, checkStatuses } from './answers.ts';
+import { checkAttempts } from './attempts.ts';
 import { checkDeliveries } from './deliveries.ts';
 import { checkDrafts } from './drafts.ts';
 import { checkFailovers } from './failovers.ts';
+import { checkEventOrder } from './event-order.ts';
 import { checkCompleted, checkEvents, readStream, type StreamFacts } from './events.ts';
 import { worldOf } from './fields.ts';
+import { checkFloor } from './floor.ts';
 import { figuresOf, type Figures } from './figures.ts';
 import { keyOf, readHistory, type History } from './history.ts';
 import { checkHotFields, checkIdentities, checkListings, readListings } from './listings.ts';
@@ -15,6 +18,7 @@ import { checkMemory } from './memory.ts';
 import { checkPrivate } from './private.ts';
 import { checkPolls, checkReads, completedPolls, seenByRecord } from './reads.ts';
 import { checkReferences } from './references.ts';
+import { checkRepeats } from './repeats.ts';
 import { checkRuns } from './runs.ts';
 import { openTally, type Report, type Tally, type ViolationClass } from './violations.ts';
 
@@ -30,8 +34,11 @@ export async function verify(folder: string): Promise<Verdict> {
 }
 
 async function readAll(folder: string) {
+  const { rules, seconds } = readPlan(folder);
   return {
-    within: readPlan(folder).rules.within,
+    within: rules.within,
+    floor: rules.floor,
+    seconds,
     begun: await readLedger(folder, 'begun'),
     ended: await readLedger(folder, 'ended'),
     pages: await readLedger(folder, 'pages'),
@@ -39,6 +46,8 @@ async function readAll(folder: string) {
     endpoints: await readLedger(folder, 'endpoints'),
     deliveries: await readLedger(folder, 'deliveries'),
     givenUp: await readLedger(folder, 'given-up'),
+    replays: await readLedger(folder, 'replays'),
+    attempts: await readLedger(folder, 'attempts'),
     faults: await readLedger(folder, 'faults'),
     leaders: await readLedger(folder, 'leaders'),
     memory: await readLedger(folder, 'memory'),
@@ -70,11 +79,15 @@ export function judge(ledger: Ledger): Verdict {
   checkDrafts(history, { listed: drafts, events }, { isPending: pending.hasRecord, report });
   checkRuns(history, ledger.runs, { isPending: pending.hasRun, report });
   checkDeliveries(ledger, report);
+  checkRepeats(pushes, ledger, report);
+  checkAttempts(pushes, ledger, report);
+  checkFloor(pushes, ledger, report);
   const failovers = checkFailovers(pushes, ledger, report);
 
   const stream = readStream(ledger.events, history, report);
   checkEvents(history, stream, { isPending: pending.hasRecord, report });
   checkCompleted(history, stream, report);
+  checkEventOrder(pushes, ledger, report);
   checkRecords(ledger, { history, stream, listed, isPending: pending.hasRecord, report });
   return { figures: figuresOf(history, { ...ledger, failovers }), tallies };
 }

@@ -21,9 +21,11 @@ export const violationClasses = {
   'event-missing': 'a change was never announced',
   'event-extra': 'something was announced that did not happen',
   'event-twice': 'an event stands on the stream more than once',
+  'event-order': 'events of a push stand on the stream in another order than it has',
   'event-wrong': 'an event does not say what changed',
   completed: 'sync.completed of a run is missing, or counts something else than the run',
   'delivery-missing': 'an event was never delivered to a receiver that was well',
+  'delivery-twice': 'deliveries came again, without a cause or too many',
   'delivery-false': 'a delivery is not genuine, or is not the event that it names',
   roll: 'a push failed while an operator ended nodes or services in good order, one after the other',
   away: 'pushes failed for longer than they may after one node of the cluster had died',
@@ -31,6 +33,10 @@ export const violationClasses = {
     'an event came to the stream later than it may after its push, or after the stream had a leader again',
   'delivery-late':
     'a delivery came later than it may after its event, or after its streams had leaders again',
+  'attempt-log': 'an attempt is not in the attempt log, or the log says something else than its receiver',
+  schedule: 'tries of an event are not 1, 5 and 30 s apart',
+  disabling: 'an endpoint is not disabled by its tenth failure in a row',
+  floor: 'the service took, announced or delivered less than it does with ease',
   memory: 'a service holds more memory than it may',
   storm: 'the storm could not be carried out as planned',
 } as const;

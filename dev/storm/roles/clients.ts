@@ -1,7 +1,7 @@
 // The callers that push.
 import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
-import { runHotLane, runPrivateLane, type LaneOptions } from '../lane.ts';
+import { runFloodLane, runHotLane, runPrivateLane, type LaneOptions } from '../lane.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
 import { openPusher } from '../pusher.ts';
@@ -17,19 +17,25 @@ const files = {
 let accepted = 0;
 let lanes: Promise<unknown> = Promise.resolve();
 
+const count = (more: number): void => void (accepted += more);
+
 function startLanes(): void {
   const plan = readPlan(folder);
   const { rules, seed } = plan;
-  const goesOn = (more: number): boolean => (accepted += more) < rules.itemsMax;
+  const isFull = (): boolean => accepted >= rules.itemsMax;
   const all = rules.integrations.flatMap((integration, place) => {
     const caller = openCaller(plan, integration);
-    return Array.from({ length: rules.privateLanes + rules.hotLanes }, async (_, nth) => {
-      const isPrivate = nth < rules.privateLanes;
+    const { privateLanes, hotLanes, flood } = rules;
+    // The flood comes from one integration.
+    const floodLanes = place === 0 ? (flood?.callers ?? 0) : 0;
+    return Array.from({ length: privateLanes + hotLanes + floodLanes }, async (_, nth) => {
+      const letter = nth < privateLanes ? 'p' : nth < privateLanes + hotLanes ? 'h' : 'f';
       const random = openRandom(seed * 1_000 + place * 100 + nth);
-      const lane = `${integration.at(-1)}${isPrivate ? 'p' : 'h'}${nth}`;
+      const lane = `${integration.at(-1)}${letter}${nth}`;
       const pusher = openPusher({ lane, integration, caller, random, files });
-      const options: LaneOptions = { pusher, random, rules, stopped: stop.signal, goesOn };
-      await (isPrivate ? runPrivateLane : runHotLane)(options);
+      const options: LaneOptions = { pusher, random, rules, stopped: stop.signal, count, isFull };
+      if (letter === 'f' && flood !== undefined) await runFloodLane(options, flood);
+      else await (letter === 'p' ? runPrivateLane : runHotLane)(options);
     });
   });
   lanes = Promise.all(all);

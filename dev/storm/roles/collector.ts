@@ -6,7 +6,14 @@ import { openStore } from '@integration-sync/runtime/store';
 import type { DeliveryAttempt, Webhook } from '@integration-sync/contracts';
 import { openCaller, type Caller } from '../caller.ts';
 import { clockMs } from '../clock.ts';
-import { collectEvents, collectListings, collectStored, readEvents, walk } from '../collecting.ts';
+import {
+  collectAttempts,
+  collectEvents,
+  collectListings,
+  collectStored,
+  readEvents,
+  walk,
+} from '../collecting.ts';
 import { openLedgerFile, readLedger } from '../ledger.ts';
 import { readPlan } from '../plan.ts';
 import { folderOfRole, takeRole } from '../role.ts';
@@ -15,6 +22,7 @@ import { untilAnnounced, untilDelivered } from '../settling.ts';
 const folder = folderOfRole();
 const ending = new AsyncDisposableStack();
 const notes = ending.use(openLedgerFile(folder, 'notes'));
+const replays = ending.use(openLedgerFile(folder, 'replays'));
 
 async function connect() {
   const { nats, mongodb, database } = readPlan(folder);
@@ -44,6 +52,7 @@ async function replayMissed(): Promise<string[]> {
     if (caller === undefined || webhook.active) continue;
     const enabled = await caller.ask({ method: 'PATCH', path, body: { active: true } });
     const body = { since: webhook.disabledAt };
+    replays.write({ endpoint, atMs: clockMs() });
     const answer = await caller.ask({ method: 'POST', path: `${path}/replay`, body });
     const note = `${endpoint} had been disabled (${webhook.disabledReason}); enabled: ${enabled.outcome}, replayed: ${answer.outcome} ${answer.body}`;
     const isDone = enabled.outcome === 200 && answer.outcome === 202;
@@ -81,6 +90,10 @@ async function collect(): Promise<void> {
   for (const [integration, caller] of openCallers()) await collectListings(folder, integration, caller);
   await collectStored(folder, store);
   await collectEvents(folder, bus);
+  for (const { endpoint, integration } of await readLedger(folder, 'endpoints')) {
+    const caller = openCallers().get(integration);
+    if (caller !== undefined) await collectAttempts(folder, endpoint, caller);
+  }
   using givenUp = openLedgerFile(folder, 'given-up');
   for (const name of await readGivenUp()) {
     const [endpoint = '', event = ''] = name.split(' ');

@@ -6,6 +6,7 @@ import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
 import { clockMs } from '../clock.ts';
 import { planEndpoints, react, type Behaviour, type EndpointPlan } from '../endpoints.ts';
+import { talkOn } from '../hostile.ts';
 import { bodyHashOf, isGenuine } from '../genuine.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan, type StormPlan } from '../plan.ts';
@@ -47,7 +48,8 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
     genuine: isGenuine(request.headers, body, endpoint.secret),
     bodyHash: bodyHashOf(body),
   });
-  if (status === 0) response.destroy();
+  if (endpoint.behaviour === 'hostile') talkOn(request.socket, random);
+  else if (status === 0) response.destroy();
   else response.writeHead(status).end();
 }
 

@@ -7,10 +7,11 @@ import { client } from './client/command.ts';
 import { exitCodes, Misuse, Refusal, type Command, type ExitCode } from './command.ts';
 import { openOutput, type Writers } from './output.ts';
 import { purgeIntegration } from './purge/command.ts';
+import { reader } from './reader.ts';
 import { reseal } from './reseal.ts';
 import { streams } from './streams/command.ts';
 
-const commands: readonly Command[] = [client, streams, reseal, purgeIntegration];
+const commands: readonly Command[] = [client, streams, reader, reseal, purgeIntegration];
 
 const width = Math.max(...commands.map(({ name }) => name.length));
 

@@ -4,7 +4,7 @@ import { bundlesStream, eventsStream, eventsStreamSpec, healthSubject } from '@i
 import type { Bus, StreamSpec } from '@integration-sync/runtime/bus';
 import { buildOf } from '@integration-sync/runtime/build';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
-import { healthHandlers } from '@integration-sync/runtime/health';
+import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
@@ -52,7 +52,7 @@ export interface WebhooksDeps {
   ca?: string;
 }
 
-const service = 'webhooks';
+const service = 'webhooks' as const;
 /** What is in flight then is cut off, so that the process ends within its 15 s. */
 const stopMs = 11_000;
 const requestsInFlightMax = 256;
@@ -74,7 +74,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
     await forgetOtherStream({ bus, store, endpoints, revisions });
     await ensureConsumers(bus);
   };
-  await ensure();
+  await answerWhileStarting(bus, identityOf(config), ensure());
   await bringBackPlaces({ bus, store, endpoints, revisions });
   const unbundledEvents = await bus.patiently(`consumer ${unbundledConsumer}`, () =>
     bus.hasConsumer(eventsStream, unbundledConsumer),
@@ -123,6 +123,12 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
+const identityOf = (config: WebhooksConfig) => ({
+  ...buildOf(config),
+  service,
+  description: 'Webhook endpoints: registering and managing them, their attempt logs, replays',
+});
+
 const specsOf = (config: WebhooksConfig): StreamSpec[] => [eventsStreamSpec(config), ...allSpecs(config)];
 
 async function ensureStreams(bus: Bus, config: WebhooksConfig): Promise<void> {
@@ -149,9 +155,7 @@ interface Serving {
 
 function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving): Promise<AsyncDisposable> {
   return bus.serve({
-    service,
-    ...buildOf(config),
-    description: 'Webhook endpoints: registering and managing them, their attempt logs, replays',
+    ...identityOf(config),
     inFlightMax: requestsInFlightMax,
     handlers: {
       ...withStoreFailures({
@@ -162,7 +166,7 @@ function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving):
           takeCutoff: openCutoff({ bus, endpoints, log: others.log }),
           endpointsMax: config.WEBHOOK_ENDPOINTS_MAX,
         }),
-        ...listingHandlers({ endpoints, cursorKey: config.WEBHOOK_SECRET_KEY }),
+        ...listingHandlers({ endpoints, revisions: others.revisions, cursorKey: config.WEBHOOK_SECRET_KEY }),
         ...attemptsHandlers({
           endpoints,
           attemptLog: pipeline.attemptLog,

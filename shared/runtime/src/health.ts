@@ -1,7 +1,7 @@
 // Readiness of one service: whether the engines behind it answer and keep what they are given. Asked over the
 // bus by the gateway, so a service that answers has its NATS; what is checked here is the rest.
 import { Failure, healthSubject, type ServiceName } from '@integration-sync/contracts';
-import type { BusHandler } from './bus/index.ts';
+import type { Bus, BusHandler, ServiceOptions } from './bus/index.ts';
 import type { Store } from './store/index.ts';
 
 export interface HealthOptions {
@@ -32,6 +32,31 @@ export function healthHandlers({
       return { body: JSON.stringify({ status: 'ok' }) };
     },
   };
+}
+
+const startMs = 1_000;
+
+/** Where a start takes longer, the service answers meanwhile what it waits for. */
+export async function answerWhileStarting<T>(
+  bus: Pick<Bus, 'serve' | 'streamNotes'>,
+  identity: Pick<ServiceOptions, 'version' | 'revision' | 'description'> & { service: ServiceName },
+  start: Promise<T>,
+): Promise<T> {
+  const late = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => late.resolve('late'), startMs);
+  try {
+    if ((await Promise.race([start, late.promise])) !== 'late') return await start;
+  } finally {
+    clearTimeout(timer);
+  }
+  const subject = healthSubject(identity.service);
+  const answer: BusHandler = async () => {
+    const detail = ['It is starting.', ...bus.streamNotes()].join(' ');
+    throw new Failure('unavailable', detail, { retryAfterSeconds: 2 });
+  };
+  const handlers = { [subject]: answer };
+  await using _answering = await bus.serve({ ...identity, inFlightMax: 1, handlers, quiet: [subject] });
+  return await start;
 }
 
 async function within(work: Promise<void>, detail: string): Promise<void> {

@@ -4,7 +4,7 @@ import { healthSubject, type Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
 import { maskSettings, type baseSettings, type storeSettings } from '@integration-sync/runtime/config';
-import { healthHandlers } from '@integration-sync/runtime/health';
+import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import type { Store } from '@integration-sync/runtime/store';
@@ -81,12 +81,11 @@ export async function startRecordService(
         onStage,
       }),
     );
-  const { sync, gated, ungated } = await open({ store, bus, openKinds });
+  const identity = { service, ...buildOf(config), description };
+  const { sync, gated, ungated } = await answerWhileStarting(bus, identity, open({ store, bus, openKinds }));
   starting.use(
     await bus.serve({
-      service,
-      ...buildOf(config),
-      description,
+      ...identity,
       inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       handlers: {
         ...gated,

@@ -84,6 +84,15 @@ it.each([
   expect(new Set(run)).toEqual(new Set(made));
 });
 
+it('opens the monitoring of nats-server, which wants no login, to its own machine only', async () => {
+  for (const file of ['docker-compose.yml', 'compose.cluster.yml', 'deploy/nats/nats.conf']) {
+    const text = await readFile(join(repository, file), 'utf8');
+    const opened = [...text.matchAll(/^\s*http:\s*"?([^"\s]+)"?$/gm)].map(([, address]) => address);
+    expect(opened).toEqual(file === 'compose.cluster.yml' ? [] : ['127.0.0.1:8222']);
+    expect(text).not.toMatch(/NATS_MONITOR_URL: \S*http/);
+  }
+});
+
 it('lets webhooks deliver to the network of the receiver, and to no other private one', () => {
   const { receiver, webhooks } = single.services;
   const [subnet, ...others] = single.networks?.['receivers']?.ipam?.config.map((one) => one.subnet) ?? [];
@@ -106,8 +115,19 @@ describe('the cluster', () => {
         'mongodb-join',
         'ops',
         'proxy',
+        'streams',
       ].toSorted(),
     );
+  });
+
+  it('makes its streams before the services that keep records, with the login of operators', () => {
+    const { streams, ops } = cluster.services;
+    expect(streams).toMatchObject({ command: ['streams', '--apply'], entrypoint: ['node', 'ops'] });
+    expect(streams?.environment).toEqual(ops?.environment);
+    for (const name of ['catalog-1', 'batches-2', 'webhooks-1'])
+      expect(cluster.services[name]).toMatchObject({
+        depends_on: { streams: { condition: 'service_completed_successfully' } },
+      });
   });
 
   it.each(containers)('bounds memory, processor and logs of %s', (_name, { deploy, logging }) => {

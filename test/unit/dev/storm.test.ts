@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { judge } from '../../../dev/storm/check/verify.ts';
 import { violationClasses } from '../../../dev/storm/check/violations.ts';
 import { forgedAnswers } from '../../support/storm/of-answers.ts';
+import { forgedDeliveries, permittedDeliveries } from '../../support/storm/of-deliveries.ts';
 import { forgedFailovers, permittedFailovers } from '../../support/storm/of-failovers.ts';
 import { forgedRecords } from '../../support/storm/of-records.ts';
 import { permitted } from '../../support/storm/permitted.ts';
 import { forge } from '../../support/storm/story.ts';
 
-const forgeries = [...forgedRecords, ...forgedAnswers, ...forgedFailovers];
+const forgeries = [...forgedRecords, ...forgedAnswers, ...forgedDeliveries, ...forgedFailovers];
 
 it('finds nothing where everything went as promised', () => {
   const { tallies, figures } = judge(forge().ledger);
@@ -31,7 +32,7 @@ it('has a forgery for each class of violations', () => {
 });
 
 describe('finds nothing when', () => {
-  it.each([...permitted, ...permittedFailovers])('%s', (_what, change) => {
+  it.each([...permitted, ...permittedDeliveries, ...permittedFailovers])('%s', (_what, change) => {
     const forger = forge();
     change(forger);
     expect([...judge(forger.ledger).tallies]).toEqual([]);

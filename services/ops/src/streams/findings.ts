@@ -45,7 +45,7 @@ const byItself = 'ops streams --apply';
 const missing = ({ name: stream }: InspectedStream): Finding => ({
   stream,
   what: `NATS has no stream ${stream}.`,
-  toDo: `${byItself} makes it, empty; so do the services, within 10 s, where they run.`,
+  toDo: `${byItself} makes it, empty; so does a service that runs, within 10 s, where its login may.`,
   repair: 'apply',
 });
 

@@ -10,11 +10,14 @@ import {
 } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { seal, unseal } from '@integration-sync/runtime/seal';
+import { invalidRequest } from './body.ts';
 import { webhookOf, type Endpoint } from '../endpoints/endpoint.ts';
+import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
 export interface ListingOptions {
   endpoints: Pick<Endpoints, 'list' | 'count'>;
+  revisions: Pick<Revisions, 'of'>;
   cursorKey: string;
 }
 
@@ -25,7 +28,11 @@ export interface Walk {
   limit: number;
 }
 
-export const listingHandlers = ({ endpoints, cursorKey }: ListingOptions): Record<string, BusHandler> => ({
+export const listingHandlers = ({
+  endpoints,
+  revisions,
+  cursorKey,
+}: ListingOptions): Record<string, BusHandler> => ({
   [subjects.endpointsList]: async ({ integration, headers }) => {
     const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
     const walk = readWalk(query, cursorKey, integration);
@@ -38,6 +45,9 @@ export const listingHandlers = ({ endpoints, cursorKey }: ListingOptions): Recor
       }),
       endpoints.count(integration),
     ]);
+    // A removed integration has not even a revision.
+    if (after !== undefined && total === 0 && (await revisions.of([integration])).length === 0)
+      throw invalidRequest([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
     const shown = found.slice(0, limit);
     const last = found.length > limit ? shown.at(-1) : undefined;
     return {
@@ -49,6 +59,8 @@ export const listingHandlers = ({ endpoints, cursorKey }: ListingOptions): Recor
     };
   },
 });
+
+const cursorExpected = 'expected one from the Link header of this listing';
 
 /** Throws the failure that names everything that is wrong. */
 function readWalk(query: URLSearchParams, key: string, integration: string): Walk {
@@ -64,7 +76,7 @@ function readWalk(query: URLSearchParams, key: string, integration: string): Wal
     errors.push({ pointer, detail: `${pointer}: ${detail}` });
   };
   const walk = openWalk(key, integration, cursor);
-  if (walk === undefined) refuse('cursor', 'expected one from the Link header of this listing');
+  if (walk === undefined) refuse('cursor', cursorExpected);
   const isFine = (name: string): boolean => errors.every(({ pointer }) => pointer !== name);
   if (query.has('page') && isFine('page')) refuse('page', 'expected none beside a cursor');
   if (walk !== undefined && query.has('limit') && limit !== walk.limit && isFine('limit')) {

@@ -24,6 +24,8 @@ export interface Connection extends AsyncDisposable {
   readonly absences: Absences;
   readonly log: Log;
   readonly tracing: Tracing | undefined;
+  /** This process does nothing more where nats-server refuses it something (`onForbidden`). */
+  readonly endsWhereForbidden: boolean;
   readonly connected: boolean;
   /** What the server takes as one message. */
   readonly maxPayloadBytes: number;
@@ -98,6 +100,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     absences: openAbsences(),
     log: options.log,
     tracing: options.tracing,
+    endsWhereForbidden: options.onForbidden !== undefined,
     get connected() {
       return isConnected();
     },

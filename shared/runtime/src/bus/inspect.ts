@@ -2,7 +2,6 @@
 // streams.ts does that.
 import { Failure } from '@integration-sync/contracts';
 import { JetStreamApiError, type ConsumerInfo, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
-import { PermissionViolationError } from '@nats-io/nats-core';
 import type { Connection } from './connection.ts';
 import {
   amount,
@@ -21,6 +20,7 @@ import {
   type ConsumerSpec,
   type StreamSpec,
 } from './stream-config.ts';
+import { isForbidden } from './refusals.ts';
 import { findStream } from './streams.ts';
 
 export interface ExpectedStream {
@@ -124,10 +124,6 @@ async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): P
 /** Whatever nats-server refuses in so many words is something else. */
 const isSilence = ({ connected }: Connection, error: unknown): boolean =>
   connected && !isForbidden(error) && !(error instanceof JetStreamApiError && error.status !== 503);
-
-/** The client of JetStream hands on such an error as the cause of its own. */
-const isForbidden = (error: unknown): boolean =>
-  error instanceof PermissionViolationError || (error instanceof Error && isForbidden(error.cause));
 
 const nothingOf = (name: string) => ({
   name,

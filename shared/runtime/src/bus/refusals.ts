@@ -1,6 +1,7 @@
 // What nats-server refuses for good because of a limit, and which setting mends it: of this system where it has one, of
 // nats-server otherwise. The words are shown to callers of /readyz, so that they name settings and no address.
 import type { JetStreamApiError } from '@nats-io/jetstream';
+import { PermissionViolationError } from '@nats-io/nats-core';
 import { ConfigError } from '../config/index.ts';
 
 const ofAccount = (limit: string, beside = ''): string => `raise \`${limit}\` of the NATS account${beside}`;
@@ -45,6 +46,10 @@ export const mendingOf = ({ code, message }: Refusal): string | undefined =>
 /** Copies would be made if a server of the cluster were there that is away. */
 export const needsAbsentServer = ({ code, message }: Refusal): boolean =>
   code === noPlacement && message.includes('peer offline');
+
+/** The login may not. The client of JetStream hands on such an error as the cause of its own. */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof PermissionViolationError || (error instanceof Error && isForbidden(error.cause));
 
 /** A start that needs `what` cannot go on. */
 export function refused(what: string, error: JetStreamApiError): Error {

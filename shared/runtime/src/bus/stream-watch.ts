@@ -23,6 +23,8 @@ export interface StreamWatch extends Disposable {
   watchOthers(own: readonly string[]): void;
   /** What nats-server says of a stream of this process. */
   saw(spec: StreamSpec, info: StreamInfo): void;
+  /** It is not there, and this process may not make it. */
+  isMissing(spec: StreamSpec): void;
   /** nats-server refuses something for as long as this is said again and again. */
   refused(what: string, refusal: Refusal): void;
   granted(what: string): void;
@@ -46,37 +48,36 @@ const refusalKeptMs = 30_000;
 
 export function openStreamWatch(connection: Connection): StreamWatch {
   const watched = new Map<string, Watched>();
-  const refusals = new Map<string, { words: string; untilMs: number }>();
+  const missing = new Set<string>();
+  const refusals = openRefusals();
   let said = '';
   const others = openOtherStreams(connection);
 
   const saw = (spec: StreamSpec, info: StreamInfo): void => {
     watched.set(spec.name, { spec, ...standingOf(spec, info) });
+    missing.delete(spec.name);
     sayWhatIsNew();
   };
 
   const notes = (): string[] => {
-    const now = performance.now();
-    for (const [what, { untilMs }] of refusals) if (untilMs < now) refusals.delete(what);
     const all = [...watched.values()];
-    const words = refusals.values().map((refusal) => refusal.words);
     return [
       ...new Set([
+        ...missingIn(missing),
         ...changesIn(all),
         ...others.notes(),
         ...differencesIn(all),
         ...copiesMissingIn(all),
         ...leadersMissingIn(all),
-        ...words,
+        ...refusals.words(),
       ]),
     ];
   };
 
   const sayWhatIsNew = (): void => {
     const now = notes();
-    const text = now.join();
-    if (text === said) return;
-    said = text;
+    if (now.join() === said) return;
+    said = now.join();
     if (now.length > 0) connection.log.warn({ notes: now }, 'streams are not as they should be');
     else connection.log.info('streams are as they should be again');
   };
@@ -106,10 +107,12 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     saw,
     notes,
     watchOthers: (own) => others.watch(own),
+    isMissing({ name }) {
+      missing.add(name);
+      sayWhatIsNew();
+    },
     refused(what, refusal) {
-      const mending = mendingOf(refusal) ?? 'the log says why';
-      const words = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
-      refusals.set(what, { words, untilMs: performance.now() + refusalKeptMs });
+      refusals.add(what, refusal);
       sayWhatIsNew();
     },
     granted(what) {
@@ -119,6 +122,29 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }
+
+/** What nats-server refuses, for as long as it is said again. */
+function openRefusals() {
+  const refusals = new Map<string, { words: string; untilMs: number }>();
+  return {
+    add(what: string, refusal: Refusal): void {
+      const mending = mendingOf(refusal) ?? 'the log says why';
+      const words = `NATS refuses a ${what.split(' ')[0]}: ${mending}.`;
+      refusals.set(what, { words, untilMs: performance.now() + refusalKeptMs });
+    },
+    delete: (what: string): boolean => refusals.delete(what),
+    words(): string[] {
+      const now = performance.now();
+      for (const [what, { untilMs }] of refusals) if (untilMs < now) refusals.delete(what);
+      return Array.from(refusals.values(), ({ words }) => words);
+    },
+  };
+}
+
+const missingIn = (names: ReadonlySet<string>): string[] =>
+  names.size === 0
+    ? []
+    : [`NATS has no ${[...names].join(', ')}; \`ops streams --apply\` makes what is missing.`];
 
 function changesIn(watched: readonly Watched[]): string[] {
   return watched

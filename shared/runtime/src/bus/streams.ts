@@ -1,11 +1,12 @@
 // Streams and their consumers, ensured at start: made where they are missing, compared where they are there,
 // and brought to what the code says where NATS lets them be changed. A stream that is there loses nothing by that
-// (quantities.ts).
+// (quantities.ts). A login that may make none waits for a stream that is missing, and leaves one that differs: operators make and
+// change them (`ops streams --apply`).
 import { JetStreamApiError, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { patiently } from './patience.ts';
 import { compareQuantities, quantitiesOf } from './quantities.ts';
-import { refused } from './refusals.ts';
+import { isForbidden, refused } from './refusals.ts';
 import {
   consumerConfig,
   differences,
@@ -43,23 +44,47 @@ export async function ensureStream(
   const info = await patiently(connection, what, async () => {
     const found = await findStream(connection, spec.name);
     if (found !== undefined) return found;
-    const made = await unlessMissing(
-      connection.manager.streams.add({ ...wanted, ...quantitiesOf(spec) }),
-      codes.streamNameInUse,
+    const made = await ifAllowed(connection, () =>
+      unlessMissing(
+        connection.manager.streams.add({ ...wanted, ...quantitiesOf(spec) }),
+        codes.streamNameInUse,
+      ),
     );
+    if (made === forbidden) {
+      watch.isMissing(spec);
+      throw new Error(`no ${what}, and this login may make none`);
+    }
     if (made !== undefined) connection.log.info({ stream: spec.name }, 'stream made');
     return made ?? connection.manager.streams.info(spec.name);
   });
   const differing = differences(wanted, info.config);
   const { changes } = compareQuantities(spec, info.config);
-  if (differing.length > 0)
-    await patiently(connection, what, () => connection.manager.streams.update(spec.name, wanted));
+  const isMended =
+    differing.length > 0 &&
+    (await patiently(connection, what, () =>
+      ifAllowed(connection, () => connection.manager.streams.update(spec.name, wanted)),
+    )) !== forbidden;
   const changed =
     Object.keys(changes).length === 0 || (await changeQuantities(connection, watch, spec.name, changes));
-  const names = [...differing, ...(changed ? Object.keys(changes) : [])];
+  const names = [...(isMended ? differing : []), ...(changed ? Object.keys(changes) : [])];
   if (names.length === 0) return watch.saw(spec, info);
   connection.log.warn({ stream: spec.name, differing: names }, 'stream differed and was changed');
   watch.saw(spec, await patiently(connection, what, () => connection.manager.streams.info(spec.name)));
+}
+
+const forbidden = Symbol('forbidden');
+/** Of logins that may neither make nor change a stream. They are asked once: nats-server logs each refusal. */
+const unallowed = new WeakSet<Connection>();
+
+async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Promise<T | typeof forbidden> {
+  if (unallowed.has(connection)) return forbidden;
+  try {
+    return await work();
+  } catch (error) {
+    if (!isForbidden(error) || connection.endsWhereForbidden) throw error;
+    unallowed.add(connection);
+    return forbidden;
+  }
 }
 
 /** Undefined where it is not there. */
@@ -75,9 +100,10 @@ async function changeQuantities(
 ): Promise<boolean> {
   const what = `stream ${stream}`;
   try {
-    await connection.whileConnected(() => connection.manager.streams.update(stream, changes));
+    const update = (): Promise<unknown> => connection.manager.streams.update(stream, changes);
+    const done = await connection.whileConnected(() => ifAllowed(connection, update));
     watch.granted(what);
-    return true;
+    return done !== forbidden;
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error;
     if (error.code === codes.replicasUnsupported) throw refused(what, error);

@@ -84,9 +84,12 @@ function readCursor(
 
 const cursorExpected = 'expected one from the Link header of this listing';
 
-/** Throws for a cursor whose listing has no watermark (`stamp` is 0): the integration that it was issued to was removed. */
-export function refuseCursorOfRemoved({ after }: PageAsked, stamp: number): void {
-  if (after !== undefined && stamp === 0)
+/**
+ * Throws for a cursor whose listing is gone: records leave a watermark (`left`: its stamp), runs are there (`left`: how many)
+ * until they are too old. The integration that it was issued to was removed.
+ */
+export function refuseCursorOfRemoved({ after }: PageAsked, left: number): void {
+  if (after !== undefined && left === 0)
     refuseIfAny([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
 }
 

@@ -19,7 +19,13 @@ import { watermarkKey } from '../watermarks.ts';
 import { syncIdsFrom } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
 import { readNewest, type RunSource } from './merge-runs.ts';
-import { linkToNext, readPageAsked, type PageAsked, type ReadFilters } from './listing-request.ts';
+import {
+  linkToNext,
+  readPageAsked,
+  refuseCursorOfRemoved,
+  type PageAsked,
+  type ReadFilters,
+} from './listing-request.ts';
 import { readQuestion } from '../service-messages.ts';
 
 /** Where the pushes of some kinds are written down. */
@@ -175,6 +181,7 @@ export const listRuns =
         .map((journal) => journal.open(request, filter)),
       { before: after ?? null, skip: after === undefined ? (page - 1) * limit : 0, limit: limit + 1 },
     );
+    refuseCursorOfRemoved(asked, total);
     const entities = runs.slice(0, limit);
     const last = runs.length > limit ? entities.at(-1) : undefined;
     const answer: Listing<SyncRun> = { entities, total, page, limit };

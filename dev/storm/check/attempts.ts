@@ -1,0 +1,155 @@
+// The attempt logs, beside what receivers saw: each attempt is in the log, tries of an event are 1, 5 and 30 s apart, and the
+// tenth failure in a row disables an endpoint.
+import { attemptDelaysMs, limits, type DeliveryAttempt } from '@integration-sync/contracts';
+import type { AttemptLogLine, DeliveryLine, EndpointLine, EventLine, FaultLine } from '../lines.ts';
+import type { Push } from './push.ts';
+import { seconds } from './story.ts';
+import { openDates, openStruck, touchesDeliveries, type IsStruck } from './times.ts';
+import type { Report } from './violations.ts';
+
+interface Seen {
+  attempts: readonly AttemptLogLine[];
+  deliveries: readonly DeliveryLine[];
+  endpoints: readonly EndpointLine[];
+  events: readonly EventLine[];
+  faults: readonly FaultLine[];
+}
+
+interface Entry {
+  event: string;
+  attempt: number;
+  hasSucceeded: boolean;
+  begunMs: number;
+  endedMs: number;
+  /** Infinity where there is to be none. */
+  nextMs: number;
+}
+
+export function checkAttempts(pushes: readonly Push[], seen: Seen, report: Report): void {
+  const toLedger = openDates(pushes);
+  const isStruck = openStruck(seen.faults.filter(touchesDeliveries));
+  const hits = Map.groupBy(seen.deliveries, ({ endpoint }) => endpoint);
+  const logs = new Map(seen.attempts.map((log) => [log.endpoint, log]));
+  const entryOf = ({ eventId, attempt, outcome, at, durationMs, nextAttemptAt }: DeliveryAttempt): Entry => {
+    const begunMs = toLedger(at);
+    const nextMs = nextAttemptAt === null ? Infinity : toLedger(nextAttemptAt);
+    const hasSucceeded = outcome === 'succeeded';
+    return { event: eventId, attempt, hasSucceeded, begunMs, endedMs: begunMs + durationMs, nextMs };
+  };
+  for (const { endpoint, behaviour } of seen.endpoints) {
+    const log = logs.get(endpoint);
+    if (log === undefined) {
+      report({ class: 'attempt-log', what: `${endpoint} has no log` });
+      continue;
+    }
+    const newest = log.newest.map(entryOf);
+    const failed = log.failed.map(entryOf);
+    const of = { name: `${behaviour} ${endpoint}`, isStruck, report };
+    checkKept(log, { newest, hits: hits.get(endpoint) ?? [] }, of);
+    checkTries([...newest.filter(({ hasSucceeded }) => hasSucceeded), ...failed], of);
+    if (alwaysFails.has(behaviour)) checkDisabling(failed, newest, of);
+  }
+  for (const { id, body } of seen.events) {
+    const { data } = body;
+    if (!('consecutiveFailures' in data) || data.reason !== 'failures') continue;
+    const failures = data.consecutiveFailures;
+    if (failures === limits.failuresBeforeDisabling) continue;
+    report({ class: 'disabling', what: `${id}: disabled after ${failures} failures` });
+  }
+}
+
+interface Of {
+  name: string;
+  isStruck: IsStruck;
+  report: Report;
+}
+
+/** A replica that is killed takes the entries of its last moment with it, of attempts that began up to so long before. */
+const lostBeforeMs = 30_000;
+const lostAfterMs = 1_000;
+/** Entries are written some at a time. */
+const writtenWithinMs = 5_000;
+/** The log is in the order of ends, and an attempt takes 10 s at most. */
+const attemptMsMax = 12_000;
+
+function checkKept(
+  { readMs, total }: AttemptLogLine,
+  { newest, hits }: { newest: readonly Entry[]; hits: readonly DeliveryLine[] },
+  { name, isStruck, report }: Of,
+): void {
+  const isWhole = newest.length === total;
+  // Of a long log the oldest entries are gone.
+  const isCut = !isWhole || total >= keptMin;
+  const fromMs = isCut ? Math.max(0, ...newest.slice(-1).map(({ endedMs }) => endedMs)) + attemptMsMax : 0;
+  const entries = Map.groupBy(newest, ({ event }) => event);
+  for (const [event, ofEvent] of Map.groupBy(hits, (hit) => hit.event)) {
+    const logged = entries.get(event) ?? [];
+    const succeeded = logged.filter(({ hasSucceeded }) => hasSucceeded).length;
+    const taken = ofEvent.filter(({ status }) => status >= 200 && status < 300).length;
+    if (succeeded > taken) {
+      const what = `${name}: ${succeeded} attempts of ${event} succeeded by the log, and its receiver took it ${taken} times`;
+      report({ class: 'attempt-log', what });
+    }
+    const isJudged = ofEvent.every(
+      ({ atMs }) =>
+        atMs >= fromMs &&
+        atMs <= readMs - writtenWithinMs &&
+        !isStruck(atMs - lostAfterMs, atMs + lostBeforeMs),
+    );
+    if (!isJudged || logged.length >= ofEvent.length) continue;
+    const what = `${name}: ${logged.length} entries of ${event}, which came ${ofEvent.length} times, last at ${seconds(ofEvent.at(-1)?.atMs ?? 0)}`;
+    report({ class: 'attempt-log', what });
+  }
+}
+
+/** Entries that a log keeps at least. */
+const keptMin = 1_000;
+
+/** An attempt is told in whole milliseconds. */
+const roundingMs = 100;
+/** The machine may be busy. */
+const lateMsMax = 5_000;
+
+function checkTries(entries: readonly Entry[], { name, isStruck, report }: Of): void {
+  for (const [event, tries] of Map.groupBy(entries, (entry) => entry.event)) {
+    for (const { attempt, begunMs, endedMs, nextMs } of tries) {
+      const delayMs = attemptDelaysMs[attempt];
+      const waitMs = nextMs - endedMs;
+      const isPromised = delayMs === undefined || nextMs === Infinity;
+      if (!isPromised && !isStruck(begunMs, endedMs + lateMsMax) && !isAbout(waitMs, delayMs)) {
+        const what = `${name}: after attempt ${attempt} of ${event} the next was to come in ${seconds(waitMs)}`;
+        report({ class: 'schedule', what });
+      }
+      if (attempt > attemptDelaysMs.length)
+        report({ class: 'schedule', what: `${name}: attempt ${attempt} of ${event}` });
+      const before = tries.filter((other) => other.attempt === attempt - 1);
+      const dueMs = Math.min(...before.map((other) => other.endedMs)) + (attemptDelaysMs[attempt - 1] ?? 0);
+      if (before.length === 0 || begunMs >= dueMs - roundingMs) continue;
+      const what = `${name}: attempt ${attempt} of ${event} came ${seconds(dueMs - begunMs)} too early`;
+      report({ class: 'schedule', what });
+    }
+  }
+}
+
+const isAbout = (waitMs: number, delayMs: number): boolean =>
+  waitMs >= delayMs - roundingMs && waitMs <= delayMs + lateMsMax;
+
+const alwaysFails = new Set(['dead', 'hostile']);
+/** An attempt may be under way when its endpoint is disabled. */
+const disabledWithinMs = 2_000;
+
+/** Of an endpoint that failed from its first delivery on. A failure counts unless another one ended while it was under way. */
+function checkDisabling(failed: readonly Entry[], newest: readonly Entry[], { name, report }: Of): void {
+  const wellMs = Math.min(...newest.filter((one) => one.hasSucceeded).map(({ begunMs }) => begunMs));
+  let [counted, lastMs] = [0, -Infinity];
+  for (const { begunMs, endedMs } of failed.toSorted((one, other) => one.begunMs - other.begunMs)) {
+    if (begunMs >= wellMs) return;
+    if (counted >= limits.failuresBeforeDisabling && begunMs > lastMs + disabledWithinMs) {
+      const what = `${name} was tried once more ${seconds(begunMs - lastMs)} after ${counted} failures in a row`;
+      report({ class: 'disabling', what });
+      return;
+    }
+    if (counted >= limits.failuresBeforeDisabling || begunMs < lastMs - roundingMs) continue;
+    [counted, lastMs] = [counted + 1, endedMs];
+  }
+}

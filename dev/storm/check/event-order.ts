@@ -1,0 +1,49 @@
+// The order of a push's events on the stream: records in the order of the push, then drafts, and `sync.completed` last.
+// Receivers are promised no order, so it is judged on the stream.
+import { clusterTargets } from '../cluster/fault.ts';
+import type { EventLine, FaultLine } from '../lines.ts';
+import { syncIdOf } from './events.ts';
+import { isItem } from './fields.ts';
+import { isAcknowledged, type Push } from './push.ts';
+import { openDates, openStruck } from './times.ts';
+import type { Report } from './violations.ts';
+
+const ofCluster = new Set<string>(clusterTargets);
+
+export function checkEventOrder(
+  pushes: readonly Push[],
+  { events, faults }: { events: readonly EventLine[]; faults: readonly FaultLine[] },
+  report: Report,
+): void {
+  const bySync = Map.groupBy(events, ({ id }) => syncIdOf(id));
+  const toLedger = openDates(pushes);
+  // A stream that gets another leader may lose the first of several messages and take the last.
+  const isStruck = openStruck(faults.filter(({ target }) => ofCluster.has(target)));
+  for (const push of pushes) {
+    const own = bySync.get(push.syncId ?? '') ?? [];
+    if (!isAcknowledged(push) || own.length < 2) continue;
+    const inOrder = own.toSorted((one, other) => one.sequence - other.sequence);
+    const places = openPlaces(push);
+    const at = inOrder.findIndex((event, nth) => nth > 0 && places(event) < places(inOrder[nth - 1]));
+    const [event, before] = [inOrder[at], inOrder[at - 1]];
+    if (event === undefined || before === undefined) continue;
+    if (isStruck(push.begunMs, toLedger(inOrder.at(-1)?.storedAt ?? ''))) continue;
+    const what = `push ${push.id}: ${event.id} stands behind ${before.id}, as number ${at + 1} of ${own.length}`;
+    report({ class: 'event-order', what });
+  }
+}
+
+/** Where an event belongs among those of its push: where the first accepted item of its record stands. */
+function openPlaces({ items, answer }: Push): (event: EventLine | undefined) => number {
+  const places = new Map<string, number>();
+  for (const [place, item] of items.entries()) {
+    const id = isItem(item) ? String(item['externalId']) : '';
+    if (!places.has(id) && answer?.records[place]?.status !== 'ERROR') places.set(id, place);
+  }
+  return (event) => {
+    const data = event?.body.data ?? {};
+    if ('syncId' in data) return Infinity;
+    if ('batchExternalId' in data) return items.length + (places.get(String(data.batchExternalId)) ?? 0);
+    return 'externalId' in data ? (places.get(String(data.externalId)) ?? 0) : 0;
+  };
+}

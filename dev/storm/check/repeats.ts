@@ -1,0 +1,70 @@
+// Deliveries that a receiver took twice. A replica that is lost takes its acknowledgements with it, so some are sent again; but
+// none without a cause, and never many.
+import type { DeliveryLine, EventLine, FaultLine, ReplayLine } from '../lines.ts';
+import type { Push } from './push.ts';
+import { seconds } from './story.ts';
+import { openDates, openStruck, touchesDeliveries } from './times.ts';
+import type { Report } from './violations.ts';
+
+/** What a fault leaves in doubt is sent again within this. */
+const causedWithinMs = 20_000;
+/**
+ * A service that dies may have published without noting it, and then its sweeper publishes once more; a nats-server that was
+ * started anew has forgotten ids of what it had handed out. So events from about the time of any fault may come twice.
+ */
+const doubtMs = 15_000;
+
+/** A single fault makes a tenth of a short storm, so the share is judged from here on. */
+const judgedFromSeconds = 100;
+const shareMax = 0.03;
+/**
+ * Whatever the length of the storm, of each fault: what a replica of webhooks has in hand; and, of one of NATS, the events of a
+ * push or two that are published once more.
+ */
+const mostOf = ({ target }: FaultLine): number => (ofServices.has(target) ? 50 : 500);
+const ofServices = new Set<string>(['webhooks', 'database', 'postgresql']);
+
+interface Seen {
+  seconds: number;
+  deliveries: readonly DeliveryLine[];
+  events: readonly EventLine[];
+  faults: readonly FaultLine[];
+  replays: readonly ReplayLine[];
+}
+
+export function checkRepeats(pushes: readonly Push[], seen: Seen, report: Report): void {
+  const toLedger = openDates(pushes);
+  const isStruck = openStruck(seen.faults);
+  const causes = seen.faults.filter(touchesDeliveries);
+  const isCaused = openStruck(causes);
+  const occurredMs = new Map(seen.events.map(({ id, body }) => [id, toLedger(body.timestamp)]));
+  const taken = seen.deliveries.filter(({ status }) => status >= 200 && status < 300);
+  const repeats = repeatsOf(taken, seen.replays);
+  for (const { endpoint, event, atMs, firstMs } of repeats) {
+    const atEventMs = occurredMs.get(event) ?? 0;
+    if (isCaused(atMs - causedWithinMs, atMs) || isStruck(atEventMs - doubtMs, atEventMs + doubtMs)) continue;
+    const what = `${endpoint} took ${event} again ${seconds(atMs - firstMs)} after it, at ${seconds(atMs)}, though nothing had been struck`;
+    report({ class: 'delivery-twice', what });
+  }
+  const most = taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault), 0);
+  if (seen.seconds < judgedFromSeconds || repeats.length <= most) return;
+  const what = `${repeats.length} of ${taken.length} deliveries were taken before; ${Math.floor(most)} may be, with ${causes.length} faults`;
+  report({ class: 'delivery-twice', what });
+}
+
+type Repeat = DeliveryLine & { firstMs: number };
+
+/** A replay sends again what its endpoint has missed, and what was under way when it was disabled. */
+function repeatsOf(taken: readonly DeliveryLine[], replays: readonly ReplayLine[]): Repeat[] {
+  const replayedMs = new Map(replays.map(({ endpoint, atMs }) => [endpoint, atMs]));
+  const first = new Map<string, number>();
+  return taken
+    .toSorted((one, other) => one.atMs - other.atMs)
+    .flatMap((hit): Repeat[] => {
+      const key = `${hit.endpoint} ${hit.event}`;
+      const firstMs = first.get(key);
+      if (firstMs === undefined) first.set(key, hit.atMs);
+      const isReplayed = hit.atMs >= (replayedMs.get(hit.endpoint) ?? Infinity);
+      return firstMs === undefined || isReplayed ? [] : [{ ...hit, firstMs }];
+    });
+}

@@ -1,0 +1,81 @@
+// ops reader: the pull consumer of another service inside, whose login may read it and make none.
+import { parseArgs } from 'node:util';
+import { eventsStream } from '@integration-sync/contracts';
+import type { ConsumerSpec } from '@integration-sync/runtime/bus';
+import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import { commonOptions, exitCodes, Misuse, type Command, type ExitCode, type Stop } from './command.ts';
+import { StreamsConfig } from './config.ts';
+import { openOpsBus, openOpsLog, withinPatience } from './engines.ts';
+import type { Output } from './output.ts';
+
+const help = `Usage: ops reader NAME [--subject SUBJECT...] [--from-start] [--apply] [--json]
+
+Makes the durable pull consumer NAME on the stream ${eventsStream}, for another service inside (docs/reading.md). Its login has
+the same name in deploy/nats/nats.conf, and may read that consumer only.
+
+  (nothing)     says whether the consumer is there
+  --apply       makes it, or changes its subjects
+  --subject     what it reads, such as events.acme.>; may be given several times; every event unless given
+  --from-start  begins with the oldest event that the stream has; otherwise with the next one
+  --json        what was found as one JSON document
+
+Settings, as the services have them: NATS_URL.
+
+Examples:
+  ops reader reader --apply
+  ops reader billing --subject 'events.*.batch.>' --subject 'events.*.dds.>' --from-start --apply
+`;
+
+/** A service that takes longer with an event says so, or gets it again. */
+const ackWaitMs = 30_000;
+const ackPendingMax = 1_000;
+
+async function run(
+  args: readonly string[],
+  environment: Environment,
+  output: Output,
+  stop: Stop,
+): Promise<ExitCode> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      ...commonOptions,
+      subject: { type: 'string', multiple: true, default: ['events.>'] },
+      'from-start': { type: 'boolean', default: false },
+    },
+  });
+  const [name, ...others] = positionals;
+  if (name === undefined || others.length > 0) throw new Misuse('One NAME is expected.');
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || name.startsWith('webhook-'))
+    throw new Misuse(`No reader can be named ${JSON.stringify(name)}.`);
+  const wrong = values.subject.find((subject) => !/^events\.[^\s]+$/.test(subject));
+  if (wrong !== undefined)
+    throw new Misuse(`--subject begins with "events.", unlike ${JSON.stringify(wrong)}.`);
+  const consumer: ConsumerSpec = {
+    name,
+    description: 'Another service inside',
+    filterSubjects: values.subject,
+    ackWaitMs,
+    ackPendingMax,
+    deliver: values['from-start'] ? 'all' : 'new',
+  };
+  const config = readConfig(StreamsConfig, environment);
+  await using bus = await openOpsBus(config, openOpsLog(config, output), stop);
+  if (values.apply) await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not do it');
+  const isThere = values.apply || (await bus.hasConsumer(eventsStream, name));
+  output.give({ name, isThere });
+  output.say(
+    isThere
+      ? `${eventsStream} has the consumer ${name}.`
+      : `${eventsStream} has no consumer ${name}: --apply makes it.`,
+  );
+  return isThere ? exitCodes.well : exitCodes.wrong;
+}
+
+export const reader: Command = {
+  name: 'reader',
+  summary: 'the consumer of another service inside that reads events',
+  help,
+  run,
+};

@@ -1,0 +1,184 @@
+// Forgeries of what receivers and attempt logs say, of the order of events, and of a service that does next to nothing.
+import type { DeliveryAttempt } from '@integration-sync/contracts';
+import type { FaultLine } from '../../../dev/storm/lines.ts';
+import { attempt, integration, type Forger } from './forger.ts';
+import type { Forgery, Permitted } from './forgery.ts';
+import { eventOf } from './story.ts';
+
+const fault = (target: FaultLine['target'], atMs: number, untilMs = atMs): FaultLine => ({
+  target,
+  kind: 'stop',
+  pid: 1,
+  atMs,
+  untilMs,
+});
+
+/** All events of the story are of the beginning. */
+const again = ({ ledger }: Forger, atMs: number, times = 1): void => {
+  const [first] = ledger.deliveries;
+  for (let nth = 0; nth < times; nth += 1) ledger.deliveries.push({ ...first!, atMs });
+  const entry = attempt(first!.event, { atMs });
+  for (let nth = 0; nth < times; nth += 1)
+    ledger.attempts[0]!.newest = [entry, ...ledger.attempts[0]!.newest];
+};
+
+/** An endpoint that is dead from the start. */
+function dead(forger: Forger, entries: readonly DeliveryAttempt[]): void {
+  forger.ledger.endpoints.push({ endpoint: 'wh_dead', integration, behaviour: 'dead', events: [] });
+  forger.log('wh_dead', entries);
+}
+
+const delaysMs = [0, 1_000, 5_000, 30_000];
+
+/** As many attempts as come before an endpoint is disabled, and more. */
+function failures(count: number): DeliveryAttempt[] {
+  let atMs = 1_000;
+  return Array.from({ length: count }, (_, nth) => {
+    const number = (nth % 4) + 1;
+    atMs += delaysMs[number - 1]!;
+    const delayMs = delaysMs[number];
+    const nextMs = delayMs === undefined ? null : atMs + delayMs;
+    return attempt(`sync_${Math.floor(nth / 4)}-created-0`, { atMs, number, nextMs, outcome: 'failed' });
+  });
+}
+
+const disabled = (forger: Forger, consecutiveFailures: number): void =>
+  forger.announce('webhook.disabled', 'wh_dead-disabled-1', {
+    webhookId: 'wh_dead',
+    url: 'http://127.0.0.1/',
+    reason: 'failures',
+    consecutiveFailures,
+  });
+
+export const forgedDeliveries: readonly Forgery[] = [
+  ['a delivery comes again while all is well', 'delivery-twice', (forger) => again(forger, 60_000)],
+  [
+    'a delivery comes again long after the last fault',
+    'delivery-twice',
+    (forger) => {
+      forger.ledger.faults.push(fault('webhooks', 30_000, 39_000));
+      again(forger, 60_000);
+    },
+  ],
+  [
+    'one fault makes many deliveries come again',
+    'delivery-twice',
+    (forger) => {
+      forger.ledger.faults.push(fault('webhooks', 50_000));
+      again(forger, 60_000, 60);
+    },
+  ],
+  [
+    'a push is announced as completed before its records',
+    'event-order',
+    (forger) => (eventOf(forger, 'a1-completed').sequence = 0),
+  ],
+  [
+    'the draft of a push is announced before its batch',
+    'event-order',
+    (forger) => (eventOf(forger, 'f1-drafted').sequence = 0),
+  ],
+  ['an attempt is not in the log', 'attempt-log', (forger) => forger.log('wh_1', [])],
+  ['an endpoint has no log', 'attempt-log', ({ ledger }) => ledger.attempts.pop()],
+  [
+    'the log says that a receiver took what it did not take',
+    'attempt-log',
+    ({ ledger }) =>
+      (ledger.attempts[0]!.newest = ledger.attempts[0]!.newest.concat(ledger.attempts[0]!.newest)),
+  ],
+  [
+    'a second try comes after 0.1 s',
+    'schedule',
+    (forger) => {
+      const [first, second] = failures(2);
+      dead(forger, [
+        first!,
+        { ...second!, at: first!.at.replace('01.000Z', '01.100Z').replace('02.000Z', '02.100Z') },
+      ]);
+    },
+  ],
+  [
+    'a second try is promised for a minute later',
+    'schedule',
+    (forger) => dead(forger, [attempt('sync_x', { atMs: 1_000, nextMs: 61_000, outcome: 'failed' })]),
+  ],
+  [
+    'an event is tried five times',
+    'schedule',
+    (forger) => dead(forger, [attempt('sync_x', { number: 5, outcome: 'failed' })]),
+  ],
+  ['an endpoint is tried after its tenth failure', 'disabling', (forger) => dead(forger, failures(11))],
+  ['an endpoint is disabled by its fifth failure', 'disabling', (forger) => disabled(forger, 5)],
+  ['pushes of batches are refused', 'floor', ({ ledger }) => (ledger.ended.at(-1)!.outcome = 504)],
+  [
+    'few items are accepted',
+    'floor',
+    ({ ledger }) => (ledger.floor = { ...ledger.floor, acknowledgedItems: 1 }),
+  ],
+  ['few events are announced', 'floor', ({ ledger }) => (ledger.floor = { ...ledger.floor, events: 1 })],
+  ['few deliveries are taken', 'floor', ({ ledger }) => (ledger.floor = { ...ledger.floor, deliveries: 1 })],
+];
+
+export const permittedDeliveries: readonly Permitted[] = [
+  [
+    'a replica of webhooks that stood still has a delivery come again',
+    (forger) => {
+      forger.ledger.faults.push(fault('webhooks', 30_000, 45_000));
+      again(forger, 60_000, 40);
+    },
+  ],
+  [
+    'an event of a catalog that was struck comes again',
+    (forger) => {
+      forger.ledger.seconds = 16;
+      forger.ledger.faults.push(fault('catalog', 10_000));
+      again(forger, 60_000);
+    },
+  ],
+  [
+    'one fault makes a tenth of a short storm come again',
+    (forger) => {
+      forger.ledger.seconds = 16;
+      forger.ledger.faults.push(fault('nats', 10_000));
+      again(forger, 12_000, 60);
+    },
+  ],
+  [
+    'a replay sends again',
+    (forger) => {
+      forger.ledger.replays.push({ endpoint: 'wh_1', atMs: 50_000 });
+      again(forger, 60_000, 60);
+    },
+  ],
+  ['a dead endpoint is disabled by its tenth failure', (forger) => dead(forger, failures(10))],
+  [
+    'a failure that does not count follows the tenth',
+    (forger) => {
+      const entries = failures(10);
+      const last = {
+        ...entries.at(-1)!,
+        durationMs: 900,
+        at: entries.at(-2)!.at,
+        attempt: 1,
+        eventId: 'sync_y',
+      };
+      dead(forger, [...entries, { ...last, nextAttemptAt: null }]);
+    },
+  ],
+  [
+    'a killed replica takes the entries of its last moment with it',
+    (forger) => {
+      forger.ledger.faults.push(fault('webhooks', 10));
+      forger.log('wh_1', []);
+    },
+  ],
+  [
+    'a push of which a stream without a leader lost the first event has it last',
+    (forger) => {
+      eventOf(forger, 'a1-completed').sequence = 0;
+      forger.ledger.faults.push(fault('events-leader', 1_500));
+      for (const event of forger.ledger.events)
+        event.storedAt = event.storedAt.replace('00:00.000Z', '00:02.000Z');
+    },
+  ],
+];

@@ -1,0 +1,90 @@
+// The bounds of an answer on a real socket, one read at a time, so that no packet is taken together with the next.
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { boundAnswers, refuseInformational } from '../../../services/webhooks/src/sending/answer-bounds.ts';
+
+async function openPair() {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = boundAnswers(connect((server.address() as AddressInfo).port, '127.0.0.1'));
+  const [receiver] = (await once(server, 'connection')) as [Socket];
+  const errors: Error[] = [];
+  socket.on('error', (error) => errors.push(error));
+  const closed = once(socket, 'close').catch(() => undefined);
+  receiver.on('error', () => undefined);
+  receiver.resume();
+  receiver.setNoDelay(true);
+  return {
+    errors,
+    /** Resolves with why the connection ended. */
+    async end(): Promise<string> {
+      await closed;
+      return errors.map(({ name, message }) => `${name}: ${message}`).join();
+    },
+    /** The next request on the connection. */
+    request: () => socket.write('?'),
+    /** Resolves with how many bytes were read. */
+    async answer(text: string): Promise<number> {
+      receiver.write(text);
+      let bytes = 0;
+      while (bytes < text.length && !socket.destroyed) {
+        const chunk: Buffer | null = socket.read();
+        if (chunk === null && !socket.destroyed) await once(socket, 'readable');
+        bytes += chunk?.length ?? 0;
+      }
+      return bytes;
+    },
+    async [Symbol.asyncDispose]() {
+      socket.destroy();
+      receiver.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+type Pair = Awaited<ReturnType<typeof openPair>>;
+
+async function answerSingly(pair: Pair, count: number): Promise<number> {
+  let bytes = 0;
+  for (let nth = 0; nth < count; nth += 1) bytes += await pair.answer('.');
+  return bytes;
+}
+
+it('an answer in 4,096 pieces is read, and no piece more', async () => {
+  await using pair = await openPair();
+  pair.request();
+  expect(await answerSingly(pair, 4_096)).toBe(4_096);
+  expect(pair.errors).toEqual([]);
+  expect(await pair.answer('.')).toBe(0);
+  expect(await pair.end()).toBe('AnswerTooLong: the answer comes in more than 4096 pieces');
+});
+
+it('an answer of 256 KiB is read, and no byte more', async () => {
+  await using pair = await openPair();
+  pair.request();
+  expect(await pair.answer('.'.repeat(256 * 1024))).toBe(256 * 1024);
+  expect(pair.errors).toEqual([]);
+  expect(await pair.answer('.')).toBe(0);
+  expect(await pair.end()).toBe('AnswerTooLong: the answer has more than 256 KiB in all');
+});
+
+it('the next request on a kept connection has both bounds anew', async () => {
+  await using pair = await openPair();
+  for (let nth = 0; nth < 2; nth += 1) {
+    pair.request();
+    expect(await answerSingly(pair, 3_000)).toBe(3_000);
+    expect(await pair.answer('.'.repeat(200 * 1024))).toBe(200 * 1024);
+  }
+  expect(pair.errors).toEqual([]);
+});
+
+it('ten informational answers are taken, and the eleventh is not', () => {
+  expect(refuseInformational(10)).toBeUndefined();
+  expect(refuseInformational(11)).toMatchObject({
+    name: 'AnswerTooLong',
+    message: 'more than 10 informational answers came before the answer',
+  });
+});
