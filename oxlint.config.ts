@@ -9,44 +9,50 @@ interface Border {
 
 const nats: Border = {
   group: ['@nats-io/*', 'nats'],
-  message: "Only shared/runtime's bus speaks to NATS.",
+  message: "Only shared/runtime's bus speaks to NATS: import @integration-sync/runtime/bus.",
 };
 const mongodb: Border = {
   group: ['mongodb'],
-  message: "Only shared/runtime's store opens MongoDB.",
+  message: "Only shared/runtime's store opens MongoDB: import @integration-sync/runtime/store.",
 };
 const opentelemetry: Border = {
   group: ['@opentelemetry/*'],
-  message: "Only shared/runtime's tracing knows OpenTelemetry.",
+  message: "Only shared/runtime's tracing knows OpenTelemetry: import @integration-sync/runtime/tracing.",
 };
 const services = ['gateway', 'catalog', 'batches', 'webhooks', 'ops'].map(
   (name) => `@integration-sync/${name}`,
 );
 const otherServices: Border = {
   group: services.flatMap((name) => [name, `${name}/*`]),
-  message: 'No service imports another; they talk over the bus.',
+  message:
+    'No service imports another; they talk over the bus: import @integration-sync/runtime/bus, and subjects and records from @integration-sync/contracts.',
 };
 const servicesOfOps: Border = {
   group: services
     .flatMap((name) => [name, `${name}/*`, `!${name}/operating`])
     .concat('!@integration-sync/webhooks/config'),
-  message: 'Operators’ commands enter a service by its door for them.',
+  message:
+    'Operators’ commands enter a service by its door for them, such as @integration-sync/catalog/operating.',
 };
 const localStack: Border = {
   group: ['@integration-sync/dev', '@integration-sync/dev/*', '@integration-sync/test'],
-  message: 'What runs in production does not import the local stack or the tests.',
+  message:
+    'What runs in production does not import the local stack or the tests: move what both need behind a door of shared/runtime, such as @integration-sync/runtime/json.',
 };
 const doors: Border = {
   group: ['../**/src/**', '**/services/**', '**/shared/**'],
-  message: 'Rooms are entered by their doors, never by a relative path.',
+  message:
+    'Rooms are entered by their doors, never by a relative path: import what `exports` of the room’s package.json names, such as @integration-sync/runtime/config.',
 };
 const pushes: Border = {
   group: ['@integration-sync/sync'],
-  message: 'Only catalog and batches push records.',
+  message:
+    'Only catalog and batches push records: ask them over @integration-sync/runtime/bus, by the subjects of @integration-sync/contracts.',
 };
 const pureContracts: Border = {
   group: ['node:*', '@integration-sync/**'],
-  message: 'Contracts are pure: no IO, and nothing of the other rooms.',
+  message:
+    'Contracts are pure: no IO, and nothing of the other rooms. What does IO stands behind a door of shared/runtime, such as @integration-sync/runtime/json.',
 };
 
 /** These hold for all that runs in production. */
@@ -121,7 +127,7 @@ const bordersOf = ({ folder, name, rooms, top, borders }: House) =>
     const refused = Object.keys(rooms).filter((other) => other !== room && !open.includes(other));
     const border: Border = {
       group: [...refused, ...top].map((other) => (isFile(other) ? `**/${other}` : `**/${other}/**`)),
-      message: `${room} of ${name} may import ${open.length === 0 ? 'no other room' : open.join(', ')}.`,
+      message: `${room} of ${name} may import ${open.length === 0 ? 'no other room' : open.join(', ')}: move what both need there, or have ${top[0]} hand it over.`,
     };
     const files = [`${folder}/${isFile(room) ? room : `${room}/**`}`];
     return { files, rules: refuse(...borders, border) };
@@ -200,7 +206,7 @@ export default {
             paths: services.map((name) => ({
               name,
               message:
-                'No service imports another, and the local stack starts them as processes of their own.',
+                'No service imports another, and the local stack starts them as processes of their own: import what a service exports beside itself, such as @integration-sync/gateway/config.',
             })),
           },
         ],

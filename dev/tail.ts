@@ -20,10 +20,12 @@ import { repositoryFolder } from './stack/services.ts';
 
 const usage = `Usage: npm run tail -- [--integration acme] [--durable my-service] [--all]
 Events of every integration unless one is named. With --durable, it goes on where it stopped the last time, and
-several readers of one name share the work. With --all, it begins with the oldest event that the stream still has.
+several readers of one name share the work; nats-server forgets it after 8 days without a reader. With --all, it begins with the oldest event that the stream still has.
 `;
 
 const consumerNotFound = 10_014;
+/** nats-server removes a consumer that no reader has asked for so long. */
+const dayNs = 86_400e9;
 
 async function tail(): Promise<void> {
   const { values } = parseArgs({
@@ -53,8 +55,8 @@ async function tail(): Promise<void> {
     (await findConsumer(manager, values.durable)) ??
     (await manager.consumers.add(eventsStream, {
       ...(values.durable === undefined
-        ? { inactive_threshold: 60_000_000_000 }
-        : { durable_name: values.durable }),
+        ? { inactive_threshold: 60e9 }
+        : { durable_name: values.durable, inactive_threshold: 8 * dayNs }),
       filter_subject: filter,
       ack_policy: AckPolicy.Explicit,
       deliver_policy: values.all ? DeliverPolicy.All : DeliverPolicy.New,

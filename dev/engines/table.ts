@@ -26,8 +26,13 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
   for (const source of order) {
     try {
       const running = await startFrom(source, rows, setting);
-      const refused = refusalsBefore(source, refusals, last?.source === source ? last.refused : '');
-      return await keepOrStop(running, () => settleOn(source, running, refused, setting));
+      const remembered = last?.source === source ? last.refused : '';
+      const choice = {
+        source,
+        refused: refusalsBefore(source, refusals, remembered),
+        isTried: refusals.length > 0,
+      };
+      return await keepOrStop(running, () => settleOn(choice, running, setting));
     } catch (error) {
       cache.signal.throwIfAborted();
       const refusal = refusalOf(source, error);
@@ -41,12 +46,20 @@ export async function takeFirstThatServes(rows: Rows, setting: Setting): Promise
   throw new NoEngine(`No source of ${labels[name]} works on this machine.\n${listRefusals(refusals)}`);
 }
 
+interface Choice {
+  source: Source;
+  /** Why those before it do not serve. */
+  refused: string;
+  /** By this start, and not by an earlier one. */
+  isTried: boolean;
+}
+
 const diskFull = /ENOSPC|no space left/i;
 
 /** Notes the chosen source, and prints it. */
-function settleOn(source: Source, running: RunningEngine, refused: string, setting: Setting): Engine {
+function settleOn({ source, refused, isTried }: Choice, running: RunningEngine, setting: Setting): Engine {
   const { name, forced, lastServed, madeData, cache } = setting;
-  const reason = reasonOf(source, { forced, refused, description: running.description });
+  const reason = reasonOf(source, { forced, refused, isTried, description: running.description });
   // A source that serves with a configuration of its own proves nothing about serving without.
   const isUsual = forced === undefined && setting.natsConfig === undefined;
   if (isUsual && source !== 'environment') lastServed.note(name, { source, refused });
@@ -85,11 +98,17 @@ function refusalsBefore(source: Source, refusals: readonly Refusal[], remembered
 
 function reasonOf(
   source: Source,
-  { forced, refused, description }: { forced: Forced | undefined; refused: string; description: string },
+  {
+    forced,
+    refused,
+    isTried,
+    description,
+  }: Omit<Choice, 'source'> & { forced: Forced | undefined; description: string },
 ): string {
   if (source === 'environment') return description;
   if (forced !== undefined) return `${description}, because ENGINES=${forced}`;
-  return refused === '' ? description : `${description} (${refused})`;
+  if (refused === '') return description;
+  return `${description} (${isTried ? '' : 'an earlier start found: '}${refused})`;
 }
 
 function portOf({ url }: RunningEngine): { port?: number } {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
@@ -226,6 +226,29 @@ const refusalOf = (file: string, specifier: string): Diagnostic | undefined =>
 it.each(mayNot)('%s may not import %s', (file, specifier, message) => {
   expect(refusalOf(file, specifier)?.help).toContain(message);
 });
+
+it('says with each refusal which door to take, and the door is there', async () => {
+  const refusals = found.filter(({ code }) => code === 'eslint(no-restricted-imports)');
+  const helps = new Set(refusals.map(({ help = '' }) => help));
+  expect(helps.size).toBeGreaterThan(mayNot.length / 2);
+  const lost: string[] = [];
+  for (const help of helps) {
+    const named = [...help.matchAll(/@integration-sync\/(\w+)(\/\w+)?/g)];
+    if (named.length === 0 && !betweenRooms.test(help)) lost.push(help);
+    for (const [, room = '', door = ''] of named)
+      if (!(await doorsOf(room)).includes(`.${door}`)) lost.push(help);
+  }
+  expect(lost).toEqual([]);
+});
+
+const betweenRooms =
+  / of (webhooks|sync) may import .+: move what both need there, or have \w+\.ts hand it over/;
+
+async function doorsOf(room: string): Promise<string[]> {
+  const manifest = join(root, 'node_modules/@integration-sync', room, 'package.json');
+  const { exports }: { exports: object } = JSON.parse(await readFile(manifest, 'utf8'));
+  return Object.keys(exports);
+}
 
 it.each(may)('%s may import %s', (file, specifier) => {
   expect(refusalOf(file, specifier)).toBeUndefined();

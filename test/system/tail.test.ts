@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Stack } from '@integration-sync/dev/stack';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openClient, startTestStack } from '../support/stack.ts';
 
@@ -28,6 +30,17 @@ async function startTail(...options: string[]) {
   return { lines, stop };
 }
 
+/** The stream keeps 7 days: a place that is older is good for nothing. */
+async function forgottenAfterDays(name: string): Promise<number> {
+  const nats = await connect({ servers: stack.nats });
+  try {
+    const { config } = await (await jetstreamManager(nats)).consumers.info('EVENTS', name);
+    return (config.inactive_threshold ?? 0) / 86_400e9;
+  } finally {
+    await nats.close();
+  }
+}
+
 it('prints the events of one integration as they happen, and goes on where a durable reader stopped', async () => {
   const acme = openClient(stack);
   const bystander = openClient(stack);
@@ -44,6 +57,7 @@ it('prints the events of one integration as they happen, and goes on where a dur
     ),
   );
   expect(await first.stop()).toBe(0);
+  expect(await forgottenAfterDays(`reader-${acme.integration}`)).toBe(8);
 
   await push('two');
   // The reader's name remembers where it began and what it reads.

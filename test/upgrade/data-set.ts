@@ -2,12 +2,13 @@
 // and what its callers and receivers knew by then. `make-data.ts` makes it, `restore.ts` puts it into fresh
 // engines.
 //
-//   data/known.json              what callers and receivers knew
-//   data/mongodb/<name>.jsonl    a collection: its documents as EJSON, a line each
-//   data/mongodb-indexes.json    the indexes of all collections
-//   data/nats/<NAME>.jsonl       a stream: its messages, a line each
-//   data/nats-streams.json       how streams and consumers were made, and how far consumers had come
+//   data/<release>/known.json              what callers and receivers knew
+//   data/<release>/mongodb/<name>.jsonl    a collection: its documents as EJSON, a line each
+//   data/<release>/mongodb-indexes.json    the indexes of all collections
+//   data/<release>/nats/<NAME>.jsonl       a stream: its messages, a line each
+//   data/<release>/nats-streams.json       how streams and consumers were made, and how far consumers had come
 import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DdsEntry, ListingEntity, SyncRun } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -15,16 +16,25 @@ import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
 import type { AnswerBody, LoggedAttempt } from '../support/webhooks.ts';
 import type { Plural } from '../support/sync.ts';
 
-const folder = join(import.meta.dirname, 'data');
+const data = join(import.meta.dirname, 'data');
+const manifest = join(import.meta.dirname, '../../package.json');
 
-export const files = {
-  folder,
-  known: join(folder, 'known.json'),
-  indexes: join(folder, 'mongodb-indexes.json'),
-  streams: join(folder, 'nats-streams.json'),
-  mongodb: join(folder, 'mongodb'),
-  nats: join(folder, 'nats'),
+/** Of this checkout. */
+export const { version }: { version: string } = JSON.parse(readFileSync(manifest, 'utf8'));
+
+export const filesOf = (release: string) => {
+  const folder = join(data, release);
+  return {
+    folder,
+    known: join(folder, 'known.json'),
+    indexes: join(folder, 'mongodb-indexes.json'),
+    streams: join(folder, 'nats-streams.json'),
+    mongodb: join(folder, 'mongodb'),
+    nats: join(folder, 'nats'),
+  };
 };
+
+export const keptReleases = (): string[] => (existsSync(data) ? readdirSync(data) : []);
 
 export type Item = Readonly<Record<string, unknown>> & { externalId: string };
 

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import type { Store } from '@integration-sync/runtime/store';
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { BSON } from 'mongodb';
-import { files, type StoredConsumer, type StoredMessage, type StoredStream } from './data-set.ts';
+import { filesOf, version, type StoredConsumer, type StoredMessage, type StoredStream } from './data-set.ts';
+
+const files = filesOf(version);
 import { openNats } from './nats.ts';
 
 export const writeJson = (path: string, value: unknown): Promise<void> =>

@@ -1,10 +1,9 @@
 // Makes a data set of the release in whose checkout it runs, for the upgrade test of the next one.
 //
-//   cp -r test/upgrade OLDER/test/                                  where it has none, or an older one
-//   (cd OLDER && npm exec -- node test/upgrade/make-data.ts)
-//   rm -r test/upgrade/data && cp -r OLDER/test/upgrade/data test/upgrade/
+//   git worktree add ../release v1.1.0 && (cd ../release && npm ci && npm exec -- node test/upgrade/make-data.ts)
+//   cp -r ../release/test/upgrade/data/1.1.0 test/upgrade/data/
 //
-// It runs the release on engines of its own, cuts it off in the middle of its work, and writes `data/` again.
+// It runs the release on engines of its own, cuts it off in the middle of its work, and writes its folder of `data/` again.
 // It takes two minutes, as webhooks disables an endpoint for its failures only after 73 s. It needs what is
 // in test/support, and no more.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -18,7 +17,15 @@ import { folderPrefix } from '../support/folder.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openWorld, type Caller, type Plural, type World } from '../support/sync.ts';
 import { startWebhookProcess } from '../support/webhook-process.ts';
-import { askWebhooks, files, type CutPush, type Item, type Known, type Listings } from './data-set.ts';
+import {
+  askWebhooks,
+  filesOf,
+  version,
+  type CutPush,
+  type Item,
+  type Known,
+  type Listings,
+} from './data-set.ts';
 import { dumpMongodb, dumpStreams, writeJson } from './dump.ts';
 import { startHalting, type Halting } from './halting.ts';
 import { batch, batches, product, products, supplier, suppliers } from './items.ts';
@@ -366,6 +373,7 @@ const known: Known = {
   cut: [],
 };
 await make({ world, known, receiving });
+const files = filesOf(version);
 await rm(files.folder, { recursive: true, force: true });
 await mkdir(files.folder, { recursive: true });
 await writeJson(files.known, known);

@@ -10,8 +10,18 @@ import type { Store } from '@integration-sync/runtime/store';
 import { jetstream } from '@nats-io/jetstream';
 import { headers, type Msg } from '@nats-io/transport-node';
 import { BSON, type Document, type IndexDescription } from 'mongodb';
-import { files, type Known, type StoredMessage, type StoredStream } from './data-set.ts';
+import {
+  filesOf,
+  keptReleases,
+  version,
+  type Known,
+  type StoredMessage,
+  type StoredStream,
+} from './data-set.ts';
 import { openNats, type Nats } from './nats.ts';
+import { chooseRelease } from './releases.ts';
+
+const files = filesOf(chooseRelease(keptReleases(), version));
 
 export const readKnown = async (): Promise<Known> => JSON.parse(await readFile(files.known, 'utf8'));
 

@@ -139,6 +139,10 @@ describe('/openapi.json', () => {
     expect([...used].toSorted()).toEqual(there.toSorted());
   });
 
+  it('has no example of what only the caller can name: the explorer sends the example for everybody', () => {
+    expect(description.components['parameters']?.['RequestId']).not.toHaveProperty('example');
+  });
+
   it('passes the linter without an error or a warning', { timeout: 60_000 }, async () => {
     const { stderr } = await run(join(root, 'node_modules/.bin/redocly'), ['lint', 'docs/openapi.json'], {
       cwd: root,

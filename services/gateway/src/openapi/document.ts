@@ -106,9 +106,8 @@ const sharedParameters: Readonly<Record<string, JsonObject>> = {
     in: 'header',
     required: false,
     description:
-      'Your own name for this request, 1 to 128 of A–Z a–z 0–9 . _ -; it comes back with the answer. Anything else is replaced.',
+      'Your own name for this request, such as order-import-7, 1 to 128 of A–Z a–z 0–9 . _ -; it comes back with the answer. Anything else is replaced.',
     schema: { type: 'string' },
-    example: 'order-import-2026-03-31-7',
   },
 };
 
