@@ -2,7 +2,7 @@
 // waiting, as after an outage of webhooks. The replicas, nats-server, the database and the receiver share the processors of
 // one machine here, and more partitions give it no more of them.
 import { setTimeout as wait } from 'node:timers/promises';
-import { bundlesStream } from '@integration-sync/contracts';
+import { eventBatchesStream } from '@integration-sync/contracts';
 import { costTables, type Cost } from '../costs.ts';
 import { beginMeasuring } from '../cpu.ts';
 import type { House } from './house.ts';
@@ -48,7 +48,7 @@ async function drain(house: House, { partitions, replicas }: Setting) {
   await (await house.startReplica(environment))[Symbol.asyncDispose]();
   await house.forget();
   await Promise.all(integrations.map((name) => house.announce(eventsEach, perBundle, name)));
-  const waiting = async (): Promise<number> => (await house.bus.streamFacts(bundlesStream)).messages;
+  const waiting = async (): Promise<number> => (await house.bus.streamFacts(eventBatchesStream)).messages;
   const announced = await waiting();
 
   await using started = new AsyncDisposableStack();

@@ -19,7 +19,7 @@ const mendings: Readonly<Record<number, string>> = {
   10_002: ofAccount('max_file', ' or give its streams less to keep (EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES)'),
   [noPlacement]: 'STREAM_REPLICAS: too few NATS servers are up and have room for a copy each',
   10_023: 'make room on the disk of nats-server, or raise its `max_file_store`',
-  10_026: ofAccount('max_consumers', ' (2, and one for each integration that has a backlog)'),
+  10_026: ofAccount('max_consumers', ' (one for each replica of webhooks)'),
   10_027: ofAccount('max_streams', ' to 5 or more'),
   10_047: `${ofAccount('max_file')} or \`max_file_store\` of nats-server${orFewerBytes}`,
   10_074: 'STREAM_REPLICAS: expected 1, as this NATS is a single server',
