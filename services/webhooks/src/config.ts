@@ -58,7 +58,8 @@ export const WebhooksConfig = Type.Object({
     maximum: 10_000_000,
   }),
   WEBHOOK_SUBSCRIPTIONS_REMEMBERED: Type.Integer({
-    description: 'The same of what endpoints subscribe to and where they are in the log: about as many as all endpoints.',
+    description:
+      'The same of what endpoints subscribe to and where they are in the log: about as many as all endpoints.',
     default: 100_000,
     minimum: 100,
     maximum: 10_000_000,

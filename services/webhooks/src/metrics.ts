@@ -80,7 +80,11 @@ function openGauges(registry: Registry, gauges: Gauges): void {
     openGauge(registry, { name, help }, read);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
   gauge('webhook_waiting', 'Endpoints that wait for their turn.', gauges.waiting);
-  gauge('webhook_behind', 'Endpoints that are behind, of those that this replica delivers to.', gauges.behind);
+  gauge(
+    'webhook_behind',
+    'Endpoints that are behind, of those that this replica delivers to.',
+    gauges.behind,
+  );
   gauge(
     'webhook_behind_seconds',
     'For how long the endpoint has been behind that has been so for longest.',

@@ -40,7 +40,7 @@ import { openWindows } from './log/window.ts';
 import { openMatch } from './matching/match.ts';
 import { openMetrics, type WebhookMetrics } from './metrics.ts';
 import { openClaims, type Claim, type Claims } from './owning/claims.ts';
-import { openOffsets, type Offsets } from './owning/offsets.ts';
+import { openOffsets, type LogPoint, type Offsets } from './owning/offsets.ts';
 import { openOwnership } from './owning/ownership.ts';
 import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';
@@ -109,7 +109,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const attemptLog = starting.use(openAttemptLog(bus, log, replicas.self));
   const cache = openEndpointCache(endpoints, vault, remembered.endpoints);
   const disabledEvents = openDisabledEvents({ endpoints, revisions, bus, log });
-  const claims = openClaims({ store, self: replicas.self, stream: stream.facts });
+  const claims = openClaims({ store, self: replicas.self, stream: stream.look });
   const offsets = await openOffsets(store, stream.facts);
   const windows = openWindows({ bus, log });
   const owned = new Map<number, Claim>();
@@ -140,6 +140,11 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     announce: disabledEvents.announce,
     metrics,
   });
+  /** It was in flight when the partition was handed over. A next owner that has not read the offset yet finds it done. */
+  const tellDelivered = async ({ integration, id }: EndpointQueue, point: LogPoint): Promise<void> => {
+    await offsets.delivered(integration, id, point).catch(noted(log, id));
+    bus.broadcast(deliveredSubject, JSON.stringify([integration, id, point.sequence, point.index]));
+  };
   const deliver = openDeliver({
     send,
     cache,
@@ -147,11 +152,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     report: openReport(log, attemptLog, metrics),
     missedOf: (queue) => integrations.missedOf(queue),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
-    onEnd(queue, { sequence, index }, how) {
+    onEnd(queue, point, how) {
       if (how === 'unstored') progress.hurry(queue);
-      // Handed over while this was in flight.
-      if (how === 'done' && queue.isEnded)
-        bus.broadcast(deliveredSubject, JSON.stringify([queue.integration, queue.id, sequence, index]));
+      if (how === 'done' && queue.isEnded) void tellDelivered(queue, point);
     },
     retry,
     signal: options.signal,
@@ -164,7 +167,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     load(queue, sequence) {
       const window = integrations.get(queue.integration)?.window;
       if (window === undefined) return;
-      retryUntilStop('reading the log', () => loadInTurn(() => window.load(sequence), queue.integration)).then(
+      retryUntilStop('reading the log', () =>
+        loadInTurn(() => window.load(sequence), queue.integration),
+      ).then(
         () => scheduler.wake(queue),
         (error: unknown) => log.debug({ err: error }, 'the log is not read, as the process stops'),
       );
@@ -282,7 +287,10 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   starting.defer(async () => {
     stopping.abort(new Error('the process stops'));
     await ownership.end().catch((error: unknown) => {
-      log.warn({ err: error }, 'partitions could not be given back: another replica takes them in some seconds');
+      log.warn(
+        { err: error },
+        'partitions could not be given back: another replica takes them in some seconds',
+      );
     });
   });
 
@@ -319,11 +327,12 @@ function openLogStream(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
   let facts: LogStream = { id: '', lastSequence: 0 };
   return {
     facts: (): LogStream => facts,
-    async look(): Promise<void> {
+    async look(): Promise<LogStream> {
       const { madeAt, lastSequence } = await bus.patiently(`stream ${eventBatchesStream}`, () =>
         bus.streamFacts(eventBatchesStream),
       );
       facts = { id: madeAt.toISOString(), lastSequence };
+      return facts;
     },
   };
 }
@@ -351,7 +360,11 @@ interface Listening {
 }
 
 /** Hears from the other replicas which endpoints have changed, and what they delivered of what is this one's now. */
-function listenForChanges(bus: Pick<Bus, 'listen'>, self: string, { cache, integrations, log }: Listening): Disposable {
+function listenForChanges(
+  bus: Pick<Bus, 'listen'>,
+  self: string,
+  { cache, integrations, log }: Listening,
+): Disposable {
   const stack = new DisposableStack();
   const onChanged = ({ body, headers }: Broadcast): void => {
     if (headers.get('replica') === self) return;

@@ -17,7 +17,9 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, cutoff: Cuto
   const starts = active && !endpoint.active;
   const stops = !active && endpoint.active;
   if (!moves && !subscribes && !starts && !stops) return undefined;
-  const stopped = stops ? disabling(endpoint, { reason: 'manual', failures: endpoint.failures, at: now, missed: null }) : undefined;
+  const stopped = stops
+    ? disabling(endpoint, { reason: 'manual', failures: endpoint.failures, at: now, missed: null })
+    : undefined;
   const earlier = { $each: [{ ...cutoff, events: endpoint.events }], $slice: -earlierEventsMax };
   return {
     $set: {

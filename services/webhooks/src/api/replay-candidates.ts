@@ -62,7 +62,8 @@ export function openCandidates(options: CandidatesOptions): Candidates {
       if (batch === undefined) continue;
       const { sequence, endpointId } = batch;
       for (const [index, event] of batch.events().entries()) {
-        const wasAhead = sequence > missed.sequence || (sequence === missed.sequence && index >= missed.index);
+        const wasAhead =
+          sequence > missed.sequence || (sequence === missed.sequence && index >= missed.index);
         const wasOpen = missed.open.some((one) => one.sequence === sequence && one.index === index);
         const isIts =
           endpointId === undefined

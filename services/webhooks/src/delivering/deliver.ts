@@ -40,6 +40,8 @@ export interface DeliverOptions {
   log: Log;
 }
 
+/** Longer than a replica takes to hear that an endpoint was disabled. */
+const leftMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
 /** A proxy that is away is not worth a line per endpoint and try. */
@@ -81,12 +83,18 @@ export function openDeliver(options: DeliverOptions): Deliver {
         const delayMs = dueAt.getTime() - Date.now();
         const due = Math.min(performance.now() + delayMs, failedAt + next.delayMs);
         queue.again(delivery, { attempts: number, dueAt: due, isTrial: next.gate === 'closed' });
-      } else queue.finish(delivery);
+      } else if (next?.event === 'missed') leave(queue, delivery, number);
+      else queue.finish(delivery);
       if (left !== undefined) onRecorded(left);
       return { next, nextAttemptAt: again ? dueAt : null };
     } finally {
       queue.pauses -= 1;
     }
+  };
+
+  const leave = (queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd => {
+    queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
+    return 'stored';
   };
 
   const attempt = async (
@@ -96,10 +104,12 @@ export function openDeliver(options: DeliverOptions): Deliver {
   ): Promise<AttemptEnd> => {
     const { _id: endpointId, version, epoch } = queue.subscriber;
     const known = await cache.get({ endpointId, version, epoch });
-    if (known === null || !known.endpoint.active || queue.isEnded) {
+    if (known === null) {
       queue.finish(delivery);
       return 'stored';
     }
+    // The queue learns of it in a moment, and then says what the endpoint missed.
+    if (!known.endpoint.active || queue.isEnded) return leave(queue, delivery, delivery.attempts);
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
@@ -128,7 +138,10 @@ export function openDeliver(options: DeliverOptions): Deliver {
     const dueAt = performance.now() + Math.min(troubleMs * 2 ** count, troubleMsMax);
     queue.again(delivery, { attempts, dueAt, isTrial });
     if (signal.aborted || count % linesEveryTroubles > 0) return;
-    log.warn({ err: error, endpoint: queue.id, tries: count + 1 }, 'a delivery could not leave, trying again');
+    log.warn(
+      { err: error, endpoint: queue.id, tries: count + 1 },
+      'a delivery could not leave, trying again',
+    );
   };
 
   return async (queue, delivery, event) => {

@@ -95,7 +95,11 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
   let matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   /** A clock that is set cannot make an event wait for longer than its own delay. */
-  const opened = ({ sequence, index, attempts, dueAtMs }: OpenEvent, atMs = nowMs, at = openedAt): Delivery => ({
+  const opened = (
+    { sequence, index, attempts, dueAtMs }: OpenEvent,
+    atMs = nowMs,
+    at = openedAt,
+  ): Delivery => ({
     sequence,
     index,
     attempts,

@@ -92,7 +92,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       const epoch = Number(key);
       if (missed !== null || queue.toldMissed.has(epoch)) continue;
       queue.toldMissed.add(epoch);
-      const { epoch: _epoch, ...stored } = offset?.epoch === epoch ? offset : queue.offset(Date.now(), performance.now());
+      const { epoch: _epoch, ...stored } =
+        offset?.epoch === epoch ? offset : queue.offset(Date.now(), performance.now());
       const told = { ...stored, stream: stream().id };
       retry('what an endpoint missed', () => endpoints.recordMissed(found._id, epoch, told)).catch(
         (error: unknown) => log.debug({ err: error, endpoint: found._id }, 'what it missed is not said'),
@@ -109,7 +110,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
     else if (found.open) queue.isCircuitClosed = true;
     queue.mark = found.mark;
     queue.subscriber = found;
-    if (found.epoch !== before.epoch || (found.active && !before.active)) queue.reset(state.window.through + 1);
+    if (found.epoch !== before.epoch || (found.active && !before.active))
+      queue.reset(state.window.through + 1);
     else queue.adopt(found.trials ?? [], Date.now(), performance.now());
     wake(queue);
   };

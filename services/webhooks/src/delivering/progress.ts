@@ -126,7 +126,10 @@ export function openProgress(options: ProgressOptions): Progress {
       const floor = floors.get(partition);
       if (floor !== undefined && first - 1 < floor) floors.set(partition, first - 1);
     }
-    return Array.from(owned.values(), (claim) => ({ ...claim, floor: floors.get(claim.partition) ?? claim.floor }));
+    return Array.from(owned.values(), (claim) => ({
+      ...claim,
+      floor: floors.get(claim.partition) ?? claim.floor,
+    }));
   };
 
   const saveFloors = async (floors: readonly Claim[], now: number): Promise<void> => {
@@ -147,7 +150,14 @@ export function openProgress(options: ProgressOptions): Progress {
     await saveOffsets(now);
     await saveFloors(floors, now);
   };
-  const looks = openLooks(check, { what: 'what is delivered', everyMs, log });
+  /** What is stored later is never older. */
+  let storing = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const turn = storing.then(work);
+    storing = turn.catch(() => undefined);
+    return turn;
+  };
+  const looks = openLooks(() => inTurn(check), { what: 'what is delivered', everyMs, log });
 
   return {
     touch(queue) {
@@ -161,17 +171,18 @@ export function openProgress(options: ProgressOptions): Progress {
       const since = Math.min(...Array.from(behind, (queue) => queue.behind?.since ?? Infinity));
       return since === Infinity ? 0 : performance.now() - since;
     },
-    async handOver(ended, ofPartitions) {
-      const now = performance.now();
-      for (const active of ended) {
-        const claim = ofPartitions.get(active.partition);
-        if (claim === undefined) continue;
-        const points = new Map<string, StoredOffset>();
-        const undelivered = [...active.queues.values()].filter((queue) => busy.has(queue));
-        for (const queue of undelivered) points.set(queue.id, queue.handover(Date.now(), now));
-        await offsets.save(active.name, claim, points);
-      }
-    },
+    handOver: (ended, ofPartitions) =>
+      inTurn(async () => {
+        const now = performance.now();
+        for (const active of ended) {
+          const claim = ofPartitions.get(active.partition);
+          if (claim === undefined) continue;
+          const points = new Map<string, StoredOffset>();
+          const undelivered = [...active.queues.values()].filter((queue) => busy.has(queue));
+          for (const queue of undelivered) points.set(queue.id, queue.handover(Date.now(), now));
+          await offsets.save(active.name, claim, points);
+        }
+      }),
     [Symbol.asyncDispose]: () => looks[Symbol.asyncDispose](),
   };
 }

@@ -20,8 +20,19 @@ export interface Reported {
 
 export type Report = (reported: Reported) => void;
 
-export function openReport(log: Log, attemptLog: Pick<AttemptLog, 'append'>, metrics: WebhookMetrics): Report {
-  return ({ known: { endpoint }, event: { eventId, event, timestamp }, number, attempted, next, nextAttemptAt }) => {
+export function openReport(
+  log: Log,
+  attemptLog: Pick<AttemptLog, 'append'>,
+  metrics: WebhookMetrics,
+): Report {
+  return ({
+    known: { endpoint },
+    event: { eventId, event, timestamp },
+    number,
+    attempted,
+    next,
+    nextAttemptAt,
+  }) => {
     const { verdict, responseStatus, durationMs, error, traceId } = attempted;
     const entry = entryOf({ eventId, event, attempt: number }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);

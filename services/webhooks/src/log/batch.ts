@@ -46,7 +46,11 @@ export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
     const held = all.filter(({ event }) => holds(event));
     if (held.length < all.length) {
       const kinds = [...new Set(all.map(({ event }) => event))].filter((kind) => !holds(kind));
-      const refused = { subject: stored.subject, kinds: kinds.slice(0, kindsMax), events: all.length - held.length };
+      const refused = {
+        subject: stored.subject,
+        kinds: kinds.slice(0, kindsMax),
+        events: all.length - held.length,
+      };
       log.error(refused, 'refused events that their publisher may not announce');
     }
     return held;

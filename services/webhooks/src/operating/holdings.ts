@@ -45,16 +45,18 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
   const findAttempts = async (): Promise<[id: string, count: number][]> => {
     const counts = await bus.countBySubject(attemptsStream, attemptsSubject('*'));
     const ids = new Set(await endpointIds());
-    return Array.from(counts, ([subject, count]): [string, number] => [subject.split('.')[1] ?? '', count]).filter(
-      ([id]) => ids.has(id),
-    );
+    return Array.from(counts, ([subject, count]): [string, number] => [
+      subject.split('.')[1] ?? '',
+      count,
+    ]).filter(([id]) => ids.has(id));
   };
   const attempts: Holding = {
     place: `NATS ${attemptsStream}`,
     count: async () => (await findAttempts()).reduce((all, [, count]) => all + count, 0),
     async remove() {
       let removed = 0;
-      for (const [id] of await findAttempts()) removed += await bus.purge(attemptsStream, attemptsSubject(id));
+      for (const [id] of await findAttempts())
+        removed += await bus.purge(attemptsStream, attemptsSubject(id));
       return removed;
     },
   };

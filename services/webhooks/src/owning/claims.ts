@@ -55,15 +55,18 @@ export interface ClaimsOptions {
   store: Store;
   self: string;
   /** Which making of the stream sequences are of, and where it ends: one that was put back from a backup is shorter. */
-  stream: () => { id: string; lastSequence: number };
+  stream: () => Promise<{ id: string; lastSequence: number }>;
 }
 
 export function openClaims({ store, self, stream }: ClaimsOptions): Claims {
   const claims = store.collection<StoredClaim>(claimsCollection);
   const replicas = store.collection<StoredFloors>(floorsCollection);
 
-  const floorIn = ({ _id, term, floor, stream: of }: StoredClaim, floors: Floors | undefined): number => {
-    const { id, lastSequence } = stream();
+  const floorIn = (
+    { _id, term, floor, stream: of }: StoredClaim,
+    floors: Floors | undefined,
+    { id, lastSequence }: { id: string; lastSequence: number },
+  ): number => {
     if (of !== id) return 0;
     const [savedTerm, saved = 0] = floors?.[_id] ?? [];
     return Math.min(savedTerm === term ? Math.max(saved, floor) : floor, lastSequence);
@@ -75,9 +78,13 @@ export function openClaims({ store, self, stream }: ClaimsOptions): Claims {
     return new Map(found.map(({ _id, floors }) => [_id, floors]));
   };
 
-  const takeOne = async (partition: number, found: StoredClaim | undefined, floor: number): Promise<Claim | undefined> => {
+  const takeOne = async (
+    { partition, floor }: { partition: number; floor: number },
+    found: StoredClaim | undefined,
+    of: string,
+  ): Promise<Claim | undefined> => {
     const term = (found?.term ?? 0) + 1;
-    const claim = { owner: self, term, floor, stream: stream().id };
+    const claim = { owner: self, term, floor, stream: of };
     const isTaken =
       found === undefined
         ? await isFirst(claims.insertOne({ _id: partition, ...claim }))
@@ -95,11 +102,15 @@ export function openClaims({ store, self, stream }: ClaimsOptions): Claims {
         return owner === null || owner === self || isDead(owner);
       });
       const owners = free.flatMap((partition) => byId.get(partition)?.owner ?? []);
+      if (free.length === 0) return [];
       const floors = await floorsOf(owners);
+      // The log may have grown beyond all that this replica has read.
+      const log = await stream();
       const taken = await Promise.all(
         free.map((partition) => {
           const one = byId.get(partition);
-          return takeOne(partition, one, one === undefined ? 0 : floorIn(one, floors.get(one.owner ?? '')));
+          const floor = one === undefined ? 0 : floorIn(one, floors.get(one.owner ?? ''), log);
+          return takeOne({ partition, floor }, one, log.id);
         }),
       );
       // Those of replicas that ended long ago.
@@ -119,14 +130,16 @@ export function openClaims({ store, self, stream }: ClaimsOptions): Claims {
       );
     },
     async saveFloors(held) {
-      const floors: Floors = Object.fromEntries(Array.from(held, ({ partition, term, floor }) => [partition, [term, floor]]));
+      const floors: Floors = Object.fromEntries(
+        Array.from(held, ({ partition, term, floor }) => [partition, [term, floor]]),
+      );
       await replicas.updateOne({ _id: self }, { $set: { floors, at: new Date() } }, { upsert: true });
     },
     async floorOf(partition) {
       const found = await claims.findOne({ _id: partition });
       if (found === null) return 0;
       const floors = await floorsOf(found.owner === null ? [] : [found.owner]);
-      return floorIn(found, floors.get(found.owner ?? ''));
+      return floorIn(found, floors.get(found.owner ?? ''), await stream());
     },
   };
 }

@@ -42,8 +42,14 @@ export interface Offsets {
   /** Of the integrations of a partition that have any. */
   ofPartitions(partitions: readonly number[]): Promise<Map<string, ReadonlyMap<string, StoredOffset>>>;
   of(integration: string): Promise<ReadonlyMap<string, StoredOffset>>;
+  /** An open event of it was delivered after all, by the replica before. */
+  delivered(integration: string, endpointId: string, point: LogPoint): Promise<void>;
   /** Nothing happens where another replica owns the partition by now. */
-  save(integration: string, by: { partition: number; term: number }, offsets: ReadonlyMap<string, StoredOffset>): Promise<void>;
+  save(
+    integration: string,
+    by: { partition: number; term: number },
+    offsets: ReadonlyMap<string, StoredOffset>,
+  ): Promise<void>;
 }
 
 export const offsetsCollection = 'webhook_offsets';
@@ -64,6 +70,10 @@ export async function openOffsets(store: Store, stream: () => { id: string }): P
       const found = await collection.findOne({ _id: integration });
       return found === null ? new Map() : read(found);
     },
+    async delivered(integration, endpointId, { sequence, index }) {
+      const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
+      await collection.updateOne({ _id: integration }, { $pull: open });
+    },
     async save(integration, { partition, term }, offsets) {
       const saved = {
         partition,
@@ -72,7 +82,10 @@ export async function openOffsets(store: Store, stream: () => { id: string }): P
         offsets: Object.fromEntries(offsets),
         isBehind: offsets.size > 0,
       };
-      const replaced = await collection.updateOne({ _id: integration, term: { $lte: term } }, { $set: saved });
+      const replaced = await collection.updateOne(
+        { _id: integration, term: { $lte: term } },
+        { $set: saved },
+      );
       if (replaced.matchedCount === 0) await isFirst(collection.insertOne({ _id: integration, ...saved }));
     },
   };

@@ -78,7 +78,10 @@ export function openReplicas(
       return [...heard.keys()];
     },
     sharing() {
-      const others = Array.from(heard).flatMap(([id, { shares }]) => (shares && id !== self ? [id] : []));
+      const since = now() - silenceMs;
+      const others = Array.from(heard).flatMap(([id, { at, shares }]) =>
+        shares && id !== self && at >= since ? [id] : [],
+      );
       return onChange === undefined ? others : [self, ...others];
     },
     get isHeard() {

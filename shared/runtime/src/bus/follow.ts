@@ -10,6 +10,7 @@ import {
   JetStreamApiError,
   ReplayPolicy,
   type Consumer,
+  type ConsumerConfig,
   type ConsumerMessages,
   type JsMsg,
 } from '@nats-io/jetstream';
@@ -45,7 +46,10 @@ export interface Reading extends AsyncDisposable {
   isAtEnd(): Promise<boolean>;
 }
 
-const asked = { expires: 30_000, idle_heartbeat: 1_000 } as const;
+const expiresMs = 30_000;
+const heartbeatMs = 1_000;
+/** The shortest that the client takes. */
+const expiresMinMs = 1_000;
 const inactiveAfterMs = 60_000;
 const againMs = 250;
 const failingLineMs = 5_000;
@@ -70,9 +74,10 @@ export function follow(connection: Connection, stream: string, options: FollowOp
   };
 
   const readOn = async (consumer: Consumer): Promise<void> => {
+    const asked = withinLimits((await consumer.info(true)).config, options.ahead);
     taken = 0;
     while (!stop.signal.aborted) {
-      messages = await consumer.fetch({ ...asked, max_messages: options.ahead, bind: true });
+      messages = await consumer.fetch({ ...asked, bind: true });
       if (stop.signal.aborted) messages.stop();
       if (failingSince !== undefined) void untilHeartbeat(messages);
       for await (const message of messages) {
@@ -159,6 +164,17 @@ async function makeConsumer(
   });
 }
 
+/** What an operator has set for all consumers is in the configuration of each. */
+function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number) {
+  const longestMs = (max_expires || Infinity) / 1_000_000;
+  const expires = Math.max(expiresMinMs, Math.min(expiresMs, longestMs));
+  return {
+    max_messages: Math.min(ahead, max_batch || Infinity),
+    expires,
+    idle_heartbeat: Math.min(heartbeatMs, expires / 2),
+  };
+}
+
 /** Refused for now, as by a cluster that is short of servers, it is tried again as well. */
 const ensured = ({ log }: Connection, stream: string, { ensure }: FollowOptions): Promise<void> =>
   ensure().catch((error: unknown) => {
@@ -166,7 +182,8 @@ const ensured = ({ log }: Connection, stream: string, { ensure }: FollowOptions)
   });
 
 /** The stream; a consumer that is gone is made anew in any case. */
-const isMissing = (error: unknown): boolean => error instanceof JetStreamApiError && error.code === streamNotFound;
+const isMissing = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.code === streamNotFound;
 const streamNotFound = 10_059;
 
 /** Reads only what is asked for: most readers want a message's body and little else, and the rest costs more. */

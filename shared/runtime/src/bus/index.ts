@@ -31,24 +31,13 @@ import { sendRequest, type Reply, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
 import type { ConsumerSpec, StreamSpec } from './stream-config.ts';
 import { openStreamWatch, type StreamStanding } from './stream-watch.ts';
-import {
-  ensureConsumer,
-  ensureStream,
-  messagesIn,
-  removeConsumer,
-  removeStream,
-} from './streams.ts';
+import { ensureConsumer, ensureStream, messagesIn, removeConsumer, removeStream } from './streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { Forbidden } from './connection.ts';
 export type { FollowedMessage, FollowOptions, Reading } from './follow.ts';
-export type {
-  ConsumerFigures,
-  InspectedConsumer,
-  InspectedFacts,
-  InspectedStream,
-} from './inspect.ts';
+export type { ConsumerFigures, InspectedConsumer, InspectedFacts, InspectedStream } from './inspect.ts';
 export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';

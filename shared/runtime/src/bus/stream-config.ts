@@ -111,15 +111,7 @@ const isUnset = (name: string, value: unknown): boolean =>
   !value || (limitsOfStream.has(name) && value === noLimit) || isDeepStrictEqual(value, {});
 
 /** The first tokens of subjects that only the services of this system use. */
-const ourTokens = new Set([
-  'svc',
-  'webhooks',
-  'events',
-  'event-batches',
-  'attempts',
-  '*',
-  '>',
-]);
+const ourTokens = new Set(['svc', 'webhooks', 'events', 'event-batches', 'attempts', '*', '>']);
 
 /** Subjects of a stream that is none of ours, under which it would store what the services say to each other. */
 export const subjectsOfOurs = (subjects: readonly string[] | undefined): string[] =>
