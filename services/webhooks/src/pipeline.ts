@@ -224,6 +224,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     log,
   });
   const progress = openProgress({
+    self: replicas.self,
     integrations,
     claims,
     offsets,
@@ -238,6 +239,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     for (const { partition } of lost) owned.delete(partition);
   };
   const ownership = openOwnership({
+    onAlive: (alive) => integrations.freeFrom((replica) => alive.includes(replica)),
     bus,
     replicas,
     claims,

@@ -22,6 +22,8 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
+  /** In flight at the owner before. */
+  heldBy?: string | undefined;
 }
 
 export type NextStep =
@@ -60,7 +62,9 @@ export interface EndpointQueue {
   firstUndelivered(): number;
   offset(nowMs: number, now: number): StoredOffset;
   /** The same for the next owner, which leaves what is in flight here alone until its deadline. */
-  handover(nowMs: number, now: number): StoredOffset;
+  handover(nowMs: number, now: number, self: string): StoredOffset;
+  /** What is in flight at a replica that is dead is due. True while something is at another one. */
+  freeFrom(isAlive: (replica: string) => boolean): boolean;
   /** What another replica tried of the open events. */
   adopt(tried: readonly OpenEvent[], nowMs: number, now: number): void;
   /** Begins anew from there on, without open events. */
@@ -96,7 +100,7 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
 
   /** A clock that is set cannot make an event wait for longer than its own delay. */
   const opened = (
-    { sequence, index, attempts, dueAtMs }: OpenEvent,
+    { sequence, index, attempts, dueAtMs, heldBy }: OpenEvent,
     atMs = nowMs,
     at = openedAt,
   ): Delivery => ({
@@ -106,6 +110,7 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     dueAt: at + Math.min(Math.max(dueAtMs - atMs, 0), Math.max(attemptDelaysMs[attempts] ?? 0, deadlineMs)),
     inFlightSince: undefined,
     isTrial: false,
+    heldBy,
   });
   if (typeof from !== 'number') open = from.open.map((one) => opened(one));
   // What failed and is in no offset yet comes at the cursor or after it.
@@ -244,13 +249,21 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
         dueAtMs: Math.round(atMs + Math.max(dueAt - at, 0)),
       })),
     }),
-    handover: (atMs, at) => {
+    handover: (atMs, at, self) => {
       const offset = queue.offset(atMs, at);
       const withDeadlines = offset.open.map((one, place) => {
         const since = open[place]?.inFlightSince;
-        return since === undefined ? one : { ...one, dueAtMs: Math.round(atMs + since + deadlineMs - at) };
+        return since === undefined ? one : { ...one, heldBy: self, dueAtMs: Math.round(atMs + since + deadlineMs - at) };
       });
       return { ...offset, open: withDeadlines };
+    },
+    freeFrom(isAlive) {
+      for (const one of open) {
+        if (one.heldBy === undefined || isAlive(one.heldBy)) continue;
+        one.heldBy = undefined;
+        one.dueAt = 0;
+      }
+      return open.some(({ heldBy }) => heldBy !== undefined);
     },
     adopt(some, atMs, at) {
       for (const trial of some) {

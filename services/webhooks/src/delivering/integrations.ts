@@ -37,6 +37,8 @@ export interface Integrations {
   refresh(name: string, endpointId: string): Promise<void>;
   /** The endpoint as it is by now. */
   adopt(endpoint: Endpoint): void;
+  /** Of replicas that are dead nothing is in flight any more. */
+  freeFrom(isAlive: (replica: string) => boolean): void;
   /** Another replica delivered the event. */
   delivered(name: string, endpointId: string, point: LogPoint): void;
   ofPartitions(partitions: ReadonlySet<number>): ActiveIntegration[];
@@ -79,6 +81,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
     options;
   /** Those that were needed last come last. */
   const states = new Map<string, State>();
+  /** Those with something in flight at the owner before. */
+  const held = new Set<EndpointQueue>();
   let endpointCount = 0;
 
   const missedOf = (queue: EndpointQueue): Missed => {
@@ -129,6 +133,7 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       now: performance.now(),
     });
     state.queues.set(found._id, queue);
+    if (queue.freeFrom(() => true)) held.add(queue);
     endpointCount += 1;
     tellMissed(queue, found, offset);
     wake(queue);
@@ -257,6 +262,12 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       const state = states.get(endpoint.integration);
       const queue = state?.queues.get(endpoint._id);
       if (state !== undefined && queue !== undefined) update(state, queue, endpoint);
+    },
+    freeFrom(isAlive) {
+      for (const queue of held) {
+        if (queue.isEnded || !queue.freeFrom(isAlive)) held.delete(queue);
+        wake(queue);
+      }
     },
     delivered(name, endpointId, point) {
       const queue = states.get(name)?.queues.get(endpointId);

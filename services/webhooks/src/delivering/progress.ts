@@ -26,6 +26,8 @@ export interface Progress extends AsyncDisposable {
 }
 
 export interface ProgressOptions {
+  /** This replica. */
+  self: string;
   integrations: Pick<Integrations, 'get'>;
   claims: Pick<Claims, 'saveFloors'>;
   offsets: Pick<Offsets, 'save'>;
@@ -45,7 +47,7 @@ const floorsEveryMs = 200;
 const savesAtOnce = 16;
 
 export function openProgress(options: ProgressOptions): Progress {
-  const { integrations, claims, offsets, owned, readThrough, isSure, log } = options;
+  const { self, integrations, claims, offsets, owned, readThrough, isSure, log } = options;
   /** Those with something undelivered, and the event batch that they wait at, and since when. */
   const busy = new Map<EndpointQueue, { first: number; since: number }>();
   const behind = new Set<EndpointQueue>();
@@ -179,7 +181,7 @@ export function openProgress(options: ProgressOptions): Progress {
           if (claim === undefined) continue;
           const points = new Map<string, StoredOffset>();
           const undelivered = [...active.queues.values()].filter((queue) => busy.has(queue));
-          for (const queue of undelivered) points.set(queue.id, queue.handover(Date.now(), now));
+          for (const queue of undelivered) points.set(queue.id, queue.handover(Date.now(), now, self));
           await offsets.save(active.name, claim, points);
         }
       }),

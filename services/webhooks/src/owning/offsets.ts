@@ -16,6 +16,8 @@ export interface OpenEvent extends LogPoint {
   attempts: number;
   /** Epoch milliseconds. */
   dueAtMs: number;
+  /** The replica at which it is in flight, where another has become the owner meanwhile. */
+  heldBy?: string;
 }
 
 /** Everything from the point on, and the open events, is undelivered. */

@@ -30,6 +30,8 @@ export interface OwnershipOptions {
   bus: Pick<Bus, 'broadcast' | 'listen'>;
   replicas: Replicas;
   claims: Claims;
+  /** Which replicas live: what others have in flight of what is this one's is theirs for as long. */
+  onAlive: (alive: readonly string[]) => void;
   /** These are this replica's from now on. */
   onTaken: (claims: readonly Claim[]) => Promise<void>;
   /** Another replica is to have these. Resolves, with the floors at which it is to begin, once all is stored. */
@@ -43,7 +45,7 @@ const everyMs = 500;
 const givenBackSubject = 'webhooks.partitions.given-back';
 
 export function openOwnership(options: OwnershipOptions): Ownership {
-  const { bus, replicas, claims, onTaken, onReleased, onLost, log } = options;
+  const { bus, replicas, claims, onAlive, onTaken, onReleased, onLost, log } = options;
   const owned = new Map<number, Claim>();
   let wasHeard = true;
   let isEnding = false;
@@ -99,6 +101,8 @@ export function openOwnership(options: OwnershipOptions): Ownership {
       const wanted = mine();
       await release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
       await take(wanted);
+      const alive = replicas.alive();
+      if (alive !== undefined) onAlive(alive);
       failingSince = undefined;
     } catch (error) {
       failingSince ??= performance.now();
