@@ -1,5 +1,15 @@
 // Plain values of what webhooks works with, for tests of one part.
+import type { Bus } from '@integration-sync/runtime/bus';
+import { openLog } from '@integration-sync/runtime/log';
+import {
+  openEndpointQueue,
+  type QueueOptions,
+} from '../../services/webhooks/src/delivering/endpoint-queue.ts';
 import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
+import type { LoggedBatch } from '../../services/webhooks/src/log/batch.ts';
+import { openWindows, type Window } from '../../services/webhooks/src/log/window.ts';
+import type { StreamEvent } from '../../services/webhooks/src/matching/event.ts';
+import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 
 /** Has succeeded before. */
 export const openEndpoint = (id: string): Endpoint => ({
@@ -13,3 +23,53 @@ export const openEndpoint = (id: string): Endpoint => ({
   }),
   open: true,
 });
+
+/** So many events of one push. */
+export const batchOf = (sequence: number, count = 1, more: Partial<LoggedBatch> = {}): LoggedBatch => {
+  const events = Array.from({ length: count }, (_, index): StreamEvent => ({
+    eventId: `${sequence}-${index}`,
+    event: 'supplier.created',
+    timestamp: new Date(sequence).toISOString(),
+    sequence,
+    origin: `sync_${sequence}`,
+    aboutEndpoint: undefined,
+    body: Buffer.from('{}'),
+  }));
+  return {
+    sequence,
+    partition: 0,
+    integration: 'acme',
+    storedAt: new Date(),
+    bytes: 100 * count,
+    count,
+    endpointId: undefined,
+    traceparent: undefined,
+    events: () => events,
+    ...more,
+  };
+};
+
+/** The queue of an endpoint in an integration that has these event batches. */
+export function queueOf(
+  endpoint: Endpoint,
+  batches: readonly LoggedBatch[],
+  options: Partial<QueueOptions> = {},
+) {
+  const window = windowOf();
+  for (const batch of batches) window.add(batch);
+  const queue = openEndpointQueue({
+    subscriber: endpoint,
+    integration: endpoint.integration,
+    window,
+    match: openMatch(),
+    from: 1,
+    nowMs: 0,
+    now: 0,
+    ...options,
+  });
+  return { queue, window };
+}
+
+/** Reads nothing from the log but what a test gives. */
+export const windowOf = (readStream: Bus['readStream'] = async function* () {}): Window =>
+  openWindows({ bus: { readStream }, log: openLog({ service: 'test', level: 'silent' }) }).open('acme', 1);
