@@ -4,8 +4,8 @@ import type { JetStreamApiError } from '@nats-io/jetstream';
 import { ConfigError } from '../config/index.ts';
 
 const ofAccount = (limit: string, beside = ''): string => `raise \`${limit}\` of the NATS account${beside}`;
-const orFewerBytes = ', or lower EVENTS_MAX_BYTES and HELD_MAX_BYTES';
-const unboundedStreams = 'only EVENTS and HELD have a size';
+const orFewerBytes = ', or lower EVENTS_MAX_BYTES';
+const unboundedStreams = 'only EVENTS has a size';
 
 /** As it stands in an error of the client, and in what a publisher is answered. */
 export interface Refusal {
@@ -34,7 +34,7 @@ const mendingsByWords: readonly (readonly [RegExp, string])[] = [
   [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 10m'],
   [
     /maximum bytes exceeded/,
-    'the stream is full: raise EVENTS_MAX_BYTES or HELD_MAX_BYTES, whichever is its bound',
+    'the stream is full: raise EVENTS_MAX_BYTES, or lower EVENTS_KEEP_DAYS',
   ],
 ];
 
