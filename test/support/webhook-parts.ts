@@ -8,7 +8,7 @@ import {
 import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
 import type { LoggedBatch } from '../../services/webhooks/src/log/batch.ts';
 import { openWindows, type Window } from '../../services/webhooks/src/log/window.ts';
-import type { StreamEvent } from '../../services/webhooks/src/matching/event.ts';
+import type { StreamEvent } from '../../services/webhooks/src/log/event.ts';
 import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 
 /** Has succeeded before. */

@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
+import type { EventFacts } from '../../../services/webhooks/src/log/event.ts';
 import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import {
-  isDelivered,
-  isMissed,
-  type EventFacts,
-} from '../../../services/webhooks/src/matching/subscription.ts';
+import { isDelivered, isMissed } from '../../../services/webhooks/src/matching/subscription.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();
 

@@ -7,7 +7,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { readBatch } from '../log/batch.ts';
-import { mayHold, readStreamEvent, type StreamEvent } from '../matching/event.ts';
+import { mayHold, readStreamEvent, type StreamEvent } from '../log/event.ts';
 import { isMissed } from '../matching/subscription.ts';
 import type { Claims } from '../owning/claims.ts';
 import type { Offsets } from '../owning/offsets.ts';

@@ -14,7 +14,7 @@ import {
 import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import type { StreamEvent } from '../matching/event.ts';
+import type { StreamEvent } from '../log/event.ts';
 import { isMeantFor } from '../matching/subscription.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { endpointOf, json } from './handlers.ts';

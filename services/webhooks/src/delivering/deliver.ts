@@ -8,8 +8,8 @@
 //   cannot leave      nowhere                                               it is made a moment later
 import type { Log } from '@integration-sync/runtime/log';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
-import type { StreamEvent } from '../matching/event.ts';
-import type { OpenEvent } from '../owning/offsets.ts';
+import type { StreamEvent } from '../log/event.ts';
+import type { OpenEvent } from '../log/offset.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Retry } from '../tools/retry.ts';

@@ -11,9 +11,10 @@ import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import type { Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch } from '../log/batch.ts';
 import type { Window } from '../log/window.ts';
-import type { StreamEvent } from '../matching/event.ts';
+import type { StreamEvent } from '../log/event.ts';
 import type { Match } from '../matching/match.ts';
-import type { LogPoint, OpenEvent, StoredOffset } from '../owning/offsets.ts';
+import type { LogPoint, OpenEvent } from '../log/offset.ts';
+import type { StoredOffset } from '../owning/offsets.ts';
 
 export interface Delivery extends LogPoint {
   /** How many of its attempts it has used up. */
@@ -253,7 +254,9 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
       const offset = queue.offset(atMs, at);
       const withDeadlines = offset.open.map((one, place) => {
         const since = open[place]?.inFlightSince;
-        return since === undefined ? one : { ...one, heldBy: self, dueAtMs: Math.round(atMs + since + deadlineMs - at) };
+        return since === undefined
+          ? one
+          : { ...one, heldBy: self, dueAtMs: Math.round(atMs + since + deadlineMs - at) };
       });
       return { ...offset, open: withDeadlines };
     },

@@ -14,7 +14,8 @@ import type { Endpoints } from '../endpoints/store.ts';
 import type { LoggedBatch } from '../log/batch.ts';
 import type { Window, Windows } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
-import type { LogPoint, StoredOffset } from '../owning/offsets.ts';
+import type { LogPoint } from '../log/offset.ts';
+import type { StoredOffset } from '../owning/offsets.ts';
 import type { Retry } from '../tools/retry.ts';
 import { openEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
 

@@ -4,7 +4,7 @@
 import { trialsMax, type Endpoint, type Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { OpenEvent } from '../owning/offsets.ts';
+import type { OpenEvent } from '../log/offset.ts';
 import { openLimiter, type Limiter } from '../tools/limiter.ts';
 import { afterSuccess, decideNext, type Attempt, type Next } from './policy.ts';
 

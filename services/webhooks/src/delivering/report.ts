@@ -1,7 +1,7 @@
 // The report of each attempt: one canonical log line, the metrics, and an entry of the attempt log.
 import type { Log } from '@integration-sync/runtime/log';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
-import type { StreamEvent } from '../matching/event.ts';
+import type { StreamEvent } from '../log/event.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Attempted } from '../sending/send.ts';
 import { entryOf, type AttemptLog } from './attempt-log.ts';

@@ -6,7 +6,7 @@
 //                    thousand hanging endpoints leave room for its others
 import { openShares } from '../tools/shares.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
-import type { StreamEvent } from '../matching/event.ts';
+import type { StreamEvent } from '../log/event.ts';
 
 export interface Scheduler {
   readonly inFlight: number;

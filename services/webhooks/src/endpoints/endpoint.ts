@@ -1,6 +1,6 @@
 // A webhook endpoint as it is stored, and as callers see it.
 import type { EventKind, RegisteredWebhook, Webhook } from '@integration-sync/contracts';
-import type { Offset, OpenEvent } from '../owning/offsets.ts';
+import type { Offset, OpenEvent } from '../log/offset.ts';
 
 export type DisabledReason = 'failures' | 'gone' | 'manual';
 

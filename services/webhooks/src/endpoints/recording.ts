@@ -1,6 +1,6 @@
 // What attempts change in an endpoint: the circuit, the counter, and the disablings that are not announced yet.
 import type { Collection, Filter } from '@integration-sync/runtime/store';
-import type { OpenEvent } from '../owning/offsets.ts';
+import type { OpenEvent } from '../log/offset.ts';
 import { disablingsMax, type DisabledReason, type Endpoint, type Missed } from './endpoint.ts';
 
 /** More of them wait only while the bus is away. */

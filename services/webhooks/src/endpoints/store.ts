@@ -1,7 +1,7 @@
 // The endpoints as they stand in MongoDB. Every rule that several replicas could break between them is a
 // condition of one update here.
 import type { Collection, Filter, Store, UpdateFilter } from '@integration-sync/runtime/store';
-import type { OpenEvent } from '../owning/offsets.ts';
+import type { OpenEvent } from '../log/offset.ts';
 import type { Endpoint, Missed, Subscriber } from './endpoint.ts';
 import { placesOf } from './places.ts';
 import { asRead, recording, type Disabling } from './recording.ts';

@@ -2,7 +2,7 @@
 // endpoints, and only where one of them asks.
 import { readEventBatch, readStoredBatchSubject } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import { mayHoldBatch, readStreamEvent, type StreamEvent } from '../matching/event.ts';
+import { mayHoldBatch, readStreamEvent, type StreamEvent } from './event.ts';
 
 export interface LoggedBatch {
   readonly sequence: number;

@@ -69,8 +69,3 @@ export function openCutoff({ bus, endpoints, log }: CutoffOptions): TakeCutoff {
     return { through: lastSequence, underWay };
   };
 }
-
-const ofPush = /^(sync_[\da-f]+)-/;
-
-/** The push that an event comes of; of any other event, itself. */
-export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;

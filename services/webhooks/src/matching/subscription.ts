@@ -7,18 +7,7 @@
 //                           undelivered then                             moment of disabling sends it
 //   disabled or re-enabled  occurred while it was disabled               left to a replay of the events
 import type { EarlierEvents, Endpoint, Subscriber } from '../endpoints/endpoint.ts';
-
-export interface EventFacts {
-  event: string;
-  /** ISO time of the event. */
-  timestamp: string;
-  /** Its place in the event stream. */
-  sequence: number;
-  /** What it comes of, and has occurred with. */
-  origin: string;
-  /** The endpoint that it says was disabled. */
-  aboutEndpoint: string | undefined;
-}
+import type { EventFacts } from '../log/event.ts';
 
 /** Kinds are compared, not the integration: the caller has looked the endpoints up by it. */
 export function isMeantFor(

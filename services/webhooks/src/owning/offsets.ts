@@ -4,26 +4,7 @@
 // An offset is exactly what is undelivered: all from a point of the log on, and those open events before it that are in
 // flight or wait for another attempt.
 import { isFirst, type Store } from '@integration-sync/runtime/store';
-
-/** An event in the log: of the batch with this sequence the one with this index. */
-export interface LogPoint {
-  sequence: number;
-  index: number;
-}
-
-export interface OpenEvent extends LogPoint {
-  /** How many of its attempts it has used up. */
-  attempts: number;
-  /** Epoch milliseconds. */
-  dueAtMs: number;
-  /** The replica at which it is in flight, where another has become the owner meanwhile. */
-  heldBy?: string;
-}
-
-/** Everything from the point on, and the open events, is undelivered. */
-export interface Offset extends LogPoint {
-  open: readonly OpenEvent[];
-}
+import type { LogPoint, Offset } from '../log/offset.ts';
 
 export interface StoredOffset extends Offset {
   /** Of the endpoint; its offset of an earlier one means nothing. */

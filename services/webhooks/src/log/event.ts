@@ -1,8 +1,18 @@
 // An event as a replica reads it from the stream: what its message says of it, and what it says of itself.
 import { mayAnnounce } from '@integration-sync/contracts';
 import { readEvent, readEventHead } from './event-head.ts';
-import { originOf } from './cutoff.ts';
-import type { EventFacts } from './subscription.ts';
+
+export interface EventFacts {
+  event: string;
+  /** ISO time of the event. */
+  timestamp: string;
+  /** Its place in the event stream. */
+  sequence: number;
+  /** What it comes of, and has occurred with. */
+  origin: string;
+  /** The endpoint that it says was disabled. */
+  aboutEndpoint: string | undefined;
+}
 
 export interface StreamEvent extends EventFacts {
   eventId: string;
@@ -52,3 +62,8 @@ export const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
     announcer === 'replay' || mayAnnounce(announcer, kind);
+
+const ofPush = /^(sync_[\da-f]+)-/;
+
+/** The push that an event comes of; of any other event, itself. */
+export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
