@@ -94,6 +94,7 @@ async function startAll(): Promise<void> {
     ...world.environment,
     WEBHOOK_SECRET_KEY: secretKey,
     WEBHOOK_EGRESS_ALLOW: '127.0.0.0/8',
+    WEBHOOK_FORMER_STREAMS: 'leave',
   });
   const log = openLog({ service: 'webhooks', level: 'silent' });
   closing.use(await startWebhooks(config, { log, onCommand }));
@@ -184,7 +185,7 @@ async function useWebhooks(caller: Caller): Promise<void> {
     timeoutMs: 30_000,
   });
   await using nats = await openNats(world.nats.url);
-  await untilTaken(nats, settledWithinMs);
+  await untilTaken(nats, world.store, settledWithinMs);
 }
 
 describe('every command that the services send to MongoDB', () => {

@@ -1,23 +1,19 @@
-// Integrations in several partitions, what they announce and what becomes of it; and what streams and replicas say of partitions.
+// Integrations of several partitions, what they announce and what becomes of it; and how many partitions a replica owns.
 import { partitionOf, type DeliveryAttempt } from '@integration-sync/contracts';
 import type { Webhooks } from '@integration-sync/webhooks';
-import { unpackParcel } from '../../services/webhooks/src/streams/messages.ts';
-import { allSpecs } from '../../services/webhooks/src/streams/partitioning.ts';
 import { eventually } from './eventually.ts';
-import { runOps } from './ops.ts';
 import { pause } from './pause.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 import type { Client, House } from './webhooks.ts';
 
 export const patienceMs = 60_000;
 export const timeout = 120_000;
-export const into = (number: number) => ({ DELIVERY_PARTITIONS: String(number) });
 
 const loggedWithinMs = 2_000;
 /** Often enough that each change finds events on their way, seldom enough that two processors keep up. */
 const announceEveryMs = 50;
 
-/** Every event of every one of its integrations, as it was announced, fanned out and delivered. */
+/** Every event of every one of its integrations, as it was announced and delivered. */
 interface Traffic extends AsyncDisposable {
   /** Announces so many events for each integration, one push after the other. */
   announce(count: number): Promise<void>;
@@ -30,30 +26,24 @@ interface Traffic extends AsyncDisposable {
    * processors with all else may not answer within 10 s.
    */
   doubles(): Promise<number[]>;
-  /** By integration: events as they were announced, and as they were fanned out for the first time. */
+  /** By integration. */
   announced: Map<string, string[]>;
-  fannedOut: Map<string, string[]>;
   readonly receiver: Receiver;
   readonly clients: readonly Client[];
 }
 
-/** As many integrations as it takes until each of so many partitions has two. */
+/** Integrations of so many partitions, two of each. */
 function clientsFor(house: House, number: number): Client[] {
-  const clients: Client[] = [];
-  const perPartition = new Map<number, number>();
-  while (perPartition.size < number || perPartition.values().some((count) => count < 2)) {
+  const clients = new Map<number, Client[]>();
+  for (;;) {
+    const full = [...clients.values()].filter(({ length }) => length === 2);
+    if (full.length >= number) return full.slice(0, number).flat();
     const client = house.newClient();
-    const partition = partitionOf(client.integration, number);
-    if ((perPartition.get(partition) ?? 0) >= 2) continue;
-    perPartition.set(partition, (perPartition.get(partition) ?? 0) + 1);
-    clients.push(client);
+    const partition = partitionOf(client.integration);
+    const others = clients.get(partition) ?? [];
+    if (others.length < 2) clients.set(partition, [...others, client]);
   }
-  return clients;
 }
-
-/** Events by integration, for a comparison without their order. */
-export const sorted = (events: ReadonlyMap<string, readonly string[]>) =>
-  new Map([...events].map(([integration, ids]) => [integration, ids.toSorted()]));
 
 export async function openTraffic(house: House, number: number): Promise<Traffic> {
   const stack = new AsyncDisposableStack();
@@ -61,14 +51,6 @@ export async function openTraffic(house: House, number: number): Promise<Traffic
   const clients = clientsFor(house, number);
   for (const client of clients) await client.register(`${receiver.url}/${client.integration}`);
   const announced = new Map<string, string[]>(clients.map(({ integration }) => [integration, []]));
-  const fannedOut = new Map<string, string[]>(clients.map(({ integration }) => [integration, []]));
-  // Every reader of the subject gets what a replica publishes to the stream, in the order of publishing.
-  stack.use(
-    house.bus.listen('deliveries.>', ({ subject, body }) => {
-      const events = fannedOut.get(subject.split('.')[1] ?? '');
-      for (const { eventId } of unpackParcel({ body })) if (!events?.includes(eventId)) events?.push(eventId);
-    }),
-  );
   const times = (): Map<string, number> => {
     const counts = new Map<string, number>();
     for (const { headers } of receiver.hits) {
@@ -128,7 +110,6 @@ export async function openTraffic(house: House, number: number): Promise<Traffic
       return doubles();
     },
     announced,
-    fannedOut,
     receiver,
     clients,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -153,50 +134,14 @@ async function figure(metricsUrl: string, name: string): Promise<number> {
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-export const readBy = ({ metricsUrl }: Webhooks): Promise<number> =>
-  figure(metricsUrl, 'webhook_partitions_read');
+export const ownedBy = ({ metricsUrl }: Webhooks): Promise<number> =>
+  figure(metricsUrl, 'webhook_partitions_owned');
 
-/** Resolves when the replica reads so many partitions. */
-export async function reads(replica: Webhooks, count: number): Promise<void> {
+/** Resolves when the replica owns so many partitions. */
+export async function owns(replica: Webhooks, count: number): Promise<void> {
   await eventually(
-    () => readBy(replica),
-    (read) => read === count,
+    () => ownedBy(replica),
+    (owned) => owned === count,
     patienceMs,
   );
-}
-
-export const inForce = async ({ bus }: House): Promise<number[]> => [
-  (await bus.partitionsOf('BUNDLES', 'bundles')).number,
-  (await bus.partitionsOf('DELIVERIES', 'deliveries')).number,
-];
-
-export const standing = async (house: House) => ({
-  streams: await inForce(house),
-  names: await consumerNames(house),
-});
-
-async function consumerNames({ nats }: House): Promise<string[]> {
-  const { stdout } = await runOps(['streams', '--json'], { NATS_URL: nats.url });
-  const { streams }: { streams: { consumers: { name: string }[] }[] } = JSON.parse(stdout);
-  return streams.flatMap(({ consumers }) => consumers.map(({ name }) => name));
-}
-
-/** Resolves when nats-server has dropped what replicas have acknowledged. */
-export async function nothingLeft({ bus }: House): Promise<void> {
-  for (const stream of ['BUNDLES', 'DELIVERIES'])
-    await eventually(
-      async () => (await bus.streamFacts(stream)).messages,
-      (messages) => messages === 0,
-    );
-}
-
-/** As a replica that starts with these settings changes the streams. */
-export async function divide(house: House, settings: Parameters<typeof allSpecs>[0]): Promise<void> {
-  for (const spec of allSpecs(settings)) await house.bus.ensureStream(spec);
-}
-
-/** What the replicas say at readiness. */
-export async function notes({ bus }: House): Promise<string> {
-  const answers = await bus.askAll('svc.webhooks.health.notes', 500);
-  return answers.map((answer) => Buffer.from(answer).toString()).join('\n');
 }

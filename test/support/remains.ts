@@ -8,7 +8,7 @@ export interface Stored {
   text: string;
 }
 
-const streams = ['EVENTS', 'BUNDLES', 'DELIVERIES', 'HELD', 'ATTEMPTS'];
+const streams = ['EVENTS', 'EVENT_BATCHES', 'ATTEMPTS'];
 
 /** Every document of every collection, every message of every stream, and the streams' consumers. */
 export async function allStored(store: Store, bus: Bus): Promise<Stored[]> {
@@ -28,7 +28,7 @@ export async function allStored(store: Store, bus: Bus): Promise<Stored[]> {
   }
   for (const { name: place, consumers } of await bus.inspectStreams([]))
     for (const { name, facts } of consumers)
-      all.push({ place, text: JSON.stringify({ name, filters: facts?.filters }) });
+      all.push({ place, text: JSON.stringify({ name, filters: facts.filters }) });
   return all;
 }
 

@@ -8,7 +8,8 @@ import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import {
   Failure,
-  unbundle,
+  readEventBatch,
+  storedBatches,
   requestHeaders,
   type ArchiveAnswer,
   type BatchPushAnswer,
@@ -230,11 +231,14 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
       return all;
     },
     async bundled() {
-      const all = bus.readStream('BUNDLES', { subject: `bundles.*.${integration}`, from: { sequence: 1 } });
-      const bundles = await Array.fromAsync(all);
-      return bundles.flatMap(
+      const all = bus.readStream('EVENT_BATCHES', {
+        subject: storedBatches(integration),
+        from: { sequence: 1 },
+      });
+      const batches = await Array.fromAsync(all);
+      return batches.flatMap(
         ({ body }) =>
-          unbundle(body)
+          readEventBatch(body)
             ?.events()
             .map(({ id }) => id) ?? [],
       );

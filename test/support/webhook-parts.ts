@@ -1,7 +1,15 @@
 // Plain values of what webhooks works with, for tests of one part.
-import type { StreamMessage } from '@integration-sync/runtime/bus';
+import type { Bus } from '@integration-sync/runtime/bus';
+import { openLog } from '@integration-sync/runtime/log';
+import {
+  openEndpointQueue,
+  type QueueOptions,
+} from '../../services/webhooks/src/delivering/endpoint-queue.ts';
 import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
-import type { Delivery } from '../../services/webhooks/src/streams/messages.ts';
+import type { LoggedBatch } from '../../services/webhooks/src/log/batch.ts';
+import { openWindows, type Window } from '../../services/webhooks/src/log/window.ts';
+import type { StreamEvent } from '../../services/webhooks/src/log/event.ts';
+import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 
 /** Has succeeded before. */
 export const openEndpoint = (id: string): Endpoint => ({
@@ -16,30 +24,52 @@ export const openEndpoint = (id: string): Endpoint => ({
   open: true,
 });
 
-/** With no attempt yet. */
-export const deliveryFor = (endpointId: string): Delivery => ({
-  endpointId,
-  epoch: 0,
-  version: 1,
-  eventId: 'one',
-  sending: '0',
-  attempts: 0,
-  dueAtMs: 0,
-  body: new Uint8Array(),
-});
+/** So many events of one push. */
+export const batchOf = (sequence: number, count = 1, more: Partial<LoggedBatch> = {}): LoggedBatch => {
+  const events = Array.from({ length: count }, (_, index): StreamEvent => ({
+    eventId: `${sequence}-${index}`,
+    event: 'supplier.created',
+    timestamp: new Date(sequence).toISOString(),
+    sequence,
+    origin: `sync_${sequence}`,
+    aboutEndpoint: undefined,
+    body: Buffer.from('{}'),
+  }));
+  return {
+    sequence,
+    partition: 0,
+    integration: 'acme',
+    storedAt: new Date(),
+    bytes: 100 * count,
+    count,
+    endpointId: undefined,
+    traceparent: undefined,
+    events: () => events,
+    ...more,
+  };
+};
 
-/** As nats-server hands it out for the first time. Nothing becomes of it unless said. */
-export const messageFor = (some: Partial<StreamMessage> = {}): StreamMessage => ({
-  subject: 'deliveries.acme',
-  id: 'one',
-  headers: new Map(),
-  body: new Uint8Array(),
-  sequence: 1,
-  deliveries: 1,
-  storedAt: new Date(),
-  ack: () => undefined,
-  nak: () => undefined,
-  working: () => undefined,
-  term: () => undefined,
-  ...some,
-});
+/** The queue of an endpoint in an integration that has these event batches. */
+export function queueOf(
+  endpoint: Endpoint,
+  batches: readonly LoggedBatch[],
+  options: Partial<QueueOptions> = {},
+) {
+  const window = windowOf();
+  for (const batch of batches) window.add(batch);
+  const queue = openEndpointQueue({
+    subscriber: endpoint,
+    integration: endpoint.integration,
+    window,
+    match: openMatch(),
+    from: 1,
+    nowMs: 0,
+    now: 0,
+    ...options,
+  });
+  return { queue, window };
+}
+
+/** Reads nothing from the log but what a test gives. */
+export const windowOf = (readStream: Bus['readStream'] = async function* () {}): Window =>
+  openWindows({ bus: { readStream }, log: openLog({ service: 'test', level: 'silent' }) }).open('acme', 1);

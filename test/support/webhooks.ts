@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import {
   announcedKinds,
   mayAnnounce,
-  publishWithBundle,
+  publishWithBatch,
   routes,
   type Announcer,
 } from '@integration-sync/contracts';
@@ -196,7 +196,7 @@ export function clientOf(bus: Bus, integration: string): Client {
           data: { externalId: `S-${index}`, internalId: `sup_${index}` },
         }),
       }));
-      await publishWithBundle(bus, announcerOf(event), integration, events);
+      await publishWithBatch(bus, announcerOf(event), integration, events);
       return ids;
     },
   };

@@ -111,7 +111,7 @@ const hitsOn = ({ receiving }: Making, path: string, count: number): Promise<unk
 
 async function settled({ world }: Making): Promise<void> {
   await using nats = await openNats(world.nats.url);
-  await untilTaken(nats, takenWithinMs);
+  await untilTaken(nats, world.store, takenWithinMs);
 }
 
 /** Catalog and batches have announced every answered push, and noted that. */

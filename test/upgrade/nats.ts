@@ -1,6 +1,7 @@
 // The streams and consumers themselves, without the bus of the services.
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { Store } from '@integration-sync/runtime/store';
 import { eventually } from '../support/eventually.ts';
 
 export interface Nats extends AsyncDisposable {
@@ -14,17 +15,15 @@ export async function openNats(servers: string): Promise<Nats> {
   return { connection, manager, [Symbol.asyncDispose]: () => connection.close() };
 }
 
-/** Resolves once webhooks has taken all messages of the streams, and has delivered or held them. */
-export async function untilTaken({ manager }: Nats, withinMs: number): Promise<void> {
-  for (const stream of ['EVENTS', 'BUNDLES', 'DELIVERIES']) {
-    // A release may not have one of them.
-    const consumers = await Array.fromAsync(manager.consumers.list(stream)).catch(() => []);
-    for (const { name } of consumers) {
-      await eventually(
-        () => manager.consumers.info(stream, name),
-        ({ num_pending, num_ack_pending }) => num_pending === 0 && num_ack_pending === 0,
-        withinMs,
-      );
-    }
-  }
+/** Resolves once webhooks has read all of the log, and has delivered it or stored what is undelivered. */
+export async function untilTaken({ manager }: Nats, store: Store, withinMs: number): Promise<void> {
+  const { state } = await manager.streams.info('EVENT_BATCHES');
+  const replicas = store.collection<{ _id: string; floors: Record<string, [number, number]> }>('webhook_replicas');
+  const floors = async (): Promise<number[]> =>
+    (await replicas.find({}).toArray()).flatMap((one) => Object.values(one.floors).map(([, floor]) => floor));
+  await eventually(
+    floors,
+    (all) => all.length > 0 && all.every((floor) => floor >= state.last_seq),
+    withinMs,
+  );
 }

@@ -2,7 +2,6 @@
 // driver's own methods, and the same batch of events. Not counted is what catalog sends for several pushes at once (noting
 // them as announced) and the bundle for webhooks.
 import { randomBytes } from 'node:crypto';
-import { bundledHeaders, Supplier } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Part } from './compute.ts';
@@ -137,5 +136,4 @@ export const publishPart =
       id,
       body: Buffer.from(JSON.stringify(body)),
     }));
-    return () => bus.publishBatch(messages, bundledHeaders);
   };

@@ -1,6 +1,6 @@
 // The service on engines of its own, and what a benchmark does with it: register, announce, wait for arrivals.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { healthSubject, publishWithBundle, subjects } from '@integration-sync/contracts';
+import { healthSubject, publishWithBatch, subjects } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { startEngines, type Engines, type Forced } from '../../engines/index.ts';
@@ -89,7 +89,7 @@ export async function openHouse({ say, engines: force, signal }: HouseOptions): 
     async announce(count, batch = 500, integration = bench) {
       for (let from = 0; from < count; from += batch) {
         const events = eventsOf(Math.min(batch, count - from), integration);
-        await publishWithBundle(bus, 'catalog', integration, events);
+        await publishWithBatch(bus, 'catalog', integration, events);
       }
     },
     seen,

@@ -10,11 +10,7 @@ const busSettings = {
   LOG_LEVEL: { ...baseSettings.LOG_LEVEL, default: 'warn' },
 } as typeof baseSettings;
 
-export const StreamsConfig = Type.Object({
-  ...busSettings,
-  HELD_MAX_BYTES: WebhooksConfig.properties.HELD_MAX_BYTES,
-  DELIVERY_PARTITIONS: WebhooksConfig.properties.DELIVERY_PARTITIONS,
-});
+export const StreamsConfig = Type.Object(busSettings);
 export type StreamsConfig = Static<typeof StreamsConfig>;
 
 export const PurgeConfig = Type.Object({ ...busSettings, ...storeSettings });

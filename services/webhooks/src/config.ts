@@ -1,5 +1,4 @@
 // The settings of webhooks.
-import { partitionsMax } from '@integration-sync/contracts';
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 import { parseKeys } from './secrets/vault.ts';
@@ -8,24 +7,12 @@ import { parseAllowList } from './sending/allowed-addresses.ts';
 export const WebhooksConfig = Type.Object({
   ...baseSettings,
   ...storeSettings,
-  HELD_MAX_BYTES: Type.Optional(
-    Type.Integer({
-      description:
-        'How many bytes of deliveries HELD may have; 0: no limit. Without it no limit where it is made, ' +
-        'and what it has where it is there. Fewer need STREAMS_MAY_SHRINK.',
-      minimum: 0,
-    }),
-  ),
-  DELIVERY_PARTITIONS: Type.Optional(
-    Type.Integer({
-      description:
-        'Into how many partitions events and deliveries are divided by integration, each read by one replica at a time. ' +
-        'Without it 1 where BUNDLES and DELIVERIES are made, and what they have where they are there. ' +
-        'Fewer need STREAMS_MAY_SHRINK.',
-      minimum: 1,
-      maximum: partitionsMax,
-    }),
-  ),
+  WEBHOOK_FORMER_STREAMS: Type.Enum(['refuse', 'leave'], {
+    description:
+      'What a start does where a release before has left deliveries in streams that this one does not read: ' +
+      '`refuse` ends it, `leave` gives them up.',
+    default: 'refuse',
+  }),
   WEBHOOK_SECRET_KEY: Type.String({
     description:
       'Keys under which signing secrets are stored: `id:key`, key being the base64 of 32 bytes. Several are separated ' +
@@ -71,7 +58,8 @@ export const WebhooksConfig = Type.Object({
     maximum: 10_000_000,
   }),
   WEBHOOK_SUBSCRIPTIONS_REMEMBERED: Type.Integer({
-    description: 'The same of what endpoints subscribe to, for the fan-out: about as many as all endpoints.',
+    description:
+      'The same of what endpoints subscribe to and where they are in the log: about as many as all endpoints.',
     default: 100_000,
     minimum: 100,
     maximum: 10_000_000,

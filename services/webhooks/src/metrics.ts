@@ -1,38 +1,24 @@
 // The metrics of webhooks. Labels never name an endpoint or an integration: there are too many.
 import { openGauge } from '@integration-sync/runtime/metrics';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './sending/outcome.ts';
 
 export interface Gauges {
   inFlight: () => number;
   waiting: () => number;
-  lanes: () => number;
-  backlogs: () => number;
-  owners: () => number;
-  disabled: () => Promise<number>;
-  held: () => Promise<number>;
+  behind: () => number;
+  behindForMs: () => number;
   partitions: () => number;
-  partitionsRead: () => number;
-  partitionsWaiting: () => Promise<readonly PartitionWaiting[]>;
-}
-
-/** Messages of one partition that no replica has taken yet. */
-export interface PartitionWaiting {
-  stream: string;
-  partition: number;
-  messages: number;
+  endpoints: () => number;
+  disabled: () => Promise<number>;
 }
 
 export interface WebhookMetrics {
   attempt(verdict: Verdict, durationMs: number): void;
   /** From the event to its delivery, whatever came in between. */
   delivered(seconds: number): void;
-  /** From the moment a parcel is stored until a replica takes it. */
-  deliveryLag(seconds: number): void;
-  /** From the moment the event is stored until its deliveries are. */
-  fanoutLag(seconds: number): void;
-  fannedOut(events: number, deliveries: number): void;
-  setAside(count: number): void;
+  /** Event batches that came together, and how long the first of them was in the log. */
+  read(batches: readonly { count: number }[], lagSeconds: number): void;
   disabledBy(reason: string): void;
 }
 
@@ -58,22 +44,13 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
     buckets: [...lagBuckets, 3_600, 86_400],
     registers,
   });
-  const deliveryLag = new Histogram({
-    name: 'webhook_delivery_lag_seconds',
-    help: 'Time from a parcel of deliveries being stored to its being taken by a replica.',
+  const lag = new Histogram({
+    name: 'webhook_read_lag_seconds',
+    help: 'Time from an event batch being stored to its being read by the replica that delivers it.',
     buckets: lagBuckets,
     registers,
   });
-  const fanoutLag = new Histogram({
-    name: 'webhook_fanout_lag_seconds',
-    help: 'Time from an event being stored to its deliveries being queued.',
-    buckets: lagBuckets,
-    registers,
-  });
-  const counter = (name: string, help: string) => new Counter({ name, help, registers });
-  const events = counter('webhook_events_total', 'Events fanned out.');
-  const deliveries = counter('webhook_deliveries_total', 'Deliveries queued.');
-  const setAside = counter('webhook_set_aside_total', 'Deliveries set aside behind a gate or a full lane.');
+  const events = new Counter({ name: 'webhook_events_total', help: 'Events read from the log.', registers });
   const disabled = new Counter({
     name: 'webhook_disabled_total',
     help: 'Endpoints disabled, by reason.',
@@ -90,13 +67,10 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
       seconds.observe(durationMs / 1000);
     },
     delivered: (age) => delivered.observe(age),
-    deliveryLag: (lag) => deliveryLag.observe(lag),
-    fanoutLag: (lag) => fanoutLag.observe(lag),
-    fannedOut(eventCount, deliveryCount) {
-      events.inc(eventCount);
-      deliveries.inc(deliveryCount);
+    read(batches, lagSeconds) {
+      events.inc(batches.reduce((sum, { count }) => sum + count, 0));
+      lag.observe(lagSeconds);
     },
-    setAside: (count) => setAside.inc(count),
     disabledBy: (reason) => disabled.inc({ reason }),
   };
 }
@@ -105,24 +79,18 @@ function openGauges(registry: Registry, gauges: Gauges): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
     openGauge(registry, { name, help }, read);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
-  gauge('webhook_waiting', 'Deliveries waiting in memory for their turn.', gauges.waiting);
-  gauge('webhook_lanes', 'Endpoints with something in flight or waiting.', gauges.lanes);
-  gauge('webhook_backlogs', 'Integrations whose backlog this replica reads.', gauges.backlogs);
-  gauge('webhook_kept', 'Endpoints whose held deliveries this replica looks after.', gauges.owners);
-  gauge('webhook_held', 'Deliveries that are set aside, over all replicas.', gauges.held);
+  gauge('webhook_waiting', 'Endpoints that wait for their turn.', gauges.waiting);
+  gauge(
+    'webhook_behind',
+    'Endpoints that are behind, of those that this replica delivers to.',
+    gauges.behind,
+  );
+  gauge(
+    'webhook_behind_seconds',
+    'For how long the endpoint has been behind that has been so for longest.',
+    () => gauges.behindForMs() / 1000,
+  );
+  gauge('webhook_endpoints_active', 'Endpoints that this replica has in memory.', gauges.endpoints);
   gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
-  gauge('webhook_partitions', 'Partitions that are in force.', gauges.partitions);
-  gauge('webhook_partitions_read', 'Partitions that this replica reads.', gauges.partitionsRead);
-  const waiting = new Gauge({
-    name: 'webhook_partition_waiting',
-    help: 'Messages that no replica has taken yet, of each partition that this replica reads.',
-    labelNames: ['stream', 'partition'],
-    registers: [registry],
-    async collect() {
-      const all = await gauges.partitionsWaiting().catch(() => []);
-      // Another replica says it of those that this one no longer reads.
-      waiting.reset();
-      for (const { stream, partition, messages } of all) waiting.set({ stream, partition }, messages);
-    },
-  });
+  gauge('webhook_partitions_owned', 'Partitions of the log that this replica delivers.', gauges.partitions);
 }

@@ -1,53 +1,58 @@
-// Everything between the event stream and the receivers, put together:
+// Everything between the log and the receivers, put together:
 //
-//                          the shared way
-//   EVENTS ──▶ fan-out ──▶ DELIVERIES ──────▶ intake ──▶ lanes ──▶ deliver ──▶ receiver
-//                 │                            ▲ │                   │
-//                 └──────▶ DELIVERIES ──▶ backlogs                   │
-//                          an integration's own  │                   │
-//                                                ▼                   ▼ a failure
-//                                              HELD ◀───────────────────
-//                                                │
-//                                                └──▶ owner ──▶ lanes ──▶ deliver ──▶ receiver
+//   EVENT_BATCHES ──▶ reader ──▶ integrations ──▶ endpoint queues ──▶ scheduler ──▶ deliver ──▶ receiver
+//                        ▲       (one look-up of   (a cursor into      (fair         │
+//                        │        what changed)     the window each)    shares)      ▼
+//                    ownership                         ▲                          recorder ──▶ endpoint in MongoDB
+//                    (claims, floors) ◀── progress ────┴── open events ◀─────────────┘
+//                                         (offsets of those that are behind)
 //
-// No integration waits for another's burst: its deliveries leave the shared way as soon as they are many
-// (ways.ts), the waiting ones in memory and those in flight are shared by integrations (lanes.ts).
-import { endpointChangedSubject } from '@integration-sync/contracts';
-import type { Broadcast, Bus, StreamMessage } from '@integration-sync/runtime/bus';
+// One replica owns a partition of the log, and alone delivers what is in it.
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  endpointChangedSubject,
+  Failure,
+  eventBatchesStream,
+  partitionOf,
+  requestHeaders,
+} from '@integration-sync/contracts';
+import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
-import type { Tracing } from '@integration-sync/runtime/tracing';
+import type { Store } from '@integration-sync/runtime/store';
+import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
-import { openDeliver, type Deliver } from './delivering/deliver.ts';
-import { openLanes, type Lanes } from './delivering/lanes.ts';
+import { openDeliver } from './delivering/deliver.ts';
+import { openIntegrations, type ActiveIntegration, type Integrations } from './delivering/integrations.ts';
+import type { EndpointQueue } from './delivering/endpoint-queue.ts';
+import { openProgress } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
 import { openReport } from './delivering/report.ts';
+import { openScheduler } from './delivering/scheduler.ts';
 import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import type { Revisions } from './endpoints/revisions.ts';
 import type { Endpoints } from './endpoints/store.ts';
-import { openFanout } from './fanout/fanout.ts';
-import { openSubscribers } from './fanout/subscribers.ts';
-import { readUnbundled } from './fanout/unbundled.ts';
-import { openBacklogs } from './intake/backlogs.ts';
-import { openIntake } from './intake/intake.ts';
+import type { LoggedBatch } from './log/batch.ts';
+import { openLogReader } from './log/reader.ts';
+import { openWindows } from './log/window.ts';
+import { openMatch } from './matching/match.ts';
 import { openMetrics, type WebhookMetrics } from './metrics.ts';
-import { startReading } from './partitions/start-reading.ts';
-import { openHeld, type Held } from './retrying/held.ts';
-import { openOwners, type Owners } from './retrying/owners.ts';
-import { openReplicas, type Replicas } from './retrying/replicas.ts';
-import { openSetAside } from './retrying/set-aside.ts';
+import { openClaims, type Claim, type Claims } from './owning/claims.ts';
+import type { LogPoint } from './log/offset.ts';
+import { openOffsets, type Offsets } from './owning/offsets.ts';
+import { openOwnership } from './owning/ownership.ts';
+import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
-import { openLeases, type Leases } from './streams/leases.ts';
-import { heldStream } from './streams/streams.ts';
-import { openCounting } from './streams/ways.ts';
 import { openLimiter } from './tools/limiter.ts';
 import { openRetry } from './tools/retry.ts';
 import { startSweeping } from './tools/sweeping.ts';
 
 export interface PipelineOptions {
   bus: Bus;
+  store: Store;
   endpoints: Endpoints;
   revisions: Revisions;
   vault: Vault;
@@ -55,185 +60,346 @@ export interface PipelineOptions {
   /** Fires when what is still in flight is given up. */
   signal: AbortSignal;
   inFlightMax: number;
-  /** How many this replica remembers; beyond that it forgets those that it has not needed for longest. */
+  /** How many endpoints this replica remembers; beyond that it forgets those that it has not needed for longest. */
   remembered: { endpoints: number; subscriptions: number };
   metrics: Pick<Metrics, 'registry'>;
   /** Undefined where nothing is traced. */
   tracing: Tracing | undefined;
   log: Log;
-  /** Makes streams and consumers again, should the server have lost them. */
+  /** Makes streams again, should the server have lost them. */
   ensure: () => Promise<void>;
-  /** Whether events may come without a bundle (unbundled.ts). */
-  unbundledEvents: boolean;
 }
 
 export interface Pipeline extends AsyncDisposable {
   cache: EndpointCache;
-  held: Held;
   attemptLog: AttemptLog;
   disabledEvents: DisabledEvents;
   metrics: WebhookMetrics;
+  claims: Claims;
+  offsets: Offsets;
+  stream: () => LogStream;
   /** Throws where this replica cannot read what is to be delivered. */
   checkReading: () => void;
   /** The endpoint has changed: said to this replica and all others. */
-  tellChanged: (endpointId: string) => void;
+  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
 }
 
-/** Parcels that a replica takes and cannot begin are kept from the others. */
-const waitingPerInFlight = 2;
-const waitingMax = 1_000;
+/** Which making of the log sequences are of, and where it ended when this replica looked last. */
+export interface LogStream {
+  id: string;
+  lastSequence: number;
+}
+
 /** Work on failing endpoints, before it is due: healthy ones must not feel it. */
 const failureLimits = { max: 4, patienceMs: 500 };
+const deliveredSubject = 'webhooks.event.delivered';
+/** What hangs at a handover stays with the old owner; what does not ends within this time. */
+const handoverMs = 300;
+const handoverPollMs = 10;
 
-export function startPipeline(options: PipelineOptions): Pipeline {
-  const { bus, endpoints, log } = options;
-  const closing = new AsyncDisposableStack();
-  const state = openState(options, closing);
-  const { replicas, attemptLog, held, cache, lanes, bundleLeases, leases, disabledEvents } = state;
-  const metrics = openMetrics(options.metrics.registry, {
-    inFlight: () => lanes.inFlight,
-    waiting: () => lanes.waiting,
-    lanes: () => lanes.open,
-    backlogs: () => backlogs.count,
-    owners: () => owners.count,
-    disabled: () => endpoints.countDisabled(),
-    held: async () => (await bus.streamFacts(heldStream)).messages,
-    partitions: () => partitions.number,
-    partitionsRead: () => partitions.read,
-    partitionsWaiting: () => partitions.waiting(),
-  });
-  const { deliver, owners, tellChanged } = openSending(options, state, metrics);
+export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
+  const { bus, store, endpoints, revisions, vault, send, inFlightMax, remembered, tracing, log } = options;
+  await using starting = new AsyncDisposableStack();
+  const stream = openLogStream(bus);
+  await stream.look();
   const stopping = new AbortController();
-  const { signal } = stopping;
-  const retry = openRetry(log, signal);
-  const setAside = openSetAside({ ...state, owners, metrics, retry, signal, log });
-  const onMessage = openIntake({ ...state, setAside, owners, deliver, metrics, retry, log });
-  const subscribers = openSubscribers(options.revisions, endpoints, options.remembered.subscriptions);
-  const countUnsettled = openCounting(bus);
-  const onBacklog = (): void => backlogs.look();
-  const fanout = openFanout({
-    ...options, subscribers, leases: bundleLeases, metrics, countUnsettled, onBacklog, retry, signal,
-  }); // prettier-ignore
+  const retry = openRetry(log, options.signal);
+  const retryUntilStop = openRetry(log, stopping.signal);
 
-  closing.use(listenForChanges(bus, replicas.self, cache, owners));
-  // From here on upwards it stops: nothing more is taken; what was taken is finished; the rest is handed back.
-  closing.defer(() => {
-    bundleLeases.giveBackAll();
-    leases.giveBackAll();
+  const replicas = starting.use(openReplicas(bus));
+  const attemptLog = starting.use(openAttemptLog(bus, log, replicas.self));
+  const cache = openEndpointCache(endpoints, vault, remembered.endpoints);
+  const disabledEvents = openDisabledEvents({ endpoints, revisions, bus, log });
+  const claims = openClaims({ store, self: replicas.self, stream: stream.look });
+  const offsets = await openOffsets(store, stream.facts);
+  const windows = openWindows({ bus, log });
+  const owned = new Map<number, Claim>();
+  const readThrough = (partition: number): number =>
+    reader.readThrough(partition) ?? owned.get(partition)?.floor ?? 0;
+
+  const metrics = openMetrics(options.metrics.registry, {
+    inFlight: () => scheduler.inFlight,
+    waiting: () => scheduler.waiting,
+    behind: () => progress.behind,
+    behindForMs: () => progress.behindForMs,
+    partitions: () => owned.size,
+    endpoints: () => integrations.endpoints,
+    disabled: () => endpoints.countDisabled(),
   });
-  closing.defer(() => setAside.settled());
-  closing.defer(() => disabledEvents.settled());
-  closing.defer(async () => void (await Promise.all([owners.close(), lanes.close()])));
-  closing.defer(() => fanout.settled());
-  closing.use(startSweeping([owners.sweep, disabledEvents.sweep], log));
-  if (options.unbundledEvents) closing.use(readUnbundled({ bus, take: fanout.take, log }));
-  const { checkReading, partitions } = startReading({
-    ...options,
-    replicas,
-    onBundle: fanout.take,
-    onParcel: onMessage,
-  });
-  closing.use(partitions);
-  // What can wait leaves the processor to the fan-out, which others wait for.
-  const onBacklogMessage = async (message: StreamMessage): Promise<void> => {
-    await onMessage(message);
-    await fanout.keptUp();
+
+  const tellChanged = ({ _id, integration }: Pick<Endpoint, '_id' | 'integration'>): void => {
+    cache.forget(_id);
+    bus.broadcast(endpointChangedSubject, _id, {
+      replica: replicas.self,
+      [requestHeaders.integration]: integration,
+    });
   };
-  const { ensure } = options;
-  const backlogs = closing.use(
-    openBacklogs({ bus, countUnsettled, onMessage: onBacklogMessage, ensure, ...partitions, log }),
-  );
-  // First of all: a reader may wait for what would be tried for as long as the process lives.
-  closing.defer(() => stopping.abort(new Error('the process stops')));
+  const recorder = openRecorder({
+    endpoints,
+    limit: openLimiter(failureLimits),
+    tellChanged,
+    announce: disabledEvents.announce,
+    metrics,
+  });
+  /** It was in flight when the partition was handed over. A next owner that has not read the offset yet finds it done. */
+  const tellDelivered = async ({ integration, id }: EndpointQueue, point: LogPoint): Promise<void> => {
+    await offsets.delivered(integration, id, point).catch(noted(log, id));
+    bus.broadcast(deliveredSubject, JSON.stringify([integration, id, point.sequence, point.index]));
+  };
+  const deliver = openDeliver({
+    send,
+    cache,
+    recorder,
+    report: openReport(log, attemptLog, metrics),
+    missedOf: (queue) => integrations.missedOf(queue),
+    onRecorded: (endpoint) => integrations.adopt(endpoint),
+    onEnd(queue, point, how) {
+      if (how === 'unstored') progress.hurry(queue);
+      if (how === 'done' && queue.isEnded) void tellDelivered(queue, point);
+    },
+    retry,
+    signal: options.signal,
+    log,
+  });
+  const scheduler = openScheduler({
+    inFlightMax,
+    mayBegin: () => ownership.isSure,
+    deliver,
+    load(queue, sequence) {
+      const window = integrations.get(queue.integration)?.window;
+      if (window === undefined) return;
+      retryUntilStop('reading the log', () =>
+        loadInTurn(() => window.load(sequence), queue.integration),
+      ).then(
+        () => scheduler.wake(queue),
+        (error: unknown) => log.debug({ err: error }, 'the log is not read, as the process stops'),
+      );
+    },
+  });
+  const loadInTurn = openLimiter(loadLimits);
+  const wake = (queue: EndpointQueue): void => {
+    progress.touch(queue);
+    scheduler.wake(queue);
+  };
+  const integrations = openIntegrations({
+    revisions,
+    endpoints,
+    windows,
+    match: openMatch(),
+    readThrough,
+    partitionOf,
+    owns: (partition) => owned.has(partition),
+    wake,
+    stream: stream.facts,
+    endpointsMax: remembered.subscriptions,
+    retry: retryUntilStop,
+    log,
+  });
+  const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
+    const spans = batches.map((batch) => {
+      const span = tracing?.begin(spanOf(batch));
+      batch.traceparent = span?.traceparent ?? batch.traceparent;
+      return span;
+    });
+    const [first] = batches;
+    try {
+      await integrations.take(batches);
+      metrics.read(batches, first === undefined ? 0 : (Date.now() - first.storedAt.getTime()) / 1000);
+    } catch (error) {
+      // The process stops.
+      log.debug({ err: error }, 'event batches are left to the next owner');
+    }
+    for (const span of spans) span?.end();
+  };
+  const reader = openLogReader({
+    bus,
+    take,
+    async isSameStream() {
+      const { id } = stream.facts();
+      await stream.look();
+      const isSame = id === stream.facts().id;
+      if (!isSame) ownership.beginAnew();
+      return isSame;
+    },
+    ensure: options.ensure,
+    log,
+  });
+  const progress = openProgress({
+    self: replicas.self,
+    integrations,
+    claims,
+    offsets,
+    owned,
+    readThrough,
+    isSure: () => ownership.isSure,
+    log,
+  });
 
+  const lose = (lost: readonly Claim[]): void => {
+    integrations.end(new Set(lost.map(({ partition }) => partition)));
+    for (const { partition } of lost) owned.delete(partition);
+  };
+  const ownership = openOwnership({
+    onAlive: (alive) => integrations.freeFrom((replica) => alive.includes(replica)),
+    bus,
+    replicas,
+    claims,
+    log,
+    async onTaken(taken) {
+      for (const claim of taken) owned.set(claim.partition, claim);
+      try {
+        await integrations.begin(await offsets.ofPartitions(taken.map(({ partition }) => partition)));
+      } catch (error) {
+        lose(taken);
+        throw error;
+      }
+      await reader.add(new Map(taken.map(({ partition, floor }) => [partition, floor])));
+    },
+    async onReleased(released) {
+      const partitions = new Set(released.map(({ partition }) => partition));
+      const floors = await reader.remove(partitions);
+      const ended = integrations.ofPartitions(partitions);
+      const resume = pause(ended);
+      try {
+        await settled(ended);
+        await progress.handOver(ended, owned);
+      } catch (error) {
+        resume();
+        await reader.add(floors);
+        throw error;
+      }
+      integrations.end(partitions);
+      for (const partition of partitions) owned.delete(partition);
+      return released.map((claim) => ({ ...claim, floor: floors.get(claim.partition) ?? claim.floor }));
+    },
+    onLost(lost) {
+      lose(lost);
+      void reader.remove(lost.map(({ partition }) => partition));
+    },
+  });
+
+  const listening = listenForChanges(bus, replicas.self, { cache, integrations, log });
+  starting.use(startSweeping([disabledEvents.sweep], log));
+  starting.defer(() => disabledEvents.settled());
+  starting.defer(() => scheduler.close());
+  starting.use(reader);
+  starting.use(progress);
+  starting.use(ownership);
+  starting.use(listening);
+  // First of all: what is undelivered is another replica's before what is in flight here has ended.
+  starting.defer(async () => {
+    stopping.abort(new Error('the process stops'));
+    await ownership.end().catch((error: unknown) => {
+      log.warn(
+        { err: error },
+        'partitions could not be given back: another replica takes them in some seconds',
+      );
+    });
+  });
+
+  const running = starting.move();
   return {
     cache,
-    held,
     attemptLog,
     disabledEvents,
     metrics,
-    checkReading,
-    tellChanged,
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+    claims,
+    offsets,
+    stream: stream.facts,
+    tellChanged(endpoint) {
+      tellChanged(endpoint);
+      void integrations.refresh(endpoint.integration, endpoint._id).catch(noted(log, endpoint._id));
+    },
+    checkReading() {
+      const failingForMs = Math.max(reader.failingForMs, ownership.failingForMs);
+      if (failingForMs <= unreadMs) return;
+      throw new Failure('unavailable', `${eventBatchesStream} of NATS is not read; the log says why.`, {
+        retryAfterSeconds: 2,
+      });
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-/** What the stages of the pipeline share: what this replica remembers, holds and has under way. */
-interface State {
-  replicas: Replicas;
-  attemptLog: AttemptLog;
-  held: Held;
-  cache: EndpointCache;
-  lanes: Lanes;
-  bundleLeases: Leases;
-  /** On deliveries. */
-  leases: Leases;
-  disabledEvents: DisabledEvents;
-}
+/** A stream may be without a leader, or a replica reconnect, for this long before readiness says so. */
+const unreadMs = 10_000;
+/** Of integrations that are behind; one reads at a time. */
+const loadLimits = { max: 4, perIntegrationMax: 1 };
 
-function openState(
-  { bus, endpoints, revisions, vault, inFlightMax, remembered, log }: PipelineOptions,
-  closing: AsyncDisposableStack,
-): State {
-  const replicas = closing.use(openReplicas(bus));
-  const attemptLog = closing.use(openAttemptLog(bus, log, replicas.self));
+function openLogStream(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
+  let facts: LogStream = { id: '', lastSequence: 0 };
   return {
-    replicas,
-    attemptLog,
-    held: openHeld(bus),
-    cache: openEndpointCache(endpoints, vault, remembered.endpoints),
-    lanes: closing.use(
-      openLanes({ inFlightMax, waitingMax: Math.min(inFlightMax * waitingPerInFlight, waitingMax) }),
-    ),
-    bundleLeases: closing.use(openLeases({ inOrder: true })),
-    leases: closing.use(openLeases()),
-    disabledEvents: openDisabledEvents({ endpoints, revisions, bus, log }),
+    facts: (): LogStream => facts,
+    async look(): Promise<LogStream> {
+      const { madeAt, lastSequence } = await bus.patiently(`stream ${eventBatchesStream}`, () =>
+        bus.streamFacts(eventBatchesStream),
+      );
+      facts = { id: madeAt.toISOString(), lastSequence };
+      return facts;
+    },
   };
 }
 
-interface Sending {
-  deliver: Deliver;
-  owners: Owners;
-  tellChanged: (endpointId: string) => void;
-}
-
-/** From a delivery to what its attempt means for the endpoint. */
-function openSending(
-  { bus, endpoints, send, signal, log }: PipelineOptions,
-  { replicas, attemptLog, held, cache, lanes, disabledEvents }: State,
-  metrics: WebhookMetrics,
-): Sending {
-  const tellChanged = (endpointId: string): void => {
-    cache.forget(endpointId);
-    owners.wake(endpointId);
-    bus.broadcast(endpointChangedSubject, endpointId, { replica: replicas.self });
+/** Nothing begins for these. */
+function pause(integrations: readonly ActiveIntegration[]): () => void {
+  const queues = integrations.flatMap((one) => [...one.queues.values()]);
+  for (const queue of queues) queue.pauses += 1;
+  return () => {
+    for (const queue of queues) queue.pauses -= 1;
   };
-  const limit = openLimiter(failureLimits);
-  const { announce } = disabledEvents;
-  const recorder = openRecorder({ endpoints, limit, tellChanged, announce, metrics });
-  const report = openReport(log, attemptLog, metrics);
-  const retry = openRetry(log, signal);
-  const deliver = openDeliver({ send, cache, recorder, held, report, retry });
-  const owners = openOwners({ endpoints, held, cache, lanes, deliver, replicas, tellChanged, limit, log });
-  return { deliver, owners, tellChanged };
 }
 
-/** Hears from the other replicas which endpoints have changed. */
+async function settled(integrations: readonly ActiveIntegration[]): Promise<void> {
+  const isIdle = ({ queues }: ActiveIntegration): boolean =>
+    queues.values().every(({ inFlight }) => inFlight === 0);
+  const endMs = performance.now() + handoverMs;
+  while (!integrations.every(isIdle) && performance.now() < endMs) await wait(handoverPollMs);
+}
+
+interface Listening {
+  cache: Pick<EndpointCache, 'forget' | 'forgetAll'>;
+  integrations: Pick<Integrations, 'refresh' | 'delivered'>;
+  log: Log;
+}
+
+/** Hears from the other replicas which endpoints have changed, and what they delivered of what is this one's now. */
 function listenForChanges(
   bus: Pick<Bus, 'listen'>,
   self: string,
-  cache: EndpointCache,
-  owners: Owners,
+  { cache, integrations, log }: Listening,
 ): Disposable {
+  const stack = new DisposableStack();
   const onChanged = ({ body, headers }: Broadcast): void => {
     if (headers.get('replica') === self) return;
     const id = Buffer.from(body).toString();
     cache.forget(id);
-    owners.wake(id);
+    const integration = headers.get(requestHeaders.integration);
+    if (integration !== undefined) void integrations.refresh(integration, id).catch(noted(log, id));
   };
-  const onAnyChanged = (): void => {
-    cache.forgetAll();
-    owners.wakeAll();
+  const onDelivered = ({ body }: Broadcast): void => {
+    const said: [string, string, number, number] = JSON.parse(Buffer.from(body).toString());
+    const [integration, endpointId, sequence, index] = said;
+    integrations.delivered(integration, endpointId, { sequence, index });
   };
-  return bus.listen(endpointChangedSubject, onChanged, onAnyChanged);
+  stack.use(bus.listen(endpointChangedSubject, onChanged, cache.forgetAll));
+  stack.use(bus.listen(deliveredSubject, onDelivered));
+  return stack;
 }
+
+/** The next look-up finds it. */
+const noted =
+  (log: Log, endpoint: string) =>
+  (error: unknown): void =>
+    log.debug({ err: error, endpoint }, 'a change of an endpoint is not known yet');
+
+const spanOf = (batch: LoggedBatch): SpanStart => ({
+  name: 'fan out',
+  kind: 'consumer',
+  parent: batch.traceparent,
+  attributes: {
+    'messaging.system': 'nats',
+    'messaging.destination.name': eventBatchesStream,
+    'sync.integration': batch.integration,
+    'sync.events': batch.count,
+  },
+});

@@ -1,11 +1,11 @@
 // The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
 // else. What is opened first is closed last.
-import { bundlesStream, eventsStream, eventsStreamSpec, healthSubject } from '@integration-sync/contracts';
-import type { Bus, StreamSpec } from '@integration-sync/runtime/bus';
+import { healthSubject } from '@integration-sync/contracts';
+import type { Bus } from '@integration-sync/runtime/bus';
 import { buildOf } from '@integration-sync/runtime/build';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
-import { maskSettings } from '@integration-sync/runtime/config';
+import { ConfigError, maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
@@ -18,9 +18,8 @@ import { WebhooksConfig } from './config.ts';
 import { checkKeys } from './endpoints/key-check.ts';
 import { openRevisions, type Revisions } from './endpoints/revisions.ts';
 import { openEndpoints, type Endpoints } from './endpoints/store.ts';
-import { openCutoff } from './fanout/cutoff.ts';
-import { bringBackPlaces, forgetOtherStream } from './fanout/stream-reset.ts';
-import { unbundledConsumer } from './fanout/unbundled.ts';
+import { openCutoff } from './matching/cutoff.ts';
+import { bringBackPlaces, forgetOtherStream } from './endpoints/stream-reset.ts';
 import { tellKeys } from './operating/keys.ts';
 import { startPipeline, type Pipeline } from './pipeline.ts';
 import { openVault, type Vault } from './secrets/vault.ts';
@@ -30,9 +29,8 @@ import { openEgressGuard, type EgressGuard } from './sending/egress-guard.ts';
 import { openPoster } from './sending/post.ts';
 import { openResolver, type Resolve } from './sending/resolver.ts';
 import { openSend, type Send } from './sending/send.ts';
-import { allSpecs } from './streams/partitioning.ts';
-import { deliverConsumer, deliveriesStream, fanoutConsumer } from './streams/streams.ts';
 import { startReconciler } from './streams/reconcile.ts';
+import { streamSpecs } from './streams/streams.ts';
 
 export interface Webhooks extends AsyncDisposable {
   readonly metricsUrl: string;
@@ -70,17 +68,14 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   starting.use(tellKeys(bus, vault));
   const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
-    await ensureStreams(bus, config);
+    for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
     await forgetOtherStream({ bus, store, endpoints, revisions });
-    await ensureConsumers(bus);
   };
+  await refuseFormerDeliveries(bus, config);
   await answerWhileStarting(bus, identityOf(config), ensure());
   await bringBackPlaces({ bus, store, endpoints, revisions });
-  const unbundledEvents = await bus.patiently(`consumer ${unbundledConsumer}`, () =>
-    bus.hasConsumer(eventsStream, unbundledConsumer),
-  );
   starting.use(startReconciler(ensure, log));
-  bus.watchOtherStreams(specsOf(config).map(({ name }) => name));
+  bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
 
   const { connector, ca } = deps;
   const { WEBHOOK_EGRESS_PROXY: proxyUrl, WEBHOOK_HOSTS_CONNECTED: setsMax } = config;
@@ -93,8 +88,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const send = openSend({ guard, connections, poster, userAgent, sendsTraceparent, tracing });
   const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
   const pipeline = starting.use(
-    startPipeline({
+    await startPipeline({
       bus,
+      store,
       endpoints,
       revisions,
       vault,
@@ -109,7 +105,6 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       tracing,
       log,
       ensure,
-      unbundledEvents,
     }),
   );
   starting.use(await serve({ config, bus, store, endpoints, revisions, vault, guard, send, pipeline, log }));
@@ -129,16 +124,22 @@ const identityOf = (config: WebhooksConfig) => ({
   description: 'Webhook endpoints: registering and managing them, their attempt logs, replays',
 });
 
-const specsOf = (config: WebhooksConfig): StreamSpec[] => [eventsStreamSpec(config), ...allSpecs(config)];
-
-async function ensureStreams(bus: Bus, config: WebhooksConfig): Promise<void> {
-  for (const spec of specsOf(config)) await bus.ensureStream(spec);
+/** Replicas of a release before deliver them; this one would never know of them. */
+async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise<void> {
+  if (config.WEBHOOK_FORMER_STREAMS === 'leave') return;
+  const left: string[] = [];
+  for (const stream of undelivered) {
+    const messages = await bus.patiently(`stream ${stream}`, () => bus.messagesIn(stream));
+    if (messages > 0) left.push(`${stream} has ${messages} messages`);
+  }
+  if (left.length === 0) return;
+  throw new ConfigError([
+    `WEBHOOK_FORMER_STREAMS: ${left.join(', ')} that the release before is to deliver. ` +
+      'Run that release until ops streams says that nothing is left, or set this to leave.',
+  ]);
 }
 
-async function ensureConsumers(bus: Bus): Promise<void> {
-  await bus.ensureConsumer(bundlesStream, fanoutConsumer);
-  await bus.ensureConsumer(deliveriesStream, deliverConsumer);
-}
+const undelivered = ['BUNDLES', 'DELIVERIES'];
 
 interface Serving {
   config: WebhooksConfig;
@@ -172,7 +173,7 @@ function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving):
           attemptLog: pipeline.attemptLog,
           cursorKey: config.WEBHOOK_SECRET_KEY,
         }),
-        ...replayHandlers({ endpoints, held: pipeline.held, bus }),
+        ...replayHandlers({ ...pipeline, endpoints, bus, log: others.log }),
       }),
       ...healthHandlers({
         service,

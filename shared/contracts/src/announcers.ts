@@ -1,5 +1,5 @@
 // Which service announces events of which kinds. `deploy/nats/nats.conf` holds the login of each service to its kinds: the
-// subject of an event has its kind, and the subject of a bundle has its announcer, whose kinds webhooks compares.
+// subject of an event has its kind, and the subject of an event batch has its announcer, whose kinds webhooks compares.
 
 /** By the service that announces them; `*` stands for any action. */
 export const announcedKinds = {

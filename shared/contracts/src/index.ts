@@ -1,7 +1,7 @@
 // The door of this package: everything that services say to each other, to callers and to receivers.
 export * from './announcers.ts';
 export * from './batches.ts';
-export * from './bundles.ts';
+export * from './event-batches.ts';
 export * from './countries.ts';
 export * from './error-codes.ts';
 export * from './events.ts';

@@ -1,7 +1,8 @@
 // The streams that several services publish to or read. They are here because the service that starts first
 // makes them.
 import { limits } from './limits.ts';
-import { bundlesFilter, bundlesStream, eventsFilter, eventsStream } from './subjects.ts';
+import { partitionTransform } from './partitions.ts';
+import { eventBatchesFilter, eventBatchesStream, eventsFilter, eventsStream } from './subjects.ts';
 
 /**
  * What the settings of a process say of streams. A setting that is left out says nothing of an existing
@@ -59,13 +60,12 @@ export function eventsStreamSpec(settings: StreamSettings) {
   };
 }
 
-/**
- * Events that webhooks has not taken yet. nats-server deletes an untaken bundle when it deletes the events themselves.
- */
-export const bundlesStreamSpec = (settings: StreamSettings) => ({
+/** The log that webhooks reads. Every reader keeps its own offset, so a batch stays for as long as its events. */
+export const eventBatchesStreamSpec = (settings: StreamSettings) => ({
   ...ofEvents(settings),
-  name: bundlesStream,
-  description: 'The same, for webhooks: those of a push as one message, until it is taken',
-  subjects: [bundlesFilter],
-  retention: 'workqueue' as const,
+  name: eventBatchesStream,
+  description: 'The same, those of a push as one message, divided by integration: the log of webhooks',
+  subjects: [eventBatchesFilter],
+  retention: 'limits' as const,
+  subjectTransform: partitionTransform,
 });

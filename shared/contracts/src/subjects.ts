@@ -66,11 +66,16 @@ export const endpointChangedSubject = 'webhooks.endpoint.changed';
 export const eventsStream = 'EVENTS';
 export const eventsFilter = 'events.>';
 
-/** The same events, those of a push together, for webhooks (bundles.ts). */
-export const bundlesStream = 'BUNDLES';
-export const bundlesFilter = 'bundles.*.*';
-export const bundlesSubject = (announcer: Announcer, integration: string): string =>
-  `bundles.${announcer}.${integration}`;
+/** The log: the same events, those of a push as one message (event-batches.ts). */
+export const eventBatchesStream = 'EVENT_BATCHES';
+export const eventBatchesNoun = 'event-batches';
+export const eventBatchesFilter = `${eventBatchesNoun}.*.*`;
+
+/** Who writes an event batch; `replay`: webhooks, what one endpoint is to get again, which is no event. */
+export type BatchAnnouncer = Announcer | 'replay';
+
+export const eventBatchesSubject = (announcer: BatchAnnouncer, integration: string): string =>
+  `${eventBatchesNoun}.${announcer}.${integration}`;
 
 /** `supplier.created` of acme is announced on `events.acme.supplier.created`. */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;

@@ -2,7 +2,7 @@
 // when it died.
 import { randomUUID } from 'node:crypto';
 import {
-  bundlesStreamSpec,
+  eventBatchesStreamSpec,
   eventsStreamSpec,
   type Announcer,
   type StreamSettings,
@@ -169,7 +169,7 @@ async function openEngine(
   const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
   const ensureEvents = async (): Promise<void> => {
     await bus.ensureStream(eventsStreamSpec(options.streamSettings));
-    await bus.ensureStream(bundlesStreamSpec(options.streamSettings));
+    await bus.ensureStream(eventBatchesStreamSpec(options.streamSettings));
   };
   const owner = randomUUID();
   await Promise.all([

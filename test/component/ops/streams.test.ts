@@ -1,7 +1,7 @@
 // ops streams: it names what is wrong, mends what can be mended without a loss, and takes nothing away by itself.
 import { AckPolicy, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { publishWithBundle } from '@integration-sync/contracts';
+import { publishWithBatch } from '@integration-sync/contracts';
 import { openBus, type Bus } from '@integration-sync/runtime/bus';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
@@ -138,7 +138,7 @@ describe('on a single server', () => {
   test('a stream that is nearly full, a consumer that no replica reads, and a stranger on a work queue are named', async () => {
     await make({ EVENTS_MAX_BYTES: 4_000 });
     const body = JSON.stringify({ padding: 'x'.repeat(3_600) });
-    await publishWithBundle(bus, 'catalog', 'acme', [
+    await publishWithBatch(bus, 'catalog', 'acme', [
       { subject: 'events.acme.supplier.created', id: 'one', body },
     ]);
     await manager.consumers.add('DELIVERIES', {

@@ -1,5 +1,5 @@
 // The trace of a push, from the request to the stream, and through the death of its process.
-import { bundlesStream, eventsStream } from '@integration-sync/contracts';
+import { eventBatchesStream, eventsStream } from '@integration-sync/contracts';
 import type { StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -28,7 +28,7 @@ const push = (integration: string, trace?: string) =>
 async function published(integration: string): Promise<StoredMessage[]> {
   const from = { sequence: 1 };
   const events = world.bus.readStream(eventsStream, { subject: `events.${integration}.>`, from });
-  const bundles = world.bus.readStream(bundlesStream, { subject: `bundles.catalog.${integration}`, from });
+  const bundles = world.bus.readStream(eventBatchesStream, { subject: `bundles.catalog.${integration}`, from });
   return [...(await Array.fromAsync(events)), ...(await Array.fromAsync(bundles))];
 }
 

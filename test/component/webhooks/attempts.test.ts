@@ -178,7 +178,7 @@ it('each attempt is one line of the log, with its endpoint, event, outcome and w
   ]);
 });
 
-it('metrics count attempts, lags, lanes and disabled endpoints', async () => {
+it('metrics count attempts, lags, endpoints behind and disabled ones', async () => {
   const client = house.newClient();
   const { id } = await client.register('http://127.0.0.1:9/');
   await client.ask('change', { id, body: { active: false } });
@@ -186,14 +186,12 @@ it('metrics count attempts, lags, lanes and disabled endpoints', async () => {
   for (const name of [
     'webhook_attempts_total',
     'webhook_attempt_seconds',
-    'webhook_delivery_lag_seconds',
-    'webhook_fanout_lag_seconds',
+    'webhook_read_lag_seconds',
     'webhook_delivered_seconds_count',
   ]) {
     expect(text).toContain(name);
   }
-  expect(text).toMatch(/webhook_held\{[^}]*\} \d+\n/);
-  expect(text).toMatch(/webhook_lanes\{[^}]*\} \d+/);
+  expect(text).toMatch(/webhook_behind\{[^}]*\} \d+\n/);
   expect(text).toMatch(/webhook_endpoints_disabled\{[^}]*\} 1\n/);
 });
 

@@ -1,6 +1,4 @@
 // No integration's burst, hanging endpoints or tests keep another integration's deliveries waiting.
-import { connect } from '@nats-io/transport-node';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -59,33 +57,6 @@ it('events go out soon beside a burst of another integration', { timeout: 60_000
   for (let n = 0; n < 3; n += 1) expect(await hitsUntilCame(busy.receiver, other)).toBeLessThan(2_000);
   expect(busy.receiver.hits.length).toBeLessThan(7_000);
 });
-
-// Setup: a backlog that a replica works off.
-// What this proves: no replica reads its consumer afterwards, and the next event goes by the shared way
-// again.
-it(
-  'an integration returns to the shared way when its backlog is worked off',
-  { timeout: 60_000 },
-  async () => {
-    stack.use(await house.start());
-    const busy = await openWith(1);
-    await busy.client.announce(2_000);
-    await busy.receiver.received(2_001, { withinMs: 30_000 });
-    const nats = await connect({ servers: house.nats.url });
-    stack.defer(() => nats.close());
-    const { consumers } = await jetstreamManager(nats);
-    const name = `webhook-backlog-${busy.client.integration}`;
-    const backlog = await consumers.info('DELIVERIES', name);
-    expect(backlog.delivered.consumer_seq).toBeGreaterThan(0);
-    await eventually(
-      async () => (await house.bus.streamFacts('DELIVERIES')).messages,
-      (left) => left === 0,
-    );
-    await busy.client.announce(1);
-    await busy.receiver.received(2_002);
-    expect((await consumers.info('DELIVERIES', name)).delivered).toEqual(backlog.delivered);
-  },
-);
 
 it('a test is made at once beside many of another integration that hang', async () => {
   stack.use(await house.start());

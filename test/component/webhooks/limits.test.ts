@@ -21,7 +21,7 @@ const health = (house: House): Promise<string> =>
     (error: unknown) => (error instanceof Failure ? error.detail : String(error)),
   );
 
-// Setup: a nats-server of which a consumer may ask 3 messages at once, where the fan-out asks for 64.
+// Setup: a nats-server of which a consumer may ask 3 messages at once, where the reader of the log asks for 256.
 it('delivers behind a nats-server that hands out fewer messages at once', async () => {
   await using house = await openHouse({ natsLines: limitedTo('max_request_batch: 3') });
   await house.start();
@@ -33,13 +33,13 @@ it('delivers behind a nats-server that hands out fewer messages at once', async 
   expect(await health(house)).toBe('{"status":"ok"}');
 });
 
-// Setup: a user of NATS who may do everything but ask for bundles; nats-server does not answer such a
+// Setup: a user of NATS who may do everything but ask for event batches; nats-server does not answer such a
 // question.
 // What this proves: readiness says that the replica reads nothing, and is good again once the replica may
 // read.
 it('is not ready while nats-server hands out nothing, and says so', async () => {
   const all = '{ user: all, password: p }';
-  const deny = '$JS.API.CONSUMER.MSG.NEXT.BUNDLES.>';
+  const deny = '$JS.API.CONSUMER.MSG.NEXT.EVENT_BATCHES.>';
   const limited = `{ user: deaf, password: p, permissions: { publish: { deny: ${JSON.stringify(deny)} } } }`;
   await using house = await openHouse({
     natsLines: [...jetstream(), 'no_auth_user: all', `authorization { users: [ ${all}, ${limited} ] }`],
@@ -57,7 +57,7 @@ it('is not ready while nats-server hands out nothing, and says so', async () => 
     30_000,
   );
   expect([...seen].toSorted()).toEqual([
-    'NATS hands out nothing of BUNDLES; the log says why.',
+    'EVENT_BATCHES of NATS is not read; the log says why.',
     '{"status":"ok"}',
   ]);
 });

@@ -1,5 +1,5 @@
 // The trace of an event on its way through webhooks: to which log lines, spans and receivers it comes.
-import { bundlesStreamSpec, eventsStreamSpec, publishWithBundle } from '@integration-sync/contracts';
+import { eventBatchesStreamSpec, eventsStreamSpec, publishWithBatch } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { branchesOf, openCollector } from '../../support/collector.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -13,7 +13,7 @@ let house: House;
 beforeAll(async () => {
   house = await openHouse();
   await house.bus.ensureStream(eventsStreamSpec({}));
-  await house.bus.ensureStream(bundlesStreamSpec({}));
+  await house.bus.ensureStream(eventBatchesStreamSpec({}));
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
@@ -26,7 +26,7 @@ async function announce(integration: string, id: string, traceparent?: string): 
     data: { externalId: 'S-1', internalId: 'sup_1' },
   });
   const event = { subject: `events.${integration}.supplier.created`, id, body };
-  await publishWithBundle(house.bus, 'catalog', integration, [event], traceparent);
+  await publishWithBatch(house.bus, 'catalog', integration, [event], traceparent);
 }
 
 const attemptsOf = (eventId: string): Record<string, unknown>[] =>
@@ -116,7 +116,8 @@ describe('with a collector', () => {
       });
     }
     const ofReplay = branchesOf(collector.spans.filter((span) => span.traceId === traceId(4)));
-    const replayed = 'webhooks: deliver < webhooks: answer svc.webhooks.endpoints.replay';
+    expect(ofReplay).toContain('webhooks: fan out < webhooks: answer svc.webhooks.endpoints.replay');
+    const replayed = 'webhooks: deliver < webhooks: fan out';
     expect(ofReplay.filter((branch) => branch === replayed)).toHaveLength(3);
     expect(JSON.stringify(collector.spans)).not.toContain(receiver.url);
   });

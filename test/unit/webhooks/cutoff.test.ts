@@ -1,7 +1,8 @@
 import { Failure, subjects } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import { openCutoff, originOf } from '../../../services/webhooks/src/fanout/cutoff.ts';
+import { originOf } from '../../../services/webhooks/src/log/event.ts';
+import { openCutoff } from '../../../services/webhooks/src/matching/cutoff.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const asking = { integration: 'acme', requestId: 'one' };

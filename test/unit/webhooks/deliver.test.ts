@@ -1,48 +1,98 @@
-// What a replica thinks of an endpoint after an attempt at it has failed.
+// What becomes of an event and of its endpoint's circuit after one attempt.
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
 import { openDeliver } from '../../../services/webhooks/src/delivering/deliver.ts';
-import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
 import type { Next } from '../../../services/webhooks/src/delivering/policy.ts';
-import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
+import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
-import { deliveryFor, openEndpoint } from '../../support/webhook-parts.ts';
+import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
+import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 import { secretKey } from '../../support/webhooks.ts';
 
 const log = openLog({ service: 'test', level: 'silent' });
 const failed = { verdict: 'failed', responseStatus: 500, error: 'the receiver answered 500' } as const;
+const succeeded = { verdict: 'succeeded', responseStatus: 204, error: null } as const;
 
-/** The endpoint is open in the database, whatever the failure does. */
-async function failOnce(next: Next) {
+interface Attempt {
+  outcome?: typeof failed | typeof succeeded;
+  next?: Next;
+  isCircuitClosed?: boolean;
+  throws?: Error;
+  active?: boolean;
+}
+
+async function attempt({ outcome = failed, next, isCircuitClosed = true, throws, active = true }: Attempt) {
   const vault = openVault(secretKey);
   const endpoint = { ...openEndpoint('wh_1'), secret: vault.seal('whsec_AAAA', 'wh_1') };
-  const cache = openEndpointCache({ findAll: async () => [endpoint] }, vault);
+  const { queue } = queueOf(endpoint, [batchOf(1, 2)]);
+  queue.isCircuitClosed = isCircuitClosed;
+  const ends: string[] = [];
+  let successes = 0;
   const deliver = openDeliver({
-    send: async () => ({ ...failed, at: new Date(), durationMs: 1 }),
-    cache,
-    recorder: { succeeded: async () => undefined, failed: async () => next },
-    held: { put: async () => 1 },
+    async send() {
+      if (throws !== undefined) throw throws;
+      return { ...outcome, at: new Date(), durationMs: 1 };
+    },
+    cache: openEndpointCache({ findAll: async () => [{ ...endpoint, active }] }, vault),
+    recorder: {
+      succeeded: async () => void (successes += 1),
+      failed: async () => (next === undefined ? {} : { next, left: { ...endpoint, mark: 1 } }),
+    },
     report: () => undefined,
+    missedOf: () => ({ sequence: 1, index: 0, open: [], stream: 'one' }),
+    onRecorded: () => undefined,
+    onEnd: (_queue, _delivery, end) => void ends.push(end),
     retry: openRetry(log, new AbortController().signal),
+    signal: new AbortController().signal,
+    log,
   });
-  const delivery = {
-    ...deliveryFor('wh_1'),
-    body: Buffer.from('{"event":"supplier.created","timestamp":"2026-01-01T00:00:00.000Z","data":{}}'),
-  };
-  const known = await cache.get(delivery);
-  if (known === null) throw new Error('there is no endpoint');
-  await deliver(known, delivery, undefined);
-  return { known, now: await cache.get(delivery) };
+  const step = queue.next(0, 8);
+  if (step.kind !== 'deliver') throw new Error(step.kind);
+  queue.begin(step.delivery, 0);
+  await deliver(queue, step.delivery, step.event);
+  return { queue, delivery: step.delivery, ends, successes, open: queue.find({ sequence: 1, index: 0 }) };
 }
 
 const again = { event: 'again', delayMs: 1_000, failures: 1, disable: undefined } as const;
 
-it('the endpoint is closed by a failure that counts', async () => {
-  const { known, now } = await failOnce({ ...again, gate: 'closed' });
-  expect([known.open, now?.open]).toEqual([false, false]);
+it('a success asks the database nothing where the circuit is closed', async () => {
+  expect(await attempt({ outcome: succeeded })).toMatchObject({
+    ends: ['done'],
+    successes: 0,
+    open: undefined,
+  });
 });
 
-it('the endpoint is as it stands in the database after one that does not', async () => {
-  const { known, now } = await failOnce({ ...again, gate: 'unchanged' });
-  expect([known.open, now?.open]).toEqual([false, true]);
+it('a success closes the circuit, in the database first', async () => {
+  const { queue, successes } = await attempt({ outcome: succeeded, isCircuitClosed: false });
+  expect([queue.isCircuitClosed, successes]).toEqual([true, 1]);
+});
+
+it('a failure that counts opens the circuit, and its event is on trial', async () => {
+  const { queue, open, ends } = await attempt({ next: { ...again, gate: 'closed' } });
+  expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['stored']]);
+  expect(open).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
+});
+
+it('one that does not count leaves the circuit, and is to be stored', async () => {
+  const { queue, open, ends } = await attempt({ next: { ...again, gate: 'unchanged' } });
+  expect([queue.isCircuitClosed, ends]).toEqual([true, ['unstored']]);
+  expect(open).toMatchObject({ attempts: 1, isTrial: false });
+});
+
+it('the event of a last attempt is done', async () => {
+  const { open, ends } = await attempt({ next: { ...again, event: 'given up', gate: 'closed' } });
+  expect([open, ends]).toEqual([undefined, ['done']]);
+});
+
+it('an attempt that could not leave is no attempt', async () => {
+  const { queue, open } = await attempt({ throws: new Error('the proxy is away') });
+  expect([queue.isCircuitClosed, queue.inFlight]).toEqual([true, 0]);
+  expect(open).toMatchObject({ attempts: 0 });
+});
+
+it('an event that its endpoint misses stays open until that is said', async () => {
+  expect((await attempt({ active: false })).open).toMatchObject({ attempts: 0 });
+  const missed = { ...again, event: 'missed', gate: 'unchanged' } as const;
+  expect((await attempt({ next: missed })).open).toMatchObject({ attempts: 1 });
 });

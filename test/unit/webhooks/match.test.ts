@@ -1,11 +1,12 @@
-import { expect, it } from 'vitest';
-import { matchEvents } from '../../../services/webhooks/src/fanout/match.ts';
-import type { StreamEvent } from '../../../services/webhooks/src/fanout/event.ts';
-import type { VersionedSubscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import { expect, it, vi } from 'vitest';
+import { openMatch } from '../../../services/webhooks/src/matching/match.ts';
+import type { LoggedBatch } from '../../../services/webhooks/src/log/batch.ts';
+import type { StreamEvent } from '../../../services/webhooks/src/log/event.ts';
+import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();
 
-const subscriber = (_id: string, more: Partial<VersionedSubscriber> = {}): VersionedSubscriber => ({
+const subscriber = (_id: string, more: Partial<Subscriber> = {}): Subscriber => ({
   _id,
   events: ['supplier.created'],
   earlierEvents: [],
@@ -15,6 +16,8 @@ const subscriber = (_id: string, more: Partial<VersionedSubscriber> = {}): Versi
   epoch: 0,
   eventsAfter: 0,
   version: 1,
+  open: true,
+  mark: 0,
   ...more,
 });
 
@@ -28,54 +31,67 @@ const event = (sequence: number, kind = 'supplier.created', aboutEndpoint?: stri
   body: Buffer.from('{}'),
 });
 
-const matched = (subscribers: VersionedSubscriber[], events: StreamEvent[]) =>
-  matchEvents(subscribers, events).map(({ to, events: some }) => [
-    to.map(({ endpointId, epoch }) => `${endpointId}/${epoch}`).join(),
-    some.map(({ eventId }) => eventId).join(),
-  ]);
+const batchOf = (events: StreamEvent[], endpointId?: string): LoggedBatch => ({
+  sequence: 1,
+  partition: 0,
+  integration: 'acme',
+  storedAt: new Date(),
+  bytes: 1,
+  count: events.length,
+  endpointId,
+  traceparent: undefined,
+  events: () => events,
+});
 
-it('puts endpoints of the same kinds into one group', () => {
+const matched = (subscribers: Subscriber[], events: StreamEvent[], endpointId?: string) => {
+  const match = openMatch();
+  const batch = batchOf(events, endpointId);
+  return subscribers.map((one) =>
+    match(batch, one)
+      .map((index) => events[index]?.eventId)
+      .join(),
+  );
+};
+
+it('finds the events of the kinds that each subscribes to', () => {
   const subscribers = [
     subscriber('a'),
     subscriber('b', { events: ['batch.created'] }),
-    subscriber('c', { epoch: 4 }),
-    subscriber('d', { events: ['batch.created', 'supplier.created'] }),
+    subscriber('c', { events: ['batch.created', 'supplier.created'] }),
+    subscriber('d', { active: false }),
   ];
-  expect(matched(subscribers, [event(1), event(2, 'batch.created'), event(3)])).toEqual([
-    ['a/0,c/4', 'e1,e3'],
-    ['b/0', 'e2'],
-    ['d/0', 'e1,e2,e3'],
-  ]);
+  const events = [event(1), event(2, 'batch.created'), event(3)];
+  expect(matched(subscribers, events)).toEqual(['e1,e3', 'e2', 'e1,e2,e3', '']);
 });
 
-it('looks at each event where an endpoint was registered, enabled, changed or disabled meanwhile', () => {
+it('looks once for all that subscribe to the same kinds', () => {
+  const match = openMatch();
+  const kinds = vi.fn(() => 'supplier.created');
+  const one = { ...event(1), get event() { return kinds(); } }; // prettier-ignore
+  const batch = batchOf([one]);
+  for (let n = 0; n < 1_000; n += 1) match(batch, subscriber(`wh_${n}`));
+  expect(kinds.mock.calls.length).toBeLessThan(5);
+});
+
+it('looks at each event where an endpoint was registered, enabled or changed meanwhile', () => {
   const events = [event(1), event(2), event(3)];
-  expect(matched([subscriber('a'), subscriber('b', { eventsAfter: 2 })], events)).toEqual([
-    ['a/0', 'e1,e2,e3'],
-    ['b/0', 'e3'],
-  ]);
-  const changed = subscriber('c', { earlierEvents: [{ through: 1, events: ['batch.created'] }] });
-  expect(matched([changed], events)).toEqual([['c/0', 'e2,e3']]);
   const underWay = ['o2'];
-  const underWayThen = subscriber('c', {
-    earlierEvents: [{ through: 0, underWay, events: ['batch.created'] }],
-  });
-  expect(matched([subscriber('a'), underWayThen], events)).toEqual([
-    ['a/0', 'e1,e2,e3'],
-    ['c/0', 'e1,e3'],
-  ]);
-  expect(matched([subscriber('b', { eventsUnderWay: underWay })], events)).toEqual([['b/0', 'e1,e3']]);
-  const disabled = subscriber('d', {
-    active: false,
-    epoch: 1,
-    disablings: [{ epoch: 0, at: new Date(at(2)) }],
-  });
-  expect(matched([disabled], events)).toEqual([['d/0', 'e1,e2']]);
+  const subscribers = [
+    subscriber('a', { eventsAfter: 2 }),
+    subscriber('b', { earlierEvents: [{ through: 1, events: ['batch.created'] }] }),
+    subscriber('c', { earlierEvents: [{ through: 0, underWay, events: ['batch.created'] }] }),
+    subscriber('d', { eventsUnderWay: underWay }),
+  ];
+  expect(matched(subscribers, events)).toEqual(['e3', 'e2,e3', 'e1,e3', 'e1,e3']);
 });
 
 it('does not tell an endpoint that it was disabled itself', () => {
-  const events: VersionedSubscriber['events'] = ['webhook.disabled'];
-  expect(
-    matched([subscriber('a', { events }), subscriber('b', { events })], [event(1, 'webhook.disabled', 'a')]),
-  ).toEqual([['b/0', 'e1']]);
+  const events: Subscriber['events'] = ['webhook.disabled'];
+  const subscribers = [subscriber('a', { events }), subscriber('b', { events })];
+  expect(matched(subscribers, [event(1, 'webhook.disabled', 'a')])).toEqual(['', 'e1']);
+});
+
+it('gives an event batch that is addressed to one endpoint to that one, whatever it subscribed to when', () => {
+  const subscribers = [subscriber('a', { eventsAfter: 9 }), subscriber('b')];
+  expect(matched(subscribers, [event(1), event(2)], 'a')).toEqual(['e1,e2', '']);
 });

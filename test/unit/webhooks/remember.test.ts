@@ -1,16 +1,5 @@
 import { expect, it } from 'vitest';
 import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
-import { remember } from '../../../services/webhooks/src/tools/remember.ts';
-
-it('what is full forgets its oldest and keeps the others', () => {
-  const known = new Map<string, number>();
-  for (const [key, value] of [['a', 1], ['b', 2], ['c', 3], ['b', 4], ['d', 5]] as const) remember(known, key, value, 3); // prettier-ignore
-  expect([...known]).toEqual([
-    ['b', 4],
-    ['c', 3],
-    ['d', 5],
-  ]);
-});
 
 const target = (port: number) => ({
   origin: `http://127.0.0.1:${port}`,

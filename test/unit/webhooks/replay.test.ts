@@ -22,7 +22,10 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
   const published: string[] = [];
   const handlers = replayHandlers({
     endpoints: { findOf: async () => openEndpoint('wh_1') } as never,
-    held: { readAll: async function* () {} },
+    claims: { floorOf: async () => 0 },
+    offsets: { of: async () => new Map() },
+    stream: () => ({ id: 'one' }),
+    log: openLog({ service: 'test', level: 'silent' }),
     bus: {
       async publishBatch(messages) {
         published.push(...messages.map(({ subject }) => subject));
@@ -70,8 +73,8 @@ it('a replay ends with its time, and says how much of it will be sent', async ()
   expect(published).toEqual([]);
 });
 
-it('a replay goes by its integration’s own way, where no other waits behind it', async () => {
+it('a replay is event batches that are addressed to one endpoint', async () => {
   const { published, replay } = setUp({ leftMs: 10_000, events: 200 });
   expect(await replay()).toMatchObject({ body: '{"queued":2}' });
-  expect(published).toEqual(['deliveries.acme.backlog']);
+  expect(published).toEqual(['event-batches.replay.acme']);
 });

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import type { EventFacts } from '../../../services/webhooks/src/log/event.ts';
 import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import { epochOf, type EventFacts } from '../../../services/webhooks/src/fanout/subscription.ts';
+import { isDelivered, isMissed } from '../../../services/webhooks/src/matching/subscription.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();
 
@@ -13,6 +14,9 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   epoch: 0,
   eventsAfter: 10,
   earlierEvents: [],
+  version: 1,
+  open: true,
+  mark: 0,
   ...more,
 });
 
@@ -25,8 +29,7 @@ const event = (more: Partial<EventFacts> = {}): EventFacts => ({
   ...more,
 });
 
-const disabledAt300 = { active: false, epoch: 1, disablings: [{ epoch: 0, at: new Date(at(300)) }] };
-const enabledAgain = { ...disabledAt300, active: true, eventsAfter: 50 };
+const enabledAgain = { epoch: 1, disablings: [{ epoch: 0, at: new Date(at(300)) }], eventsAfter: 50 };
 
 const changedKinds = {
   events: ['sync.completed' as const],
@@ -36,85 +39,68 @@ const changedKinds = {
   ],
 };
 
-describe('an event is for', () => {
-  it.each([
-    ['an active endpoint that subscribes to it', subscriber(), event(), 0],
-    [
-      'no endpoint that does not subscribe to its kind',
-      subscriber({ events: ['sync.completed'] }),
-      event(),
-      undefined,
-    ],
-    ['the kinds of its time', subscriber(changedKinds), event({ sequence: 30 }), 0],
-    ['no kinds of an earlier time', subscriber(changedKinds), event({ sequence: 20 }), undefined],
-    ['no kinds of a later time', subscriber(changedKinds), event({ sequence: 31 }), undefined],
-    [
-      'the kinds of its time, though it comes after the change',
-      subscriber({
-        events: ['sync.completed'],
-        earlierEvents: [{ through: 5, underWay: ['sync_0', 'sync_1'], events: ['supplier.created'] }],
-      }),
-      event(),
-      0,
-    ],
-    [
-      'no endpoint registered after it, though it comes afterwards',
-      subscriber({ eventsUnderWay: ['sync_1'] }),
-      event(),
-      undefined,
-    ],
-    [
-      'no epoch, if it occurred while disabled and comes when enabled again',
-      subscriber({ ...enabledAgain, eventsUnderWay: ['sync_1'] }),
-      event({ sequence: 51, timestamp: at(350) }),
-      undefined,
-    ],
-    ['those registered while another was under way', subscriber({ eventsUnderWay: ['sync_2'] }), event(), 0],
-    ['no endpoint registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), undefined],
-    ['the epoch that ended, if it occurred before the end', subscriber(disabledAt300), event(), 0],
-    [
-      'no epoch, if it occurred after the end',
-      subscriber(disabledAt300),
-      event({ timestamp: at(301) }),
-      undefined,
-    ],
-    [
-      'the new epoch, once enabled again',
-      subscriber(enabledAgain),
-      event({ sequence: 51, timestamp: at(400) }),
-      1,
-    ],
-    [
-      'no epoch, if it occurred while disabled',
-      subscriber(enabledAgain),
-      event({ sequence: 50, timestamp: at(350) }),
-      undefined,
-    ],
-    [
-      'the epoch that ended, though fanned out when enabled again',
-      subscriber(enabledAgain),
-      event({ sequence: 50 }),
-      0,
-    ],
-    [
-      'no endpoint that did not exist yet, though disabled since',
-      subscriber(disabledAt300),
-      event({ timestamp: at(99) }),
-      undefined,
-    ],
-    [
-      'others, where it says that an endpoint was disabled',
-      subscriber(),
-      event({ event: 'webhook.disabled', aboutEndpoint: 'wh_2' }),
-      0,
-    ],
-    [
-      'not the disabled one itself',
-      subscriber(),
-      event({ event: 'webhook.disabled', aboutEndpoint: 'wh_1' }),
-      undefined,
-    ],
-  ] as const)('%s', (_name, endpoint, occurred, epoch) => {
-    expect(epochOf(endpoint, occurred)).toBe(epoch);
-  });
+it.each([
+  ['an endpoint that subscribes to it', subscriber(), event(), true],
+  ['none that does not subscribe to its kind', subscriber({ events: ['sync.completed'] }), event(), false],
+  ['the kinds of its time', subscriber(changedKinds), event({ sequence: 30 }), true],
+  ['no kinds of an earlier time', subscriber(changedKinds), event({ sequence: 20 }), false],
+  ['no kinds of a later time', subscriber(changedKinds), event({ sequence: 31 }), false],
+  [
+    'the kinds of its time, though it comes after the change',
+    subscriber({
+      events: ['sync.completed'],
+      earlierEvents: [{ through: 5, underWay: ['sync_0', 'sync_1'], events: ['supplier.created'] }],
+    }),
+    event(),
+    true,
+  ],
+  [
+    'none registered after it, though it comes afterwards',
+    subscriber({ eventsUnderWay: ['sync_1'] }),
+    event(),
+    false,
+  ],
+  ['those registered while another was under way', subscriber({ eventsUnderWay: ['sync_2'] }), event(), true],
+  ['none registered after it', subscriber(), event({ sequence: 10, timestamp: at(99) }), false],
+  [
+    'one that was enabled before it',
+    subscriber(enabledAgain),
+    event({ sequence: 51, timestamp: at(400) }),
+    true,
+  ],
+  [
+    'none that was disabled then, though enabled again',
+    subscriber(enabledAgain),
+    event({ sequence: 50, timestamp: at(350) }),
+    false,
+  ],
+  [
+    'none that was disabled then, though it comes when enabled again',
+    subscriber({ ...enabledAgain, eventsUnderWay: ['sync_1'] }),
+    event({ sequence: 51, timestamp: at(350) }),
+    false,
+  ],
+  [
+    'others, where it says that an endpoint was disabled',
+    subscriber(),
+    event({ event: 'webhook.disabled', aboutEndpoint: 'wh_2' }),
+    true,
+  ],
+  [
+    'not the disabled one itself',
+    subscriber(),
+    event({ event: 'webhook.disabled', aboutEndpoint: 'wh_1' }),
+    false,
+  ],
+] as const)('an event is delivered to %s', (_name, endpoint, occurred, delivered) => {
+  expect(isDelivered(endpoint, occurred)).toBe(delivered);
+});
+
+it.each([
+  ['that occurred before the moment', subscriber(enabledAgain), event({ timestamp: at(300) }), true],
+  ['not that occurred after it', subscriber(enabledAgain), event({ timestamp: at(301) }), false],
+  ['not from before it was registered', subscriber(enabledAgain), event({ timestamp: at(99) }), false],
+  ['not of other kinds', subscriber({ ...enabledAgain, events: ['dds.created'] }), event(), false],
+] as const)('an endpoint misses by a disabling an event %s', (_name, endpoint, occurred, missed) => {
+  expect(isMissed(endpoint, occurred, new Date(at(300)))).toBe(missed);
 });

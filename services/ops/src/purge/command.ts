@@ -23,7 +23,7 @@ import { purge, type Purged } from './purge.ts';
 const help = `Usage: ops purge-integration NAME [--apply] [--json]
 
 Removes everything of one integration: its records and statements, the journal and history of its pushes, its
-watermarks, its webhooks with their secrets, and what of it stands in EVENTS, BUNDLES, DELIVERIES, HELD and ATTEMPTS.
+watermarks, its webhooks with their secrets, and what of it stands in EVENTS, EVENT_BATCHES and ATTEMPTS.
 There is no way back. Other integrations and running replicas go on undisturbed.
 
   (nothing)  says how much there is, place by place

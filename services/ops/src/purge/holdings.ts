@@ -1,6 +1,6 @@
 // The places of all services, in the order of their removal: first what makes something else. Without its webhooks nothing
-// is delivered any more, without its journals nothing is announced, without bundles no deliveries are made.
-import { bundlesStream, eventsStream, eventSubject, partitionedSubjects } from '@integration-sync/contracts';
+// is delivered any more, without its journals nothing is announced, without event batches nothing is delivered.
+import { eventBatchesStream, eventsStream, eventSubject, storedBatches } from '@integration-sync/contracts';
 import { batchesHoldings } from '@integration-sync/batches/operating';
 import { catalogHoldings } from '@integration-sync/catalog/operating';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -25,7 +25,7 @@ export function openHoldings(store: Store, bus: Bus, integration: string): Holdi
       ...documents,
       ...catalogHoldings(store, integration),
       ...batchesHoldings(store, integration),
-      messageHolding(bus, bundlesStream, partitionedSubjects('bundles', integration)),
+      messageHolding(bus, eventBatchesStream, [storedBatches(integration)]),
       ...messages,
       messageHolding(bus, eventsStream, [eventSubject(integration, '>')]),
     ],

@@ -18,13 +18,13 @@ this release and the settings.
 
   (nothing)           says what there is and what is wrong
   --apply             mends what can be mended without losing anything: makes what is missing, changes what differs, gives
-                      a stream the copies, days, bytes and partitions of the settings. It takes none away, unless STREAMS_MAY_SHRINK=true
-  --remove-left-over  with --apply: removes consumers that only a release before reads, where nothing is before them
+                      a stream the copies, days and bytes of the settings. It takes none away, unless STREAMS_MAY_SHRINK=true
+  --remove-left-over  with --apply: removes streams that only a release before reads, where nothing is in them
   --check             exit code 3 where something is wrong (with --apply, where something still is)
   --json              what was found as one JSON document
 
-Settings, as the services have them: NATS_URL, STREAM_REPLICAS, EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES, HELD_MAX_BYTES,
-DELIVERY_PARTITIONS, STREAMS_MAY_SHRINK. One that is left out says nothing of a stream that is there.
+Settings, as the services have them: NATS_URL, STREAM_REPLICAS, EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES,
+STREAMS_MAY_SHRINK. One that is left out says nothing of a stream that is there.
 
 Examples:
   ops streams
@@ -60,7 +60,7 @@ async function run(
   const expected = expectedStreams(config);
   const look = async (): Promise<Looked> => {
     const streams = await bus.inspectStreams(expected);
-    return { streams, wrong: findingsOf(streams, Date.now()) };
+    return { streams, wrong: findingsOf(streams) };
   };
   const first = await look();
   if (!values.apply) {
@@ -70,7 +70,7 @@ async function run(
       output.say('Nothing was changed. ops streams --apply mends what it can.');
     return values.check && first.wrong.length > 0 ? exitCodes.wrong : exitCodes.well;
   }
-  const repairs = await repair(bus, expected, first, removeLeftOver);
+  const repairs = await repair(bus, expected, first.wrong, removeLeftOver);
   const after = await look();
   show(after, output);
   for (const { what, outcome } of repairs)

@@ -5,12 +5,8 @@ import {
   type InspectedConsumer,
   type InspectedStream,
 } from '@integration-sync/runtime/bus';
-import {
-  isBacklogConsumer,
-  isPartitionConsumer,
-  leftOverConsumers,
-} from '@integration-sync/webhooks/operating';
-import { bytesInWords, numberInWords, spanInWords } from '../output.ts';
+import { formerStreams } from '@integration-sync/webhooks/operating';
+import { bytesInWords, numberInWords } from '../output.ts';
 
 /** `apply`: --apply does it. `left-over`: --apply with --remove-left-over does it. `none`: a person does. */
 export type Repair = 'apply' | 'left-over' | 'none';
@@ -24,10 +20,8 @@ export interface Finding {
 }
 
 const nearlyFull = 0.9;
-/** For so long a consumer that has something may hand out nothing before it is said. */
-const unreadMs = 10_000;
 
-export const findingsOf = (streams: readonly InspectedStream[], nowMs: number): Finding[] =>
+export const findingsOf = (streams: readonly InspectedStream[]): Finding[] =>
   streams.flatMap((stream) => {
     if (!stream.isExpected) return ofOthers(stream);
     if (stream.standing === 'missing') return [missing(stream)];
@@ -36,7 +30,7 @@ export const findingsOf = (streams: readonly InspectedStream[], nowMs: number): 
       ...differing(stream),
       ...copiesOf(stream),
       ...fullness(stream),
-      ...stream.consumers.flatMap((consumer) => consumerFindings(stream, consumer, nowMs)),
+      ...stream.consumers.flatMap((consumer) => consumerFindings(stream, consumer)),
     ];
   });
 
@@ -56,7 +50,8 @@ const leaderless = ({ name: stream }: InspectedStream): Finding => ({
   repair: 'none',
 });
 
-function ofOthers({ name: stream, foreign: subjects }: InspectedStream): Finding[] {
+function ofOthers({ name: stream, foreign: subjects, facts }: InspectedStream): Finding[] {
+  if (formerStreams.includes(stream)) return [former(stream, facts?.messages ?? 0)];
   if (subjects.length === 0) return [];
   return [
     {
@@ -67,6 +62,21 @@ function ofOthers({ name: stream, foreign: subjects }: InspectedStream): Finding
     },
   ];
 }
+
+const former = (stream: string, messages: number): Finding =>
+  messages === 0
+    ? {
+        stream,
+        what: `A release before has left ${stream}, which is empty and which nobody uses any more.`,
+        toDo: `${byItself} --remove-left-over removes it.`,
+        repair: 'left-over',
+      }
+    : {
+        stream,
+        what: `A release before has left ${numberInWords(messages)} messages in ${stream}, which this release does not deliver.`,
+        toDo: `Have replicas of that release deliver them, or give them up: nats stream rm ${stream}`,
+        repair: 'none',
+      };
 
 function differing({ name: stream, differing: names, foreign, changes, left }: InspectedStream): Finding[] {
   const findings: Finding[] = [];
@@ -135,83 +145,27 @@ function copiesOf({ name: stream, facts }: InspectedStream): Finding[] {
 
 function fullness({ name: stream, facts }: InspectedStream): Finding[] {
   if (facts === undefined || facts.bytes < facts.bytesMax * nearlyFull) return [];
-  const setting = stream === 'HELD' ? 'HELD_MAX_BYTES' : 'EVENTS_MAX_BYTES';
   return [
     {
       stream,
       what: `${stream} has ${bytesInWords(facts.bytes)} of at most ${bytesInWords(facts.bytesMax)}, and refuses what is more.`,
-      toDo: `Raise ${setting} at every service, or have what is held delivered.`,
+      toDo: 'Raise EVENTS_MAX_BYTES at every service, or lower EVENTS_KEEP_DAYS.',
       repair: 'none',
     },
   ];
 }
 
+/** Everybody may read EVENTS; of the others webhooks alone, without a consumer that lasts. */
 function consumerFindings(
   { name: stream }: InspectedStream,
-  { name: consumer, isExpected, isMissing, differing: names, facts }: InspectedConsumer,
-  nowMs: number,
+  { name: consumer, isLasting }: InspectedConsumer,
 ): Finding[] {
-  const of = { stream, consumer };
-  const apply = { ...of, toDo: `${byItself} changes it.`, repair: 'apply' as const };
-  if (isMissing)
-    return [{ ...apply, what: `${stream} has no consumer ${consumer}.`, toDo: `${byItself} makes it.` }];
-  if (facts === undefined) return [];
-  if (!isExpected && !isPartitionConsumer(stream, consumer)) return strangers(stream, consumer, facts);
-  const findings: Finding[] = [];
-  if (names.length > 0)
-    findings.push({
-      ...apply,
-      what: `${consumer} differs from what this release says in ${names.join(', ')}.`,
-    });
-  const silentMs = nowMs - (facts.lastHandedOutAt?.getTime() ?? 0);
-  if (facts.pending > 0 && facts.readersWaiting === 0 && silentMs > unreadMs)
-    findings.push({
-      ...of,
-      what: `No replica reads ${consumer}: ${numberInWords(facts.pending)} messages wait, the last was taken ${
-        facts.lastHandedOutAt === undefined ? 'never' : `${spanInWords(silentMs)} ago`
-      }.`,
-      toDo: 'Start webhooks, or see what /readyz and its log say.',
-      repair: 'none',
-    });
-  if (facts.unacknowledged >= facts.unacknowledgedMax)
-    findings.push({
-      ...of,
-      what: `${consumer} has ${numberInWords(facts.unacknowledged)} unacknowledged messages, the most that it may have.`,
-      toDo: 'Replicas of webhooks are slow: see what they wait for (MongoDB, receivers), or start more of them.',
-      repair: 'none',
-    });
-  return findings;
-}
-
-function strangers(
-  stream: string,
-  consumer: string,
-  { pending, unacknowledged }: NonNullable<InspectedConsumer['facts']>,
-): Finding[] {
-  const isLeftOver = leftOverConsumers.some((one) => one.stream === stream && one.consumer === consumer);
-  if (isLeftOver)
-    return [
-      {
-        stream,
-        consumer,
-        what:
-          `The release before has left the consumer ${consumer} on ${stream}, and webhooks reads every event twice for it` +
-          (pending + unacknowledged > 0
-            ? `; it has ${numberInWords(pending + unacknowledged)} events before it.`
-            : '.'),
-        toDo:
-          'Once all services are upgraded and none will be put back: ops streams --apply --remove-left-over. ' +
-          'It removes one that has nothing before it.',
-        repair: 'left-over',
-      },
-    ];
-  // Everybody may read EVENTS; the others are for webhooks alone.
-  if (stream === 'EVENTS' || isBacklogConsumer(stream, consumer)) return [];
+  if (stream === 'EVENTS' || !isLasting) return [];
   return [
     {
       stream,
       consumer,
-      what: `${consumer} on ${stream} is not of this system; what it takes webhooks does not get.`,
+      what: `${consumer} on ${stream} is not of this system.`,
       toDo: `Find out whose it is, then: nats consumer rm ${stream} ${consumer}`,
       repair: 'none',
     },

@@ -35,8 +35,7 @@ function copiesInWords({ replicas, leader, cluster, followers }: InspectedFacts)
 function consumerTable(streams: readonly InspectedStream[], nowMs: number): string[] {
   const headings = ['CONSUMER', 'OF', 'WAITING', 'UNACKED', 'AT MOST', 'READERS', 'LAST TAKEN', ''];
   const rows = streams.flatMap(({ name: stream, consumers }) =>
-    consumers.map(({ name, isExpected, facts }) => {
-      if (facts === undefined) return [name, stream, '–', '–', '–', '–', '–', 'missing'];
+    consumers.map(({ name, isLasting, facts }) => {
       const { pending, unacknowledged, unacknowledgedMax, readersWaiting, lastHandedOutAt } = facts;
       return [
         name,
@@ -46,7 +45,7 @@ function consumerTable(streams: readonly InspectedStream[], nowMs: number): stri
         unacknowledgedMax === Infinity ? 'no limit' : numberInWords(unacknowledgedMax),
         numberInWords(readersWaiting),
         lastHandedOutAt === undefined ? 'never' : `${spanInWords(nowMs - lastHandedOutAt.getTime())} ago`,
-        isExpected ? '' : "another reader's",
+        isLasting ? '' : 'goes with its reader',
       ];
     }),
   );

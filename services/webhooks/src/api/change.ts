@@ -2,7 +2,7 @@
 import type { ChangeWebhook } from '@integration-sync/contracts';
 import { earlierEventsMax, type Endpoint } from '../endpoints/endpoint.ts';
 import { disabling } from '../endpoints/recording.ts';
-import type { Cutoff } from '../fanout/cutoff.ts';
+import type { Cutoff } from '../matching/cutoff.ts';
 
 /** Whether events from now on go out otherwise than events so far. */
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
@@ -17,7 +17,9 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, cutoff: Cuto
   const starts = active && !endpoint.active;
   const stops = !active && endpoint.active;
   if (!moves && !subscribes && !starts && !stops) return undefined;
-  const stopped = stops ? disabling(endpoint, 'manual', endpoint.failures, now) : undefined;
+  const stopped = stops
+    ? disabling(endpoint, { reason: 'manual', failures: endpoint.failures, at: now, missed: null })
+    : undefined;
   const earlier = { $each: [{ ...cutoff, events: endpoint.events }], $slice: -earlierEventsMax };
   return {
     $set: {
@@ -29,6 +31,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, cutoff: Cuto
       ...stopped?.$set,
     },
     $inc: { version: 1, ...(moves || starts ? { mark: 1 } : {}), ...stopped?.$inc },
+    ...(stopped?.$unset === undefined ? {} : { $unset: stopped.$unset }),
     ...(subscribes || stops
       ? { $push: { ...(subscribes ? { earlierEvents: earlier } : {}), ...stopped?.$push } }
       : {}),

@@ -7,9 +7,8 @@ import type { AttemptLog } from '../delivering/attempt-log.ts';
 import type { DisabledEvents } from '../endpoints/disabled-events.ts';
 import { webhookOf } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import { noCutoff } from '../fanout/cutoff.ts';
+import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { Held } from '../retrying/held.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { changeOf, dividesEvents } from './change.ts';
 import { absent, endpointOf, json } from './handlers.ts';
@@ -20,7 +19,6 @@ import { wrongUrlIn } from './wrong-url.ts';
 
 export interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, RotateOptions {
   endpoints: Endpoints;
-  held: Pick<Held, 'removeEndpoint'>;
   attemptLog: Pick<AttemptLog, 'append' | 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
@@ -54,7 +52,7 @@ function changing(options: EndpointsOptions): BusHandler {
       // Also where it is so already: the replica that changed it a moment ago may have died before it
       // announced that.
       await revisions.changed(changed.integration);
-      tellChanged(changed._id);
+      tellChanged(changed);
       if (endpoint.active && !changed.active) {
         metrics.disabledBy('manual');
         disabledEvents.announce(changed);
@@ -65,7 +63,7 @@ function changing(options: EndpointsOptions): BusHandler {
 }
 
 const removing =
-  ({ endpoints, revisions, held, attemptLog, tellChanged, log }: EndpointsOptions): BusHandler =>
+  ({ endpoints, revisions, attemptLog, tellChanged, log }: EndpointsOptions): BusHandler =>
   async (request) => {
     const id = request.headers.get(requestHeaders.id) ?? '';
     const removed = await endpoints.remove(request.integration, id);
@@ -73,12 +71,13 @@ const removing =
     // Also where it is gone already: the replica that deleted it a moment ago may have died before it
     // announced that.
     await revisions.changed(request.integration);
-    tellChanged(id);
+    tellChanged({ _id: id, integration: request.integration });
     if (!removed) throw absent();
     // From here on it is gone. The rest of it is of no use, and expires by itself.
-    const tidied = await Promise.allSettled([held.removeEndpoint(id), attemptLog.removeEndpoint(id)]);
-    for (const part of tidied) {
-      if (part.status === 'rejected') log.warn({ err: part.reason, endpoint: id }, 'not tidied up');
+    try {
+      await attemptLog.removeEndpoint(id);
+    } catch (error) {
+      log.warn({ err: error, endpoint: id }, 'the attempt log of a deleted endpoint is left');
     }
     return {};
   };

@@ -5,7 +5,7 @@ import type { BusHandler } from '@integration-sync/runtime/bus';
 import { newEndpoint, registeredWebhookOf } from '../endpoints/endpoint.ts';
 import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import type { TakeCutoff } from '../fanout/cutoff.ts';
+import type { TakeCutoff } from '../matching/cutoff.ts';
 import { makeSecret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { EgressGuard } from '../sending/egress-guard.ts';

@@ -3,18 +3,19 @@
 import { randomBytes } from 'node:crypto';
 import {
   Failure,
+  packAddressedBatches,
   parseInstant,
   quote,
   ReplayEvents,
   subjects,
+  type BatchedEvent,
   type FailureEntry,
 } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import { readStreamEvent } from '../fanout/event.ts';
-import { isMeantFor } from '../fanout/subscription.ts';
-import { packParcels, type RawEvent } from '../streams/messages.ts';
+import type { StreamEvent } from '../log/event.ts';
+import { isMeantFor } from '../matching/subscription.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 import { openCandidates, type CandidatesOptions } from './replay-candidates.ts';
@@ -24,13 +25,14 @@ export interface ReplayOptions extends CandidatesOptions {
   bus: CandidatesOptions['bus'] & Pick<Bus, 'publishBatch'>;
 }
 
-const batchMax = 1_000;
+const eventsAtOnce = 1_000;
 /** A replay that is too long says so this much before its caller stops waiting. */
 const marginMs = 1_000;
 
-export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<string, BusHandler> {
+export function replayHandlers(options: ReplayOptions): Record<string, BusHandler> {
+  const { endpoints, bus } = options;
   const examine = bodyExaminer(ReplayEvents);
-  const candidatesIn = openCandidates({ held, bus });
+  const candidatesIn = openCandidates(options);
   return {
     [subjects.endpointsReplay]: async (request) => {
       const examined = examine(request);
@@ -51,32 +53,33 @@ export function replayHandlers({ endpoints, held, bus }: ReplayOptions): Record<
   /** Every delivery is stored before it is counted, so each counted one will be sent. */
   async function send(
     endpoint: Endpoint,
-    candidates: AsyncIterable<RawEvent | undefined>,
+    candidates: AsyncIterable<StreamEvent | undefined>,
     { deadline, traceparent }: BusRequest,
   ): Promise<number> {
     const until = deadline - marginMs;
-    const sending = randomBytes(8).toString('hex');
-    const { _id: endpointId, integration, epoch, version } = endpoint;
-    const to = [{ endpointId, epoch, version }];
+    const replay = randomBytes(8).toString('hex');
+    const { _id: endpointId, integration } = endpoint;
     const seen = new Set<string>();
     let published = 0;
-    let some: RawEvent[] = [];
+    let parts = 0;
+    let some: BatchedEvent[] = [];
     const publish = async (): Promise<void> => {
       if (some.length === 0) return;
-      await bus.publishBatch([...packParcels({ integration, sending, to, events: some }, 'backlog')]);
+      const sending = `${replay}.${parts}`;
+      const messages = packAddressedBatches({ endpointId, integration, sending }, some);
+      await bus.publishBatch(messages.map((message) => ({ ...message, traceparent })));
       published += some.length;
+      parts += 1;
       some = [];
     };
     for await (const candidate of candidates) {
       if (Date.now() > until) throw tooLong(published);
       if (candidate === undefined) continue;
       const { eventId, body } = candidate;
-      // What is sent again comes from the replay, and no more from the push.
-      const occurred = readStreamEvent({ id: eventId, sequence: 0, body, traceparent });
-      if (occurred === undefined || !isMeantFor(endpoint, occurred) || seen.has(eventId)) continue;
+      if (!isMeantFor(endpoint, candidate) || seen.has(eventId)) continue;
       seen.add(eventId);
-      some.push(occurred);
-      if (some.length >= batchMax) await publish();
+      some.push({ id: eventId, body: Buffer.from(body).toString() });
+      if (some.length >= eventsAtOnce) await publish();
     }
     await publish();
     return published;

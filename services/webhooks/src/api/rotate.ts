@@ -3,6 +3,7 @@ import { Failure, limits, RotateSecret } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { previousSecretsMax, servingSecrets, webhookOf, type PreviousSecret } from '../endpoints/endpoint.ts';
 import type { Revisions } from '../endpoints/revisions.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { makeSecret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -13,7 +14,7 @@ export interface RotateOptions {
   endpoints: Endpoints;
   revisions: Pick<Revisions, 'changed'>;
   vault: Vault;
-  tellChanged: (endpointId: string) => void;
+  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
 }
 
 export function rotating({ endpoints, revisions, vault, tellChanged }: RotateOptions): BusHandler {
@@ -36,7 +37,7 @@ export function rotating({ endpoints, revisions, vault, tellChanged }: RotateOpt
       });
       if (changed === null) continue;
       await revisions.changed(changed.integration);
-      tellChanged(changed._id);
+      tellChanged(changed);
       return json({
         ...webhookOf(changed),
         secret,

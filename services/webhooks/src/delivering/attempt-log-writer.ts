@@ -4,7 +4,7 @@ import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openWatch } from '@integration-sync/runtime/watch';
-import { attemptsSubject } from '../streams/messages.ts';
+import { attemptsSubject } from '../streams/streams.ts';
 
 export interface AttemptLogWriter extends AsyncDisposable {
   append(endpointId: string, entry: DeliveryAttempt): void;

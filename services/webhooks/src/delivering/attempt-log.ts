@@ -5,8 +5,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Attempted } from '../sending/send.ts';
-import { attemptsSubject } from '../streams/messages.ts';
-import { attemptsStream } from '../streams/streams.ts';
+import { attemptsStream, attemptsSubject } from '../streams/streams.ts';
 import { openLimiter } from '../tools/limiter.ts';
 import { entriesPerMessage, openAttemptLogWriter, type AttemptLogWriter } from './attempt-log-writer.ts';
 

@@ -1,108 +1,157 @@
-// One delivery's attempt and everything that follows from it, wherever the delivery came from:
+// One attempt at one event for one endpoint, and everything that follows from it:
 //
-//   from            a failure                                           then
-//   ──────────────  ──────────────────────────────────────────────────  ───────────────────────────────
-//   the stream      is held with its attempts used up, then recorded    the message is acknowledged
-//   what is held    is held again, then recorded                        the old entry is removed
-//   a trial         is recorded with the endpoint; it stays where it is
-//
-// In this order a crash can only double a delivery, never lose one.
+//   the attempt       is recorded                                           then
+//   ────────────────  ────────────────────────────────────────────────────  ────────────────────────────────────────
+//   succeeds          only where the circuit was open                       the next one begins
+//   fails             with the endpoint: circuit, counter, trial            the event waits for its next attempt
+//   fails, uncounted  with the offset of the endpoint, soon                 the same
+//   cannot leave      nowhere                                               it is made a moment later
+import type { Log } from '@integration-sync/runtime/log';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
+import type { StreamEvent } from '../log/event.ts';
+import type { OpenEvent } from '../log/offset.ts';
 import type { Attempted, Send } from '../sending/send.ts';
-import { readEventHead, type Delivery } from '../streams/messages.ts';
+import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Retry } from '../tools/retry.ts';
-import { afterSuccess, attemptsMax, dueAfter } from './policy.ts';
+import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
+import { afterSuccess, dueAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 import type { Report } from './report.ts';
 
-/** Where a delivery is held; undefined while it is in the stream only. */
-export interface Place {
-  sequence: number;
-  /** The endpoint's own record counts the attempts of the event on trial. */
-  onTrial: boolean;
-}
+export type Deliver = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
 
-/** `settled`: nothing is owed any more. `held`: kept under a new sequence, or, on trial, where it was. */
-export type Result = 'settled' | 'held';
-
-/** Rejects when the attempt could not leave, and when the process stops before the attempt was recorded. */
-export type Deliver = (known: KnownEndpoint, delivery: Delivery, place: Place | undefined) => Promise<Result>;
+/** `stored`: with the endpoint. `unstored`: it used up one of its attempts, and nothing says so yet. */
+export type AttemptEnd = 'done' | 'stored' | 'unstored';
 
 export interface DeliverOptions {
   send: Send;
-  cache: Pick<EndpointCache, 'remembered' | 'forget'>;
+  cache: Pick<EndpointCache, 'get' | 'forget'>;
   recorder: Recorder;
-  /** What is set aside; resolves with the delivery's sequence there. */
-  held: { put(delivery: Delivery): Promise<number> };
   report: Report;
+  /** What the endpoint would miss if it were disabled now. */
+  missedOf: (queue: EndpointQueue) => Missed;
+  /** The endpoint as the failure has left it. */
+  onRecorded: (endpoint: Endpoint) => void;
+  /** The attempt has ended, in whatever way. */
+  onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => void;
   retry: Retry;
+  /** Fires when what is in flight is given up. */
+  signal: AbortSignal;
+  log: Log;
 }
 
-export function openDeliver({ send, cache, recorder, held, report, retry }: DeliverOptions): Deliver {
-  const succeed = async ({ endpoint, open }: KnownEndpoint): Promise<void> => {
-    // Only the first success after a failure changes the database.
-    if (open && cache.remembered(endpoint._id)?.open === true) return;
-    await retry('a success', () => recorder.succeeded(endpoint));
-  };
+/** Longer than a replica takes to hear that an endpoint was disabled. */
+const leftMs = 1_000;
+const troubleMs = 500;
+const troubleMsMax = 5_000;
+/** A proxy that is away is not worth a line per endpoint and try. */
+const linesEveryTroubles = 20;
 
-  const hold = (delivery: Delivery, attempts: number, dueAt: Date): Promise<number> =>
-    retry('a failed delivery', () => held.put({ ...delivery, attempts, dueAtMs: dueAt.getTime() }));
+export function openDeliver(options: DeliverOptions): Deliver {
+  const { send, cache, recorder, report, missedOf, onRecorded, onEnd, retry, signal, log } = options;
+  const troubles = new WeakMap<EndpointQueue, number>();
 
   const fail = async (
-    known: KnownEndpoint,
+    queue: EndpointQueue,
     delivery: Delivery,
-    place: Place | undefined,
+    known: KnownEndpoint,
     attempted: Attempted,
-  ) => {
-    closeHere(known, cache);
+  ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> => {
+    // At once, so that no further attempt begins while the failure is on its way to the database.
+    const wasClosed = queue.isCircuitClosed;
+    queue.isCircuitClosed = false;
+    queue.pauses += 1;
     const number = delivery.attempts + 1;
+    const failedAt = performance.now();
     const dueAt = dueAfter(number, new Date());
-    const stays = place?.onTrial === true;
-    const sequence =
-      stays || number >= attemptsMax ? (place?.sequence ?? 0) : await hold(delivery, number, dueAt);
-    const next = await retry('a failure', () =>
-      recorder.failed({
-        endpoint: known.endpoint,
-        epoch: delivery.epoch,
-        number,
-        verdict: attempted.verdict === 'gone' ? 'gone' : 'failed',
-        sequence,
-        dueAt,
-      }),
-    );
-    // The failure closed only what this replica remembers, and the endpoint may have been opened again
-    // meanwhile.
-    if (next?.gate === 'unchanged') cache.forget(known.endpoint._id);
-    const again = next?.event === 'again';
-    // The endpoint did not record it, because it recorded another failure; so the replica notes it where the
-    // event is held.
-    const moves = stays && again && next.gate === 'unchanged';
-    if (moves) await hold(delivery, number, dueAt);
-    const isKeptThere = stays && !moves && (again || next?.event === 'missed');
-    return { next, nextAttemptAt: again ? dueAt : null, result: isKeptThere ? 'held' : 'settled' } as const;
-  };
-
-  return async (known, delivery, place) => {
-    const head = readEventHead(delivery.body);
-    if (head === undefined) return 'settled';
-    const { event, timestamp } = head;
-    const { eventId, body, traceparent } = delivery;
-    const attempt = delivery.attempts + 1;
-    const attempted = await send(known, { eventId, event, timestamp, body, attempt, traceparent });
-    if (attempted.verdict === 'succeeded') {
-      await succeed(known);
-      report(known, delivery, { head, attempted, next: afterSuccess, nextAttemptAt: null });
-      return 'settled';
+    const { sequence, index } = delivery;
+    const tried: OpenEvent = { sequence, index, attempts: number, dueAtMs: dueAt.getTime() };
+    try {
+      const { next, left } = await retry('a failure', () =>
+        recorder.failed({
+          endpoint: known.endpoint,
+          verdict: attempted.verdict === 'gone' ? 'gone' : 'failed',
+          tried,
+          missed: () => missedOf(queue),
+        }),
+      );
+      if (left !== undefined) queue.mark = Math.max(queue.mark, left.mark);
+      const again = next?.event === 'again';
+      // Another failure had opened the circuit already, and a success may have closed it again since.
+      if (next?.gate === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
+      if (again) {
+        const delayMs = dueAt.getTime() - Date.now();
+        const due = Math.min(performance.now() + delayMs, failedAt + next.delayMs);
+        queue.again(delivery, { attempts: number, dueAt: due, isTrial: next.gate === 'closed' });
+      } else if (next?.event === 'missed') leave(queue, delivery, number);
+      else queue.finish(delivery);
+      if (left !== undefined) onRecorded(left);
+      return { next, nextAttemptAt: again ? dueAt : null };
+    } finally {
+      queue.pauses -= 1;
     }
-    const { next, nextAttemptAt, result } = await fail(known, delivery, place, attempted);
-    report(known, delivery, { head, attempted, next, nextAttemptAt });
-    return result;
   };
-}
 
-/** At once, so that no further attempt begins here while the failure is on its way to the database. */
-function closeHere(known: KnownEndpoint, cache: Pick<EndpointCache, 'remembered'>): void {
-  known.open = false;
-  const remembered = cache.remembered(known.endpoint._id);
-  if (remembered != null) remembered.open = false;
+  const leave = (queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd => {
+    queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
+    return 'stored';
+  };
+
+  const attempt = async (
+    queue: EndpointQueue,
+    delivery: Delivery,
+    event: StreamEvent,
+  ): Promise<AttemptEnd> => {
+    const { _id: endpointId, version, epoch } = queue.subscriber;
+    const known = await cache.get({ endpointId, version, epoch });
+    if (known === null) {
+      queue.finish(delivery);
+      return 'stored';
+    }
+    // The queue learns of it in a moment, and then says what the endpoint missed.
+    if (!known.endpoint.active || queue.isEnded) return leave(queue, delivery, delivery.attempts);
+    const { eventId, body, traceparent, timestamp } = event;
+    const number = delivery.attempts + 1;
+    const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
+    const attempted = await send(known, sending);
+    const reported = { known, event, number, attempted };
+    if (attempted.verdict === 'succeeded') {
+      if (!queue.isCircuitClosed) {
+        await retry('a success', () => recorder.succeeded(known.endpoint));
+        // The receiver before is not the present one.
+        if (queue.subscriber.version === version) queue.isCircuitClosed = true;
+      }
+      queue.finish(delivery);
+      report({ ...reported, next: afterSuccess, nextAttemptAt: null });
+      return 'done';
+    }
+    const failed = await fail(queue, delivery, known, attempted);
+    report({ ...reported, ...failed });
+    if (failed.next?.event !== 'again') return 'done';
+    return failed.next.gate === 'unchanged' ? 'unstored' : 'stored';
+  };
+
+  const later = (queue: EndpointQueue, delivery: Delivery, error: unknown): void => {
+    const { attempts, isTrial } = delivery;
+    const count = troubles.get(queue) ?? 0;
+    troubles.set(queue, count + 1);
+    const dueAt = performance.now() + Math.min(troubleMs * 2 ** count, troubleMsMax);
+    queue.again(delivery, { attempts, dueAt, isTrial });
+    if (signal.aborted || count % linesEveryTroubles > 0) return;
+    log.warn(
+      { err: error, endpoint: queue.id, tries: count + 1 },
+      'a delivery could not leave, trying again',
+    );
+  };
+
+  return async (queue, delivery, event) => {
+    let end: AttemptEnd = 'stored';
+    try {
+      end = await attempt(queue, delivery, event);
+      troubles.delete(queue);
+    } catch (error) {
+      later(queue, delivery, error);
+    }
+    onEnd(queue, delivery, end);
+  };
 }

@@ -1,30 +1,28 @@
 // The outcome of an attempt, made to hold for every replica: policy.ts decides on the stored endpoint, the
 // recorder stores the decision on the condition that the endpoint is unchanged, and announces it to all
 // replicas.
-import { trialsMax, type Endpoint, type Trial } from '../endpoints/endpoint.ts';
+import { trialsMax, type Endpoint, type Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { WebhookMetrics } from '../metrics.ts';
+import type { OpenEvent } from '../log/offset.ts';
 import { openLimiter, type Limiter } from '../tools/limiter.ts';
 import { afterSuccess, decideNext, type Attempt, type Next } from './policy.ts';
 
 export interface FailedAttempt {
   /** As it was when the attempt began. */
   endpoint: Endpoint;
-  /** The epoch that the delivery was meant for. */
-  epoch: number;
-  number: number;
   verdict: Attempt['verdict'];
-  /** Where the event is held. */
-  sequence: number;
-  /** When it would be tried again. */
-  dueAt: Date;
+  /** The event, with this attempt, and when it would be tried again. */
+  tried: OpenEvent;
+  /** What the endpoint misses where it is disabled. */
+  missed: () => Missed;
 }
 
 export interface Recorder {
   /** An attempt at the endpoint as it was then. */
   succeeded(endpoint: Endpoint): Promise<void>;
-  /** The event's next step; undefined if the endpoint no longer exists. */
-  failed(attempt: FailedAttempt): Promise<Next | undefined>;
+  /** The event's next step, and the endpoint as it is then; neither where the endpoint no longer exists. */
+  failed(attempt: FailedAttempt): Promise<Recorded>;
 }
 
 const successesMax = 4;
@@ -34,7 +32,7 @@ export interface RecorderOptions {
   /** For failures. */
   limit: Limiter;
   /** To this replica and all others. */
-  tellChanged: (endpointId: string) => void;
+  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
   /** The endpoint was disabled, and a replica has yet to announce that. */
   announce: (endpoint: Endpoint) => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
@@ -54,9 +52,9 @@ export function openRecorder(options: RecorderOptions): Recorder {
     let read: Endpoint | null =
       left !== undefined && left.mark > attempt.endpoint.mark ? left : attempt.endpoint;
     while (read !== null) {
-      if (!read.active || read.epoch !== attempt.epoch) return { next: missed(read), left: read };
+      if (!read.active || read.epoch !== attempt.endpoint.epoch) return { next: missed(read), left: read };
       const next = decideNext({
-        number: attempt.number,
+        number: attempt.tried.attempts,
         // The receiver before is not the present one.
         verdict: read.url === attempt.endpoint.url ? attempt.verdict : 'failed',
         counts: read.mark === attempt.endpoint.mark,
@@ -65,7 +63,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
       if (next.gate === 'unchanged') return { next, left: read };
       const stored = await store(options, read, attempt, next);
       if (stored !== null) {
-        tellChanged(read._id);
+        tellChanged(read);
         return { next, left: stored };
       }
       read = await endpoints.find(read._id);
@@ -73,25 +71,21 @@ export function openRecorder(options: RecorderOptions): Recorder {
     return {};
   };
 
-  const toldAfterTrouble = openTelling(tellChanged);
-
   return {
     async succeeded(endpoint) {
-      const id = endpoint._id;
-      const open = () => limitSuccesses(() => endpoints.recordSuccess(endpoint, afterSuccess.failures));
-      if (await toldAfterTrouble(id, open)) tellChanged(id);
+      if (await limitSuccesses(() => endpoints.recordSuccess(endpoint, afterSuccess.failures)))
+        tellChanged(endpoint);
     },
     async failed(attempt) {
       const id = attempt.endpoint._id;
       const before = lines.get(id);
       const recording = (async () => {
         const { left } = (await before?.catch(() => undefined)) ?? {};
-        return toldAfterTrouble(id, () => limit(() => record(attempt, left)));
+        return limit(() => record(attempt, left));
       })();
       lines.set(id, recording);
       try {
-        const { next } = await recording;
-        return next;
+        return await recording;
       } finally {
         if (lines.get(id) === recording) lines.delete(id);
       }
@@ -103,14 +97,17 @@ export function openRecorder(options: RecorderOptions): Recorder {
 async function store(
   { endpoints, metrics, announce }: Pick<RecorderOptions, 'endpoints' | 'metrics' | 'announce'>,
   read: Endpoint,
-  { sequence, number, dueAt }: FailedAttempt,
+  { tried, missed }: FailedAttempt,
   next: Next,
 ): Promise<Endpoint | null> {
-  if (next.disable === undefined) {
-    const trials = withTrial(read.trials, { sequence, attempts: number, dueAt });
-    return endpoints.recordFailure(read, next.failures, trials);
-  }
-  const disabled = await endpoints.disable(read, next.disable, next.failures, new Date());
+  if (next.disable === undefined)
+    return endpoints.recordFailure(read, next.failures, withTrial(read.trials, tried));
+  const disabled = await endpoints.disable(read, {
+    reason: next.disable,
+    failures: next.failures,
+    at: new Date(),
+    missed: missed(),
+  });
   if (disabled !== null) {
     metrics.disabledBy(next.disable);
     announce(disabled);
@@ -118,36 +115,19 @@ async function store(
   return disabled;
 }
 
-/**
- * The database may have stored a change whose answer was lost, and a second try then finds nothing to do. So after an
- * error, the next success tells all replicas of the endpoint, whether it stored anything or not.
- */
-function openTelling(
-  tellChanged: (endpointId: string) => void,
-): <T>(id: string, work: () => Promise<T>) => Promise<T> {
-  const untold = new Set<string>();
-  return async (id, work) => {
-    try {
-      const result = await work();
-      if (untold.delete(id)) tellChanged(id);
-      return result;
-    } catch (error) {
-      untold.add(id);
-      throw error;
-    }
-  };
-}
-
 /** Empty if the endpoint is no more. */
-interface Recorded {
+export interface Recorded {
   next?: Next;
   /** The endpoint as it stands after that, as far as is known here. */
   left?: Endpoint;
 }
 
 /** The event of the attempt is the one on trial from here on; how often the others were tried is not forgotten. */
-const withTrial = (trials: readonly Trial[] = [], trial: Trial): Trial[] =>
-  [trial, ...trials.filter(({ sequence }) => sequence !== trial.sequence)].slice(0, trialsMax);
+const withTrial = (trials: readonly OpenEvent[] = [], trial: OpenEvent): OpenEvent[] =>
+  [
+    trial,
+    ...trials.filter(({ sequence, index }) => sequence !== trial.sequence || index !== trial.index),
+  ].slice(0, trialsMax);
 
 /** It was in flight when its endpoint was disabled. */
 const missed = ({ failures }: Endpoint): Next => ({

@@ -1,27 +1,40 @@
 // The report of each attempt: one canonical log line, the metrics, and an entry of the attempt log.
 import type { Log } from '@integration-sync/runtime/log';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
+import type { StreamEvent } from '../log/event.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Attempted } from '../sending/send.ts';
-import type { Delivery, EventHead } from '../streams/messages.ts';
 import { entryOf, type AttemptLog } from './attempt-log.ts';
 import type { Next } from './policy.ts';
 
 export interface Reported {
-  head: EventHead;
+  known: KnownEndpoint;
+  event: StreamEvent;
+  /** 1 for an event's first. */
+  number: number;
   attempted: Attempted;
   /** Undefined if the endpoint was deleted meanwhile. */
   next: Next | undefined;
   nextAttemptAt: Date | null;
 }
 
-export type Report = (known: KnownEndpoint, delivery: Delivery, reported: Reported) => void;
+export type Report = (reported: Reported) => void;
 
-export function openReport(log: Log, attemptLog: AttemptLog, metrics: WebhookMetrics): Report {
-  return ({ endpoint }, { eventId, attempts }, { head, attempted, next, nextAttemptAt }) => {
+export function openReport(
+  log: Log,
+  attemptLog: Pick<AttemptLog, 'append'>,
+  metrics: WebhookMetrics,
+): Report {
+  return ({
+    known: { endpoint },
+    event: { eventId, event, timestamp },
+    number,
+    attempted,
+    next,
+    nextAttemptAt,
+  }) => {
     const { verdict, responseStatus, durationMs, error, traceId } = attempted;
-    const { event, timestamp } = head;
-    const entry = entryOf({ eventId, event, attempt: attempts + 1 }, attempted, nextAttemptAt);
+    const entry = entryOf({ eventId, event, attempt: number }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(timestamp)) / 1000);
     // The line leaves out undefined fields.

@@ -10,8 +10,6 @@ import type { Endpoints } from './store.ts';
 
 export interface KnownEndpoint {
   readonly endpoint: Endpoint;
-  /** Set by the replica that sees a failure, before the database knows. */
-  open: boolean;
   readonly key: SigningKey;
   readonly previousKeys: readonly { key: SigningKey; expiresAtMs: number }[];
 }
@@ -32,8 +30,6 @@ export interface EndpointCache {
   peek(meant: Meant): KnownEndpoint | null | undefined;
   /** As `peek`, but asks the database rather than not knowing. */
   get(meant: Meant): Promise<KnownEndpoint | null>;
-  /** What is remembered, however old. */
-  remembered(endpointId: string): KnownEndpoint | null | undefined;
   /** Throws `Unusable` where it cannot be. */
   prepare(endpoint: Endpoint): KnownEndpoint;
   forget(endpointId: string): void;
@@ -111,7 +107,6 @@ export function openEndpointCache(
       }
       return load(meant.endpointId);
     },
-    remembered: (endpointId) => entries.get(endpointId)?.known,
     prepare: (endpoint) => prepareEndpoint(endpoint, vault),
     forget,
     forgetAll() {
@@ -126,7 +121,6 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
   try {
     return {
       endpoint,
-      open: endpoint.open,
       key: signingKeyOf(vault.open(secret, _id)),
       previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
         key: signingKeyOf(vault.open(sealed, _id)),

@@ -4,7 +4,7 @@
 //
 // Before that, what fan-outs remember of the integration is made out of date, whether a caller or an attempt disabled the
 // endpoint: what occurs from then on is not for the period that has ended.
-import { eventSubject, publishWithBundle, type EventBody } from '@integration-sync/contracts';
+import { eventSubject, publishWithBatch, type EventBody } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Announcement, Endpoint } from './endpoint.ts';
@@ -43,7 +43,7 @@ export function openDisabledEvents({
         id: disabledEventId(_id, announcement.epoch),
         body: JSON.stringify(eventOf(_id, integration, announcement)),
       };
-      await publishWithBundle(bus, 'webhooks', integration, [event]);
+      await publishWithBatch(bus, 'webhooks', integration, [event]);
       await endpoints.recordAnnounced(_id, announcement.epoch);
     }
   };

@@ -1,5 +1,6 @@
 // A webhook endpoint as it is stored, and as callers see it.
 import type { EventKind, RegisteredWebhook, Webhook } from '@integration-sync/contracts';
+import type { Offset, OpenEvent } from '../log/offset.ts';
 
 export type DisabledReason = 'failures' | 'gone' | 'manual';
 
@@ -19,10 +20,12 @@ export interface Endpoint {
   active: boolean;
   disabledAt: Date | null;
   disabledReason: DisabledReason | null;
-  /** How often it was disabled. Each delivery carries the epoch it was meant for. */
+  /** How often it was disabled. */
   epoch: number;
   /** When each epoch ended, newest last. */
   disablings: { epoch: number; at: Date }[];
+  /** What was undelivered when an epoch ended, by the epoch; null until the owner has said so. */
+  missed?: Record<string, Missed | null>;
   /** Place in the event stream: only events after it are for the present period of activity. */
   eventsAfter: number;
   /** Origins of events that stand after it, and had occurred before: see cutoff.ts. */
@@ -32,25 +35,25 @@ export interface Endpoint {
 
   /** Failed attempts in a row. */
   failures: number;
-  /** While closed, one event is tried at a time, by the endpoint's owner. */
+  /** The circuit is closed: all is well. Otherwise one event is tried at a time. */
   open: boolean;
   /** Moves with every counted failure and every change of url: an attempt that began under another mark does not count. */
   mark: number;
-  /**
-   * First the event that is tried while the gate is closed, then those that were before it and may not be settled:
-   * their places in HELD, and what HELD does not know about them.
-   */
-  trials?: Trial[];
-  /** The owner: the replica that looks after what is held for it; absent while there is nothing to look after. */
-  keeper?: string;
+  /** How often the events were tried that failed last; first the one on trial. */
+  trials?: OpenEvent[];
   /** What is still to be announced as `webhook.disabled`. */
   unannounced: Announcement[];
 }
 
-/** What the fan-out has to know of an endpoint. */
+/** What an owner has to know of an endpoint to find what is for it. */
 export type Subscriber = Pick<
   Endpoint,
   | '_id'
+  | 'version'
+  | 'open'
+  | 'mark'
+  | 'trials'
+  | 'missed'
   | 'events'
   | 'earlierEvents'
   | 'active'
@@ -61,7 +64,10 @@ export type Subscriber = Pick<
   | 'eventsUnderWay'
 >;
 
-export type VersionedSubscriber = Subscriber & { version: number };
+export interface Missed extends Offset {
+  /** The making of the stream that the sequences are of. */
+  stream: string;
+}
 
 export interface Announcement {
   /** The one that ended. */
@@ -93,19 +99,11 @@ export interface EarlierEvents {
   events: EventKind[];
 }
 
-export interface Trial {
-  sequence: number;
-  attempts: number;
-  dueAt: Date;
-}
-
-/** As many as can be in flight when the gate closes; each of them may become the one on trial. */
+/** As many as can be in flight when the circuit opens; each of them may become the one on trial. */
 export const trialsMax = 8;
 
-/**
- * Replicas fan events out within moments, so few changes of kinds can lie between an event and its fan-out.
- */
-export const earlierEventsMax = 20;
+/** An endpoint that is behind has events before many a change of its kinds; beyond these the oldest kinds are forgotten. */
+export const earlierEventsMax = 200;
 
 /** Disablings that an endpoint remembers; a replay cannot go back further. */
 export const disablingsMax = 200;
@@ -138,6 +136,7 @@ export const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => 
   open: false,
   mark: 0,
   trials: [],
+  missed: {},
   unannounced: [],
 });
 

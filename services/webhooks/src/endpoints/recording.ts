@@ -1,6 +1,7 @@
-// What attempts change in an endpoint: the gate, the counter, and the disablings that are not announced yet.
+// What attempts change in an endpoint: the circuit, the counter, and the disablings that are not announced yet.
 import type { Collection, Filter } from '@integration-sync/runtime/store';
-import { disablingsMax, type DisabledReason, type Endpoint, type Trial } from './endpoint.ts';
+import type { OpenEvent } from '../log/offset.ts';
+import { disablingsMax, type DisabledReason, type Endpoint, type Missed } from './endpoint.ts';
 
 /** More of them wait only while the bus is away. */
 const unannouncedMax = 500;
@@ -13,16 +14,21 @@ export const recording = (collection: Collection<Endpoint>) => ({
     );
     return modifiedCount === 1;
   },
-  recordFailure: (read: Endpoint, failures: number, trials: readonly Trial[]) =>
+  recordFailure: (read: Endpoint, failures: number, trials: readonly OpenEvent[]) =>
     collection.findOneAndUpdate(
       asRead(read),
       { $set: { failures, trials: [...trials], open: false }, $inc: { mark: 1 } },
       { returnDocument: 'after' },
     ),
-  disable: (read: Endpoint, reason: DisabledReason, failures: number, at: Date) =>
-    collection.findOneAndUpdate(asRead(read), disabling(read, reason, failures, at), {
+  disable: (read: Endpoint, { reason, failures, at, missed }: Disabling) =>
+    collection.findOneAndUpdate(asRead(read), disabling(read, { reason, failures, at, missed }), {
       returnDocument: 'after',
     }),
+  /** Says what was undelivered when the epoch ended, unless that is known already. */
+  async recordMissed(id: string, epoch: number, missed: Missed) {
+    const place = `missed.${epoch}`;
+    await collection.updateOne({ _id: id, [place]: null }, { $set: { [place]: missed } });
+  },
   unannounced: () =>
     collection
       .find({ 'unannounced.epoch': { $gte: 0 } })
@@ -51,12 +57,18 @@ export const asRead = ({ _id, version, mark, failures, open, active }: Endpoint)
   active,
 });
 
+export interface Disabling {
+  reason: DisabledReason;
+  failures: number;
+  at: Date;
+  /** Null: its owner is to say it. */
+  missed: Missed | null;
+}
+
 /** The one update that stops an endpoint, for a caller as for an attempt. */
 export const disabling = (
   { epoch, url }: Pick<Endpoint, 'epoch' | 'url'>,
-  reason: DisabledReason,
-  failures: number,
-  at: Date,
+  { reason, failures, at, missed }: Disabling,
 ) => ({
   $set: {
     active: false,
@@ -65,7 +77,9 @@ export const disabling = (
     failures,
     open: false,
     trials: [],
+    [`missed.${epoch}`]: missed,
   },
+  ...(epoch < disablingsMax ? {} : { $unset: { [`missed.${epoch - disablingsMax}`]: 1 as const } }),
   $inc: { epoch: 1, mark: 1 },
   $push: {
     disablings: { $each: [{ epoch, at }], $slice: -disablingsMax },

@@ -1,10 +1,10 @@
 // The endpoints as they stand in MongoDB. Every rule that several replicas could break between them is a
 // condition of one update here.
 import type { Collection, Filter, Store, UpdateFilter } from '@integration-sync/runtime/store';
-import type { DisabledReason, Endpoint, Trial, VersionedSubscriber } from './endpoint.ts';
-import { owning } from './owning.ts';
-import { placesOf, type Places } from './places.ts';
-import { asRead, recording } from './recording.ts';
+import type { OpenEvent } from '../log/offset.ts';
+import type { Endpoint, Missed, Subscriber } from './endpoint.ts';
+import { placesOf } from './places.ts';
+import { asRead, recording, type Disabling } from './recording.ts';
 
 export const endpointsCollection = 'webhook_endpoints';
 
@@ -21,35 +21,31 @@ export interface Endpoints {
   findSealedWith(keyId: string): Promise<Endpoint | null>;
   /** One with a secret in use that is sealed with none of these keys. */
   findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
-  subscribersOf(integrations: readonly string[]): Promise<Map<string, VersionedSubscriber[]>>;
+  subscribersOf(integrations: readonly string[]): Promise<Map<string, Subscriber[]>>;
   /**
    * A replica made the streams again at that time: the places that older endpoints remember were in other
    * ones. Resolves with the integrations of these endpoints.
    */
   forgetPlaces(madeAt: Date): Promise<string[]>;
-  /** The last places in the streams that any of them remembers. */
-  furthestPlaces(): Promise<Places>;
-  /** The streams end before some of the places that are remembered. Resolves with the integrations that these are of. */
-  bringBack(ends: Places): Promise<string[]>;
+  /** The last place in EVENTS that any of them remembers. */
+  furthestPlace(): Promise<number>;
+  /** EVENTS ends before some of the places that are remembered. Resolves with the integrations that these are of. */
+  bringBack(end: number): Promise<string[]>;
   /** Applies the change if the endpoint is still as it was read; null if it is not. */
   change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
   remove(integration: string, id: string): Promise<boolean>;
 
-  /** Any 2xx of where it leads now: the gate opens, and the counter is what it says. False if there was nothing to do. */
+  /** Any 2xx of where it leads now: the circuit closes, and the counter is what it says. False if there was nothing to do. */
   recordSuccess(endpoint: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number): Promise<boolean>;
   /** A counted failure that leaves the endpoint active; null if it has changed since it was read. */
-  recordFailure(read: Endpoint, failures: number, trials: readonly Trial[]): Promise<Endpoint | null>;
-  disable(read: Endpoint, reason: DisabledReason, failures: number, at: Date): Promise<Endpoint | null>;
+  recordFailure(read: Endpoint, failures: number, trials: readonly OpenEvent[]): Promise<Endpoint | null>;
+  disable(read: Endpoint, disabling: Disabling): Promise<Endpoint | null>;
+  /** What was undelivered when the epoch ended, unless that is said already. */
+  recordMissed(id: string, epoch: number, missed: Missed): Promise<void>;
   unannounced(): Promise<Endpoint[]>;
   unannouncedOf(integration: string): Promise<Pick<Endpoint, '_id' | 'unannounced'>[]>;
   recordAnnounced(id: string, epoch: number): Promise<void>;
 
-  /** Makes the replica the endpoint's owner if it has none; null if it has another. */
-  claim(id: string, replica: string): Promise<Endpoint | null>;
-  takeOver(id: string, from: string, replica: string): Promise<boolean>;
-  letGo(id: string, replica: string): Promise<void>;
-  /** Owned by none of these replicas, which are all that live. */
-  orphans(alive: readonly string[]): Promise<{ _id: string; keeper: string }[]>;
   countDisabled(): Promise<number>;
 }
 
@@ -62,7 +58,6 @@ export interface ListedPart {
 export async function openEndpoints(store: Store): Promise<Endpoints> {
   await store.ensureIndexes(endpointsCollection, [
     { name: 'listing', key: { integration: 1, createdAt: 1, _id: 1 } },
-    { name: 'keeper', key: { keeper: 1 }, sparse: true },
     { name: 'unannounced', key: { 'unannounced.epoch': 1 }, sparse: true },
     { name: 'disabled', key: { disabledAt: 1 } },
   ]);
@@ -71,7 +66,6 @@ export async function openEndpoints(store: Store): Promise<Endpoints> {
     ...managing(collection),
     ...placesOf(collection),
     ...recording(collection),
-    ...owning(collection),
   };
 }
 
@@ -108,9 +102,7 @@ const managing = (collection: Collection<Endpoint>) => ({
   async subscribersOf(integrations: readonly string[]) {
     const found = collection
       .find({ integration: { $in: [...integrations] } })
-      // In the same order each time, so that what is fanned out again makes the same parcels.
-      .sort({ _id: 1 })
-      .project<VersionedSubscriber & { integration: string }>({
+      .project<Subscriber & { integration: string }>({
         integration: 1,
         events: 1,
         earlierEvents: 1,
@@ -121,8 +113,12 @@ const managing = (collection: Collection<Endpoint>) => ({
         eventsAfter: 1,
         eventsUnderWay: 1,
         version: 1,
+        open: 1,
+        mark: 1,
+        trials: 1,
+        missed: 1,
       });
-    const byIntegration = new Map<string, VersionedSubscriber[]>();
+    const byIntegration = new Map<string, Subscriber[]>();
     for await (const endpoint of found) {
       const others = byIntegration.get(endpoint.integration);
       if (others === undefined) byIntegration.set(endpoint.integration, [endpoint]);

@@ -3,6 +3,5 @@
 export { openWebhooksHoldings, type WebhooksHoldings } from './holdings.ts';
 export { askKeys, type ReplicaKeys } from './keys.ts';
 export { openReseal, type Reseal, type ResealProgress, type SecretsByKey } from './reseal.ts';
-export { expectedStreams, isBacklogConsumer, leftOverConsumers } from './streams.ts';
+export { expectedStreams, formerStreams } from './streams.ts';
 export { openVault, type Vault } from '../secrets/vault.ts';
-export { isPartitionConsumer } from '../streams/partitioning.ts';

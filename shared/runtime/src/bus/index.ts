@@ -1,6 +1,5 @@
 // The bus: everything that this system does with NATS goes through this door, and no other room imports a NATS package.
 // Questions are requests and replies, facts go to JetStream.
-import type { PartitionedNoun } from '@integration-sync/contracts';
 import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
@@ -17,10 +16,9 @@ import {
   type StreamFacts,
 } from './archive.ts';
 import { openConnection, type Forbidden } from './connection.ts';
-import { consume, type ConsumeOptions, type Reading } from './consume.ts';
-import { inspectStreams, type ExpectedStream, type InspectedStream } from './inspect.ts';
+import { follow, type FollowOptions, type Reading } from './follow.ts';
+import { inspectStreams, type InspectedStream } from './inspect.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
-import { partitionsOf, type PartitionsInForce } from './partitions.ts';
 import { patiently } from './patience.ts';
 import {
   openBatchPublisher,
@@ -33,28 +31,14 @@ import { sendRequest, type Reply, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
 import type { ConsumerSpec, StreamSpec } from './stream-config.ts';
 import { openStreamWatch, type StreamStanding } from './stream-watch.ts';
-import {
-  consumerFacts,
-  ensureConsumer,
-  ensureStream,
-  hasConsumer,
-  removeConsumer,
-  type ConsumerFacts,
-} from './streams.ts';
+import { ensureConsumer, ensureStream, messagesIn, removeConsumer, removeStream } from './streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { Forbidden } from './connection.ts';
-export type { ConsumeOptions, Reading, StreamMessage } from './consume.ts';
-export type {
-  ConsumerFigures,
-  ExpectedStream,
-  InspectedConsumer,
-  InspectedFacts,
-  InspectedStream,
-} from './inspect.ts';
+export type { FollowedMessage, FollowOptions, Reading } from './follow.ts';
+export type { ConsumerFigures, InspectedConsumer, InspectedFacts, InspectedStream } from './inspect.ts';
 export type { Headers } from './message.ts';
-export type { PartitionsInForce } from './partitions.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { quantityInWords, type Difference } from './quantities.ts';
@@ -62,7 +46,6 @@ export { largeRoom, sparePlaces } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { StreamStanding } from './stream-watch.ts';
 export type { ConsumerSpec, StreamSpec } from './stream-config.ts';
-export type { ConsumerFacts } from './streams.ts';
 
 export interface BusOptions extends NatsOptions {
   /** Shown in the server's list of connections. */
@@ -109,21 +92,21 @@ export interface Bus extends AsyncDisposable {
   watchOtherStreams(own: readonly string[]): void;
   /** What is to be said of them: a sentence each. */
   streamNotes(): string[];
-  consumerFacts(stream: string, consumer: string): Promise<ConsumerFacts>;
-  hasConsumer(stream: string, consumer: string): Promise<boolean>;
   /** What NATS has, beside what it should have. Changes nothing. */
-  inspectStreams(expected: readonly ExpectedStream[]): Promise<InspectedStream[]>;
+  inspectStreams(expected: readonly StreamSpec[]): Promise<InspectedStream[]>;
+  hasConsumer(stream: string, consumer: string): Promise<boolean>;
+  messagesIn(stream: string): Promise<number>;
+  removeStream(stream: string): Promise<void>;
   /** False if it was not there. */
   removeConsumer(stream: string, consumer: string): Promise<boolean>;
   publish(message: OutgoingMessage): Promise<Published>;
   /** Resolves with where each of them stands in its stream. */
   publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
-  consume(stream: string, consumer: string, options: ConsumeOptions): Reading;
+  /** Reads a stream in its order, from an offset that the reader knows. */
+  follow(stream: string, options: FollowOptions): Reading;
 
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
   streamFacts(stream: string): Promise<StreamFacts>;
-  /** Of a stream whose subjects begin with the noun. */
-  partitionsOf(stream: string, noun: PartitionedNoun): Promise<PartitionsInForce>;
   countMessages(stream: string, subject: string): Promise<number>;
   countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
   purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
@@ -172,16 +155,16 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     watchOtherStreams: (own) => watch.watchOthers(own),
     streamStandings: () => watch.standings(),
     streamNotes: () => watch.notes(),
-    consumerFacts: (stream, consumer) => consumerFacts(connection, stream, consumer),
-    hasConsumer: (stream, consumer) => hasConsumer(connection, stream, consumer),
     inspectStreams: (expected) => inspectStreams(connection, expected),
+    hasConsumer: (stream, consumer) => hasConsumer(connection, stream, consumer),
+    messagesIn: (stream) => messagesIn(connection, stream),
+    removeStream: (stream) => removeStream(connection, stream),
     removeConsumer: (stream, consumer) => removeConsumer(connection, stream, consumer),
     publish: (message) => publish(connection, message),
     publishBatch: (messages, headers) => publisher.publishBatch(messages, headers),
-    consume: (stream, consumer, consuming) => consume(connection, stream, consumer, consuming),
+    follow: (stream, following) => follow(connection, stream, following),
     readStream: openReading(connection),
     streamFacts: (stream) => streamFacts(connection, stream),
-    partitionsOf: (stream, noun) => partitionsOf(connection, stream, noun),
     countMessages: (stream, subject) => countMessages(connection, stream, subject),
     countBySubject: (stream, subject) => countBySubject(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),

@@ -12,21 +12,14 @@ import {
   type QuantityChange,
 } from './quantities.ts';
 import {
-  consumerConfig,
   differences,
   foreignSettings,
   streamConfig,
   subjectsOfOurs,
-  type ConsumerSpec,
   type StreamSpec,
 } from './stream-config.ts';
 import { isForbidden } from './refusals.ts';
 import { findStream } from './streams.ts';
-
-export interface ExpectedStream {
-  spec: StreamSpec;
-  consumers: readonly ConsumerSpec[];
-}
 
 export interface InspectedStream {
   name: string;
@@ -66,10 +59,9 @@ export interface InspectedFacts {
 
 export interface InspectedConsumer {
   name: string;
-  isExpected: boolean;
-  isMissing: boolean;
-  differing: string[];
-  facts: ConsumerFigures | undefined;
+  /** It stays where no process reads it. */
+  isLasting: boolean;
+  facts: ConsumerFigures;
 }
 
 export interface ConsumerFigures {
@@ -88,21 +80,20 @@ export interface ConsumerFigures {
 /** Those that are expected, in their order, and then all others. */
 export async function inspectStreams(
   connection: Connection,
-  expected: readonly ExpectedStream[],
+  expected: readonly StreamSpec[],
 ): Promise<InspectedStream[]> {
   const all = await askJetStream(connection, () => Array.fromAsync(connection.manager.streams.list()));
   const found = new Map(all.map((info) => [info.config.name, info]));
   const inspected: InspectedStream[] = [];
-  for (const { spec, consumers } of expected) {
+  for (const spec of expected) {
     // The list leaves out a stream that has no leader.
     const info = found.get(spec.name) ?? (await lookFor(connection, spec.name));
     if (info === 'missing' || info === 'leaderless') {
-      const missing = info === 'missing' ? consumers.map(missingConsumer) : [];
-      inspected.push({ ...nothingOf(spec.name), isExpected: true, standing: info, consumers: missing });
-    } else inspected.push(await inspectOne(connection, info, spec, consumers));
+      inspected.push({ ...nothingOf(spec.name), isExpected: true, standing: info, consumers: [] });
+    } else inspected.push(await inspectOne(connection, info, spec));
     found.delete(spec.name);
   }
-  for (const info of found.values()) inspected.push(await inspectOne(connection, info, undefined, []));
+  for (const info of found.values()) inspected.push(await inspectOne(connection, info, undefined));
   return inspected;
 }
 
@@ -148,25 +139,19 @@ async function inspectOne(
   connection: Connection,
   info: StreamInfo,
   spec: StreamSpec | undefined,
-  consumers: readonly ConsumerSpec[],
 ): Promise<InspectedStream> {
   const { name } = info.config;
   const there = await askJetStream(connection, () =>
     Array.fromAsync(connection.manager.consumers.list(name)),
   );
   const hasLeader = info.cluster === undefined || (info.cluster.leader ?? '') !== '';
-  const specs = new Map(consumers.map((one) => [one.name, one]));
-  const missing = consumers.filter((one) => there.every((found) => found.name !== one.name));
   return {
     name,
     isExpected: spec !== undefined,
     standing: hasLeader ? 'there' : 'leaderless',
     facts: factsOf(info),
     ...compare(spec, info.config),
-    consumers: [
-      ...there.map((found) => inspectConsumer(found, specs.get(found.name))),
-      ...missing.map(missingConsumer),
-    ],
+    consumers: there.map(inspectConsumer),
   };
 }
 
@@ -204,15 +189,12 @@ function factsOf({ config, state, cluster }: StreamInfo): InspectedFacts {
   };
 }
 
-function inspectConsumer(info: ConsumerInfo, spec: ConsumerSpec | undefined): InspectedConsumer {
+function inspectConsumer(info: ConsumerInfo): InspectedConsumer {
   const { config, delivered, cluster } = info;
-  const { deliver_policy: _place, ...changeable } = spec === undefined ? {} : consumerConfig(spec);
   const lastActive = delivered.last_active;
   return {
     name: info.name,
-    isExpected: spec !== undefined,
-    isMissing: false,
-    differing: differences(changeable, config),
+    isLasting: config.durable_name !== undefined,
     facts: {
       filters: config.filter_subjects ?? (config.filter_subject ? [config.filter_subject] : []),
       pending: info.num_pending,
@@ -224,11 +206,3 @@ function inspectConsumer(info: ConsumerInfo, spec: ConsumerSpec | undefined): In
     },
   };
 }
-
-const missingConsumer = ({ name }: ConsumerSpec): InspectedConsumer => ({
-  name,
-  isExpected: true,
-  isMissing: true,
-  differing: [],
-  facts: undefined,
-});

@@ -1,15 +1,14 @@
-// How much a stream keeps: how many copies, for how long, how many bytes; and into how many partitions it is divided. A process that was started without a setting
-// says less of it than the others do, and what a stream loses by that does not come back. So a stream that is there
+// How much a stream keeps: how many copies, for how long, how many bytes. A process that was started without a setting says
+// less of it than the others do, and what a stream loses by that does not come back. So a stream that is there
 // only gets more, and what a process says beyond that is told and left. Pure.
 //
 //   the setting    says more                              says less
 //   ─────────────  ─────────────────────────────────────  ─────────────────────────────────────────────
 //   is set         the stream gets it                     nothing is changed, unless `mayShrink`
 //   is left out    nothing is changed                     nothing is changed
-import { numberIn, transformOf } from '@integration-sync/contracts';
 import type { StreamConfig } from '@nats-io/jetstream';
 
-export type Quantity = 'replicas' | 'maxAgeMs' | 'bytesMax' | 'messagesPerSubjectMax' | 'partitions';
+export type Quantity = 'replicas' | 'maxAgeMs' | 'bytesMax' | 'messagesPerSubjectMax';
 
 export interface SettingOfQuantity {
   name: string;
@@ -20,8 +19,6 @@ export interface Quantities extends Partial<Record<Quantity, number>> {
   /** Where a quantity comes from a setting, which one. What comes from none counts as set. */
   settings?: Partial<Record<Quantity, SettingOfQuantity>>;
   mayShrink?: boolean;
-  /** What the subjects of a stream with partitions begin with. */
-  noun?: string;
 }
 
 /** A stream has another quantity than this process would give it, and keeps it. */
@@ -45,32 +42,24 @@ export interface Comparison {
   left: Difference[];
 }
 
-const quantities = ['replicas', 'maxAgeMs', 'bytesMax', 'messagesPerSubjectMax', 'partitions'] as const;
+const quantities = ['replicas', 'maxAgeMs', 'bytesMax', 'messagesPerSubjectMax'] as const;
 const nanosPerMs = 1_000_000;
 
-type Found = Pick<
-  StreamConfig,
-  'num_replicas' | 'max_age' | 'max_bytes' | 'max_msgs_per_subject' | 'subject_transform'
->;
+type Found = Pick<StreamConfig, 'num_replicas' | 'max_age' | 'max_bytes' | 'max_msgs_per_subject'>;
 
 /** What a stream is made with. */
-export function quantitiesOf({ noun = '', partitions = 1, ...spec }: Quantities): Found {
-  const transform = transformOf(noun, partitions);
-  return {
-    num_replicas: spec.replicas ?? 1,
-    max_age: (spec.maxAgeMs ?? 0) * nanosPerMs,
-    max_bytes: spec.bytesMax || -1,
-    max_msgs_per_subject: spec.messagesPerSubjectMax ?? -1,
-    ...(transform === undefined ? {} : { subject_transform: transform }),
-  };
-}
+export const quantitiesOf = (spec: Quantities): Found => ({
+  num_replicas: spec.replicas ?? 1,
+  max_age: (spec.maxAgeMs ?? 0) * nanosPerMs,
+  max_bytes: spec.bytesMax || -1,
+  max_msgs_per_subject: spec.messagesPerSubjectMax ?? -1,
+});
 
 const fields = {
   replicas: 'num_replicas',
   maxAgeMs: 'max_age',
   bytesMax: 'max_bytes',
   messagesPerSubjectMax: 'max_msgs_per_subject',
-  partitions: 'subject_transform',
 } as const satisfies Record<Quantity, keyof Found>;
 
 export function compareQuantities(spec: Quantities, config: Found): Comparison {
@@ -84,7 +73,6 @@ export function compareQuantities(spec: Quantities, config: Found): Comparison {
     if (wanted === found) continue;
     const setting = spec.settings?.[quantity];
     const mayChange = setting?.isSet !== false && (wanted > found || spec.mayShrink === true);
-    // One that is undefined is taken out of the stream's configuration.
     if (mayChange) Object.assign(comparison.changes, { [field]: made[field] });
     else comparison.left.push({ quantity, setting, wanted, found });
   }
@@ -105,7 +93,6 @@ export function quantityChanges(config: Found, changes: Partial<StreamConfig>): 
 
 /** In the quantity's own unit; Infinity: no limit. */
 export function quantityIn(config: Found, quantity: Quantity): number {
-  if (quantity === 'partitions') return numberIn(config.subject_transform);
   const value = amount(config[fields[quantity]]);
   return quantity === 'maxAgeMs' ? value / nanosPerMs : value;
 }
@@ -120,7 +107,6 @@ const words: Record<Quantity, (value: number) => string> = {
   maxAgeMs: (value) => (value % dayMs === 0 ? `${value / dayMs} days` : `${value / 1000} s`),
   bytesMax: (value) => `${value} bytes`,
   messagesPerSubjectMax: (value) => `${value} messages a subject`,
-  partitions: (value) => (value === 1 ? '1 partition' : `${value} partitions`),
 };
 
 export const quantityInWords = (quantity: Quantity, value: number): string =>

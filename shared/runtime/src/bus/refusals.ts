@@ -5,8 +5,8 @@ import { PermissionViolationError } from '@nats-io/nats-core';
 import { ConfigError } from '../config/index.ts';
 
 const ofAccount = (limit: string, beside = ''): string => `raise \`${limit}\` of the NATS account${beside}`;
-const orFewerBytes = ', or lower EVENTS_MAX_BYTES and HELD_MAX_BYTES';
-const unboundedStreams = 'only EVENTS and HELD have a size';
+const orFewerBytes = ', or lower EVENTS_MAX_BYTES';
+const unboundedStreams = 'only EVENTS has a size';
 
 /** As it stands in an error of the client, and in what a publisher is answered. */
 export interface Refusal {
@@ -20,7 +20,7 @@ const mendings: Readonly<Record<number, string>> = {
   10_002: ofAccount('max_file', ' or give its streams less to keep (EVENTS_KEEP_DAYS, EVENTS_MAX_BYTES)'),
   [noPlacement]: 'STREAM_REPLICAS: too few NATS servers are up and have room for a copy each',
   10_023: 'make room on the disk of nats-server, or raise its `max_file_store`',
-  10_026: ofAccount('max_consumers', ' (2, and one for each integration that has a backlog)'),
+  10_026: ofAccount('max_consumers', ' (one for each replica of webhooks)'),
   10_027: ofAccount('max_streams', ' to 5 or more'),
   10_047: `${ofAccount('max_file')} or \`max_file_store\` of nats-server${orFewerBytes}`,
   10_074: 'STREAM_REPLICAS: expected 1, as this NATS is a single server',
@@ -35,7 +35,7 @@ const mendingsByWords: readonly (readonly [RegExp, string])[] = [
   [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 10m'],
   [
     /maximum bytes exceeded/,
-    'the stream is full: raise EVENTS_MAX_BYTES or HELD_MAX_BYTES, whichever is its bound',
+    'the stream is full: raise EVENTS_MAX_BYTES, or lower EVENTS_KEEP_DAYS',
   ],
 ];
 

@@ -8,7 +8,6 @@
 //   republish, mirror, no_ack, …   nothing                   the value of a stream that is made without it
 //   placement, compression, …      nothing: operators do     nothing
 import { isDeepStrictEqual } from 'node:util';
-import { numberIn } from '@integration-sync/contracts';
 import {
   AckPolicy,
   DeliverPolicy,
@@ -29,6 +28,8 @@ export interface StreamSpec extends Quantities {
   discard: 'new' | 'old';
   duplicateWindowMs?: number;
   atomicBatches?: boolean;
+  /** How nats-server changes a subject before it stores its message. */
+  subjectTransform?: { src: string; dest: string };
 }
 
 export interface ConsumerSpec {
@@ -60,6 +61,7 @@ export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: 
     duplicate_window: nanos(spec.duplicateWindowMs ?? 120_000),
     allow_direct: true,
     ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
+    ...(spec.subjectTransform === undefined ? {} : { subject_transform: spec.subjectTransform }),
   };
 }
 
@@ -99,8 +101,7 @@ export function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>):
     Object.hasOwn(said, name) ||
     ofOperators.has(name) ||
     ofQuantities.has(name) ||
-    (name === 'max_msgs_per_subject' && spec.messagesPerSubjectMax !== undefined) ||
-    (name === 'subject_transform' && numberIn(found.subject_transform) > 1);
+    (name === 'max_msgs_per_subject' && spec.messagesPerSubjectMax !== undefined);
   return Object.entries(found)
     .filter(([name, value]) => !isOurs(name) && !isUnset(name, value))
     .map(([name]) => name);
@@ -110,17 +111,7 @@ const isUnset = (name: string, value: unknown): boolean =>
   !value || (limitsOfStream.has(name) && value === noLimit) || isDeepStrictEqual(value, {});
 
 /** The first tokens of subjects that only the services of this system use. */
-const ourTokens = new Set([
-  'svc',
-  'webhooks',
-  'events',
-  'bundles',
-  'deliveries',
-  'held',
-  'attempts',
-  '*',
-  '>',
-]);
+const ourTokens = new Set(['svc', 'webhooks', 'events', 'event-batches', 'attempts', '*', '>']);
 
 /** Subjects of a stream that is none of ours, under which it would store what the services say to each other. */
 export const subjectsOfOurs = (subjects: readonly string[] | undefined): string[] =>

@@ -16,17 +16,6 @@ import {
 } from './stream-config.ts';
 import type { StreamWatch } from './stream-watch.ts';
 
-export interface ConsumerFacts {
-  /** The place in its stream up to which it has handed out what is for it. */
-  handedOutThrough: number;
-  /** Messages that it has not handed out yet. */
-  pending: number;
-  /** Handed out, and not settled. */
-  unacknowledged: number;
-  /** Requests for messages that wait at nats-server. */
-  readersWaiting: number;
-}
-
 const codes = {
   streamNotFound: 10_059,
   consumerNotFound: 10_014,
@@ -158,7 +147,19 @@ export async function hasConsumer(
   return (await unlessMissing(info, codes.consumerNotFound)) !== undefined;
 }
 
+/** 0 where it is not there. */
+export const messagesIn = (connection: Connection, stream: string): Promise<number> =>
+  connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages ?? 0);
+
 /** Nothing happens where it is not there. */
+export async function removeStream(connection: Connection, stream: string): Promise<void> {
+  await unlessMissing(
+    connection.whileConnected(() => connection.manager.streams.delete(stream)),
+    codes.streamNotFound,
+  );
+}
+
+/** The same of a consumer. */
 export async function removeConsumer(
   connection: Connection,
   stream: string,
@@ -166,20 +167,6 @@ export async function removeConsumer(
 ): Promise<boolean> {
   const removing = connection.whileConnected(() => connection.manager.consumers.delete(stream, consumer));
   return (await unlessMissing(removing, codes.consumerNotFound)) ?? false;
-}
-
-export async function consumerFacts(
-  connection: Connection,
-  stream: string,
-  consumer: string,
-): Promise<ConsumerFacts> {
-  const info = await connection.whileConnected(() => connection.manager.consumers.info(stream, consumer));
-  return {
-    handedOutThrough: info.delivered.stream_seq,
-    pending: info.num_pending,
-    unacknowledged: info.num_ack_pending,
-    readersWaiting: info.num_waiting,
-  };
 }
 
 async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | undefined> {

@@ -3,7 +3,7 @@
 import {
   eventSubject,
   type Begin,
-  type BundledEvent,
+  type BatchedEvent,
   type EntityType,
   type EventBody,
   type EventKind,
@@ -39,7 +39,7 @@ export interface AnnouncedRecord {
   draft?: Draft;
 }
 
-export interface EventMessage extends BundledEvent {
+export interface EventMessage extends BatchedEvent {
   subject: string;
 }
 

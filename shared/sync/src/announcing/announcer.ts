@@ -3,7 +3,7 @@
 // seconds. Where that fails as well, the announcer leaves the journal entry to the sweepers, and where the process dies the
 // entry is due by itself: a sweeper publishes the events again under the same ids.
 //
-// Events and bundles stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
+// Events and event batches stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
 // has no leader, pushes that need the other one do not wait for it.
 import type { Announcer as AnnouncingService, StoredEvents } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -15,7 +15,7 @@ import type { Journal } from '../journal/journal.ts';
 import { openBackground } from './background.ts';
 import { openLanes } from './lanes.ts';
 import { openNotes } from './notes.ts';
-import { publishBundle, publishEvents } from './publish-events.ts';
+import { publishBatchOf, publishEvents } from './publish-events.ts';
 import type { Stage } from '../stage.ts';
 import { openTries, triesEnd } from './tries.ts';
 
@@ -38,7 +38,7 @@ export interface AnnouncerOptions {
   tracing?: Tracing | undefined;
 }
 
-/** Of events, and of bundles. Publishing at once hides the way to the disk and back; more would only hold more memory. */
+/** Of events, and of event batches. Publishing at once hides the way to the disk and back; more would only hold more memory. */
 const lanesMax = 4;
 const pushesMax = 2_000;
 /** Of these pushes together: what each holds in memory is its records, or their events. */
@@ -51,7 +51,7 @@ interface Waiting {
   untilMs: number;
 }
 
-interface WithoutBundle extends Waiting {
+interface WithoutBatch extends Waiting {
   stored: StoredEvents;
 }
 
@@ -76,11 +76,11 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     held.records -= records.length;
   };
 
-  const bundles = openLanes<WithoutBundle>({
+  const batches = openLanes<WithoutBatch>({
     lanesMax,
     follow,
     async work(one) {
-      const published = await tries.patiently(one, () => publishBundle(options, one.stored));
+      const published = await tries.patiently(one, () => publishBatchOf(options, one.stored));
       letGo(one.announcement);
       if (published === undefined) leave(one.syncId);
       else mark(one.syncId);
@@ -92,7 +92,7 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     follow,
     async work(one) {
       const published = await tries.patiently(one, () => publishEvents(options, one.announcement));
-      if (published !== undefined) return bundles.add({ ...one, stored: published.result });
+      if (published !== undefined) return batches.add({ ...one, stored: published.result });
       letGo(one.announcement);
       leave(one.syncId);
     },

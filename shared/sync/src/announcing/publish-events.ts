@@ -1,8 +1,8 @@
-// A push's events, for other services and for webhooks: each as a message of its own, and then all of them as a bundle.
+// A push's events, for other services and for webhooks: each as a message of its own, and then all of them as a event batch.
 // Under the same ids however often, so that each step is done again where it was cut off.
 import {
   eventsStream,
-  storeBundle,
+  storeEventBatch,
   storeEvents,
   type Announcer,
   type StoredEvents,
@@ -20,7 +20,7 @@ export interface PublishOptions {
   tracing?: Tracing | undefined;
 }
 
-/** Resolves with what their bundle is made of. */
+/** Resolves with what their event batch is made of. */
 export function publishEvents(options: PublishOptions, announcement: Announcement): Promise<StoredEvents> {
   const { syncId, integration, traceparent } = announcement;
   const span = options.tracing?.begin({
@@ -51,8 +51,8 @@ async function publish(
   return { announcer: service, integration: announcement.integration, events, places, traceparent };
 }
 
-export async function publishBundle({ bus, reach }: PublishOptions, stored: StoredEvents): Promise<void> {
+export async function publishBatchOf({ bus, reach }: PublishOptions, stored: StoredEvents): Promise<void> {
   await reach('after-events');
-  await storeBundle(bus, stored);
+  await storeEventBatch(bus, stored);
   await reach('after-publish');
 }

@@ -11,7 +11,7 @@ import { examine } from '../records/traces.ts';
 import { unpackIds } from '../ids.ts';
 import { phaseOf, type Completion, type Counted, type Entry } from '../journal/journal-entry.ts';
 import { isMore, packOutcomes, unpackOutcomes, untouched, type Outcome } from '../records/outcome.ts';
-import { publishBundle, publishEvents } from '../announcing/publish-events.ts';
+import { publishBatchOf, publishEvents } from '../announcing/publish-events.ts';
 import { watermarkKeys } from '../pushing/run.ts';
 
 export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
@@ -22,7 +22,7 @@ export async function settleEntry(engine: Engine, of: KindEngine, entry: Entry):
   if (written === undefined) return;
   if (!isWriting) await settleWatermarks(engine, of, entry, entry);
   const stored = await publishEvents(engine, await announcementOf(of, written));
-  await publishBundle(engine, stored);
+  await publishBatchOf(engine, stored);
   const at = new Date(engine.now());
   if (isWriting || phase === 'settled') await engine.journal.watch(entry._id, entry.owner, at);
   else await engine.journal.markAnnounced([entry._id], at);

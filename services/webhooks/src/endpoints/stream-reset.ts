@@ -1,0 +1,50 @@
+// Whether EVENTS is still the stream in which endpoints remember places. After a loss of all that NATS had,
+// a replica makes them again and they count from one; put back to an older copy, they have yet to reach some
+// of the places. An endpoint that waits for events after the place where it was registered would wait for
+// long, without a word.
+import { eventsStream } from '@integration-sync/contracts';
+import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
+import type { Store } from '@integration-sync/runtime/store';
+import type { Revisions } from './revisions.ts';
+import type { Endpoints } from './store.ts';
+
+interface KnownStream {
+  _id: string;
+  madeAt: Date;
+}
+
+export interface StreamResetOptions {
+  bus: Pick<Bus, 'patiently' | 'streamFacts'>;
+  store: Store;
+  endpoints: Pick<Endpoints, 'forgetPlaces' | 'furthestPlace' | 'bringBack'>;
+  revisions: Pick<Revisions, 'changed'>;
+}
+
+/** Before anything is read from the stream. May be done twice, or be cut off, without harm. */
+export async function forgetOtherStream({
+  bus,
+  store,
+  endpoints,
+  revisions,
+}: StreamResetOptions): Promise<void> {
+  const { madeAt } = await factsOf(bus, eventsStream);
+  const streams = store.collection<KnownStream>('webhook_streams');
+  const known = await streams.findOne({ _id: eventsStream });
+  if (known?.madeAt.getTime() === madeAt.getTime()) return;
+  if (known !== null) {
+    for (const integration of await endpoints.forgetPlaces(madeAt)) await revisions.changed(integration);
+  }
+  await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
+}
+
+/** The same of a stream that is older than the places. While a process runs it does not become so. */
+export async function bringBackPlaces({ bus, endpoints, revisions }: StreamResetOptions): Promise<void> {
+  // Before the stream is asked: it only grows, so what is beyond its end then was never in it.
+  const furthest = await endpoints.furthestPlace();
+  const { lastSequence } = await factsOf(bus, eventsStream);
+  if (furthest <= lastSequence) return;
+  for (const integration of await endpoints.bringBack(lastSequence)) await revisions.changed(integration);
+}
+
+const factsOf = (bus: StreamResetOptions['bus'], stream: string): Promise<StreamFacts> =>
+  bus.patiently(`stream ${stream}`, () => bus.streamFacts(stream));

@@ -1,0 +1,106 @@
+// Which replicas live, and which of them share the partitions. Each says so twice a second on the bus; the others take one
+// that has been silent for a while for dead. A replica that does not hear itself hears none, so it judges none, and what
+// it owns may be another's by now.
+//
+// A replica that stops says at once that it shares no more, long before it is gone: what it has in flight takes seconds.
+import { randomUUID } from 'node:crypto';
+import type { Bus } from '@integration-sync/runtime/bus';
+
+export interface Replicas extends AsyncDisposable {
+  /** This replica, for as long as this process lives. */
+  readonly self: string;
+  /** All that live, this one included; undefined while this replica can judge none. */
+  alive(): readonly string[] | undefined;
+  /** Those that share the partitions, as far as this replica has heard of them. */
+  sharing(): readonly string[];
+  /** Whether the others hear this replica, as far as it can know. */
+  readonly isHeard: boolean;
+  /** Shares from now on. `onChange`: another one does now, or does no longer. */
+  share(onChange: () => void): Disposable;
+}
+
+const beatMs = 500;
+/** After so long the others take what a silent replica owns. */
+export const silenceMs = 2_500;
+/** After so long a replica that does not hear itself begins nothing more: sooner than the others take it. */
+const unheardMs = 2_000;
+const aliveSubject = 'webhooks.replica.alive';
+const goneSubject = 'webhooks.replica.gone';
+const sharesHeader = 'shares';
+
+export function openReplicas(
+  bus: Pick<Bus, 'broadcast' | 'listen'>,
+  now = () => performance.now(),
+): Replicas {
+  const self = randomUUID();
+  const heard = new Map<string, { at: number; shares: boolean }>();
+  /** Since when this replica hears itself without a gap. */
+  let listeningSince: number | undefined;
+  let onChange: (() => void) | undefined;
+
+  const beat = (): void =>
+    bus.broadcast(aliveSubject, self, onChange === undefined ? {} : { [sharesHeader]: '1' });
+  const forget = (id: string): void => {
+    const did = heard.get(id)?.shares === true;
+    heard.delete(id);
+    if (did) onChange?.();
+  };
+  const hear = (id: string, shares: boolean): void => {
+    const before = heard.get(id);
+    heard.set(id, { at: now(), shares });
+    if (id === self) {
+      if (listeningSince === undefined || before === undefined || now() - before.at > silenceMs)
+        listeningSince = now();
+      return;
+    }
+    // A newcomer learns at once who else there is.
+    if (before === undefined) beat();
+    if (shares !== (before?.shares ?? false)) onChange?.();
+  };
+
+  const listening = [
+    bus.listen(aliveSubject, ({ body, headers }) =>
+      hear(Buffer.from(body).toString(), headers.has(sharesHeader)),
+    ),
+    bus.listen(goneSubject, ({ body }) => forget(Buffer.from(body).toString())),
+  ];
+  const beating = setInterval(beat, beatMs);
+  beat();
+
+  const heardMyselfAt = (): number => heard.get(self)?.at ?? -Infinity;
+
+  return {
+    self,
+    alive() {
+      const since = now() - silenceMs;
+      if (heardMyselfAt() < since || listeningSince === undefined || listeningSince > since) return undefined;
+      for (const [id, { at }] of heard) if (at < since) forget(id);
+      return [...heard.keys()];
+    },
+    sharing() {
+      const since = now() - silenceMs;
+      const others = Array.from(heard).flatMap(([id, { at, shares }]) =>
+        shares && id !== self && at >= since ? [id] : [],
+      );
+      return onChange === undefined ? others : [self, ...others];
+    },
+    get isHeard() {
+      return now() - heardMyselfAt() < unheardMs;
+    },
+    share(changed) {
+      onChange = changed;
+      beat();
+      return {
+        [Symbol.dispose]() {
+          onChange = undefined;
+          beat();
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(beating);
+      for (const subscription of listening) subscription[Symbol.dispose]();
+      bus.broadcast(goneSubject, self);
+    },
+  };
+}

@@ -1,0 +1,212 @@
+// Reading a stream in its order, without acks: the reader alone knows its offset, and begins again from there whenever
+// something is missing. nats-server keeps nothing of a reader but an ephemeral consumer, which it drops soon after the
+// reader is gone. A reader knows for how long it has got nothing but refusals or silence, as a stream without news looks
+// the same.
+import { setTimeout as wait } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  JetStreamApiError,
+  ReplayPolicy,
+  type Consumer,
+  type ConsumerConfig,
+  type ConsumerMessages,
+  type JsMsg,
+} from '@nats-io/jetstream';
+import type { Connection } from './connection.ts';
+import { traceparentIn } from './message.ts';
+
+export interface FollowedMessage {
+  readonly subject: string;
+  readonly sequence: number;
+  readonly storedAt: Date;
+  /** Of the step that published it. */
+  readonly traceparent?: string | undefined;
+  readonly body: Uint8Array;
+}
+
+export interface FollowOptions {
+  /** Subjects, which may hold wildcards and do not overlap. */
+  filters: readonly string[];
+  /** The first sequence that the reader lacks; asked each time that reading begins. */
+  from(): Promise<number>;
+  /** How many messages are asked for ahead of being taken. */
+  ahead: number;
+  /** While the promise that it returns is open, no further message is taken. */
+  onMessage(message: FollowedMessage): void | Promise<void>;
+  /** Makes the stream again, should the server have lost it. */
+  ensure(): Promise<void>;
+}
+
+export interface Reading extends AsyncDisposable {
+  /** For how long nothing could be read; 0 where there may be nothing to read, and while a message is being taken. */
+  readonly failingForMs: number;
+  /** Whether everything that the stream has by now was taken. */
+  isAtEnd(): Promise<boolean>;
+}
+
+const expiresMs = 30_000;
+const heartbeatMs = 1_000;
+/** The shortest that the client takes. */
+const expiresMinMs = 1_000;
+const inactiveAfterMs = 60_000;
+const againMs = 250;
+const failingLineMs = 5_000;
+
+/** Reads until disposed, through whatever happens to the server. */
+export function follow(connection: Connection, stream: string, options: FollowOptions): Reading {
+  const stop = new AbortController();
+  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
+  let messages: ConsumerMessages | undefined;
+  let present: Consumer | undefined;
+  let taken = 0;
+  let failingSince: number | undefined;
+  let saidAt = -Infinity;
+
+  /** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
+  const untilHeartbeat = async (fetched: ConsumerMessages): Promise<void> => {
+    for await (const { type } of fetched.status()) {
+      if (type !== 'heartbeat') continue;
+      failingSince = undefined;
+      return;
+    }
+  };
+
+  const readOn = async (consumer: Consumer): Promise<void> => {
+    const asked = withinLimits((await consumer.info(true)).config, options.ahead);
+    taken = 0;
+    while (!stop.signal.aborted) {
+      messages = await consumer.fetch({ ...asked, bind: true });
+      if (stop.signal.aborted) messages.stop();
+      if (failingSince !== undefined) void untilHeartbeat(messages);
+      for await (const message of messages) {
+        if (stop.signal.aborted) return;
+        failingSince = undefined;
+        const { deliverySequence } = message.info;
+        if (deliverySequence !== taken + 1)
+          throw new Error(`the reader got message ${deliverySequence} after ${taken}: some are missing`);
+        await options.onMessage(new TakenMessage(message));
+        taken = deliverySequence;
+      }
+      failingSince = undefined;
+    }
+  };
+
+  const note = (failure: unknown): void => {
+    const now = performance.now();
+    failingSince ??= now;
+    if (now - saidAt < failingLineMs) return;
+    saidAt = now;
+    connection.log.warn({ err: failure, stream }, 'reading a stream failed, trying again');
+  };
+
+  const readForEver = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        const consumer = await makeConsumer(connection, stream, options);
+        present = consumer;
+        try {
+          await readOn(consumer);
+        } finally {
+          present = undefined;
+          // What is not dropped here nats-server drops by itself.
+          void consumer.delete().catch(() => undefined);
+        }
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        note(error);
+        if (isMissing(error)) await Promise.race([ensured(connection, stream, options), stopped]);
+      }
+      if (!stop.signal.aborted) await Promise.race([wait(againMs), stopped]);
+    }
+  };
+  const reading = readForEver();
+
+  return {
+    get failingForMs() {
+      return failingSince === undefined ? 0 : performance.now() - failingSince;
+    },
+    async isAtEnd() {
+      const consumer = present;
+      if (consumer === undefined) return false;
+      const { num_pending, delivered } = await consumer.info();
+      return num_pending === 0 && delivered.consumer_seq === taken && consumer === present;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await messages?.close();
+      await reading;
+    },
+  };
+}
+
+async function makeConsumer(
+  connection: Connection,
+  stream: string,
+  { filters, from }: FollowOptions,
+): Promise<Consumer> {
+  const first = await from();
+  return connection.whileConnected(async () => {
+    const name = `follow-${randomUUID()}`;
+    await connection.manager.consumers.add(stream, {
+      name,
+      ack_policy: AckPolicy.None,
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: Math.max(first, 1),
+      replay_policy: ReplayPolicy.Instant,
+      filter_subjects: [...filters],
+      inactive_threshold: inactiveAfterMs * 1_000_000,
+      mem_storage: true,
+      num_replicas: 1,
+    });
+    return connection.stream.consumers.get(stream, name);
+  });
+}
+
+/** What an operator has set for all consumers is in the configuration of each. */
+function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number) {
+  const longestMs = (max_expires || Infinity) / 1_000_000;
+  const expires = Math.max(expiresMinMs, Math.min(expiresMs, longestMs));
+  return {
+    max_messages: Math.min(ahead, max_batch || Infinity),
+    expires,
+    idle_heartbeat: Math.min(heartbeatMs, expires / 2),
+  };
+}
+
+/** Refused for now, as by a cluster that is short of servers, it is tried again as well. */
+const ensured = ({ log }: Connection, stream: string, { ensure }: FollowOptions): Promise<void> =>
+  ensure().catch((error: unknown) => {
+    log.error({ err: error, stream }, 'a stream cannot be made again, trying again');
+  });
+
+/** The stream; a consumer that is gone is made anew in any case. */
+const isMissing = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.code === streamNotFound;
+const streamNotFound = 10_059;
+
+/** Reads only what is asked for: most readers want a message's body and little else, and the rest costs more. */
+class TakenMessage implements FollowedMessage {
+  readonly #message: JsMsg;
+
+  constructor(message: JsMsg) {
+    this.#message = message;
+  }
+
+  get subject() {
+    return this.#message.subject;
+  }
+  get sequence() {
+    return this.#message.seq;
+  }
+  get storedAt() {
+    return this.#message.time;
+  }
+  get traceparent() {
+    return traceparentIn(this.#message.headers);
+  }
+  get body() {
+    return this.#message.data;
+  }
+}

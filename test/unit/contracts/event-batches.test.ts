@@ -1,0 +1,114 @@
+import { bundle, unbundle, type BatchedEvent, type EventPlace } from '@integration-sync/contracts';
+import { array, assert, constantFrom, jsonValue, property, stringMatching, tuple } from 'fast-check';
+import { expect, it } from 'vitest';
+
+const places = (count: number, duplicate = false): EventPlace[] =>
+  Array.from({ length: count }, (_, n) => ({ sequence: 100 + n, duplicate }));
+const event = (n: number, data: unknown = n): BatchedEvent => ({
+  id: `sync_1-created-${n}`,
+  body: JSON.stringify({ event: 'supplier.created', data }),
+});
+
+const stored = (events: readonly BatchedEvent[], at: readonly EventPlace[]) =>
+  ({ announcer: 'catalog', integration: 'acme', events, places: at }) as const;
+
+/** What a reader gets from all of these messages. */
+const read = (messages: readonly { body: string }[]) =>
+  messages.flatMap(({ body }) => {
+    const found = unbundle(Buffer.from(body));
+    return found === undefined ? [] : [found];
+  });
+
+const textOf = ({ id, body }: { id: string; body: Uint8Array }) => ({
+  id,
+  body: Buffer.from(body).toString(),
+});
+
+it('is one message of all events, with the place of the last of them', () => {
+  const events = [event(0), event(1), event(2)];
+  const messages = bundle(stored(events, places(3)));
+  expect(messages).toEqual([
+    { subject: 'bundles.catalog.acme', id: 'sync_1-created-0.sync_1-created-2.3', body: expect.any(String) },
+  ]);
+  const [found] = read(messages);
+  expect(found).toMatchObject({ count: 3, place: 102 });
+  expect(found?.events().map(textOf)).toEqual(events);
+});
+
+it('brings every event as it was, whatever it says', () => {
+  assert(
+    property(array(jsonValue(), { minLength: 1 }), (all) => {
+      const events = all.map((data, n) => event(n, data));
+      const found = read(bundle(stored(events, places(events.length))));
+      expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
+    }),
+  );
+});
+
+it('brings ids and bodies as they were, wherever what they have in common ends', () => {
+  const ids = stringMatching(/^[a-c0-]{0,4}$/);
+  const bodies = stringMatching(/^[a-c{" é😀]{0,4}$/u);
+  const begins = ['', 'a', '0-'].flatMap((id) => ['', '{', '{"é":'].map((body) => ({ id, body })));
+  assert(
+    property(array(tuple(constantFrom(undefined, ...begins), ids, bodies), { minLength: 1 }), (all) => {
+      const events = all.map(([begin, id, body]) => ({
+        id: `${begin?.id ?? ''}${id}`,
+        body: `${begin?.body ?? ''}${body}`,
+      }));
+      const said = events.map((one, n) => ({ ...one, begin: all[n]?.[0] }));
+      const found = read(bundle(stored(said, places(events.length))));
+      expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
+    }),
+  );
+});
+
+it('holds once what some of its events have in common', () => {
+  const common = 'acme'.repeat(100);
+  const begins = ['created', 'updated'].map((kind) => ({ id: `${common}-`, body: `{"${kind}":"${common}` }));
+  const events = Array.from({ length: 500 }, (_, n) => {
+    const begin = begins[n % 2] ?? { id: '', body: '' };
+    return { id: `${begin.id}${n}`, body: `${begin.body}${n}"}`, begin };
+  });
+  const [message] = bundle(stored(events, places(500)));
+  expect(message?.body.length).toBeLessThan(500 * 16 + 4 * common.length);
+});
+
+it('is several where one would be too large, in order, each with its own place', () => {
+  const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
+  const messages = bundle(stored(events, places(100)));
+  const sizes = messages.map(({ body }) => Buffer.byteLength(body));
+  expect(Math.max(...sizes)).toBeLessThan(1_000_000);
+  const found = read(messages);
+  expect(found.flatMap((one) => one.events().map(({ id }) => id))).toEqual(events.map(({ id }) => id));
+  expect(found.map(({ count, place }) => place - count)).toEqual(
+    found.map((_, n) => 99 + found.slice(0, n).reduce((sum, { count }) => sum + count, 0)),
+  );
+});
+
+it('holds an event alone that is larger than a bundle usually is', () => {
+  const events = [event(0), event(1, 'x'.repeat(300_000)), event(2)];
+  const found = read(bundle(stored(events, places(3))));
+  expect(found.map((one) => one.events().map(textOf))).toEqual(events.map((one) => [one]));
+});
+
+// Setup: a publisher died after the first two of four events; another one publishes all of them again.
+it('keeps apart what the stream had before and what it had not', () => {
+  const events = [event(0), event(1), event(2), event(3)];
+  const before = bundle(stored(events.slice(0, 2), places(2)));
+  const again = bundle(stored(events, [...places(2, true), ...places(2)]));
+  expect(again).toHaveLength(2);
+  expect(again[0]).toEqual(before[0]);
+  const ofRest = read(again.slice(1));
+  expect(ofRest.flatMap((one) => one.events().map(({ id }) => id))).toEqual([events[2]?.id, events[3]?.id]);
+});
+
+it('is nothing without events', () => {
+  expect(bundle(stored([], []))).toEqual([]);
+});
+
+it.each(['', '\n', '1 2', 'x y\na {}\n', '{"event":"supplier.created"}\n', '-1 2\n'])(
+  '%j is no bundle',
+  (text) => {
+    expect(unbundle(Buffer.from(text))).toBeUndefined();
+  },
+);

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
+import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
+
+const closed = openEndpoint('wh_1');
+const failing = { ...closed, open: false };
+
+/** Begins what is next, and names it; or says what is to be done instead. */
+function beginNext(queue: EndpointQueue, now = 0, inFlightMax = 8): string {
+  const step = queue.next(now, inFlightMax);
+  if (step.kind !== 'deliver') return step.kind === 'wait' ? `wait ${step.ms}` : step.kind;
+  queue.begin(step.delivery, now);
+  return step.event.eventId;
+}
+
+const inFlight = (queue: EndpointQueue, sequence: number, index = 0) => {
+  const found = queue.find({ sequence, index });
+  if (found === undefined) throw new Error('not open');
+  return found;
+};
+
+describe('where the circuit is closed', () => {
+  it('eight are in flight at once, in the order of the log', () => {
+    const { queue } = queueOf(closed, [batchOf(3, 5), batchOf(7, 9)]);
+    const begun = Array.from({ length: 9 }, () => beginNext(queue));
+    expect(begun).toEqual(['3-0', '3-1', '3-2', '3-3', '3-4', '7-0', '7-1', '7-2', 'nothing']);
+    queue.finish(inFlight(queue, 3, 2));
+    expect([beginNext(queue), beginNext(queue)]).toEqual(['7-3', 'nothing']);
+  });
+
+  it('no more are than the caller allows', () => {
+    const { queue } = queueOf(closed, [batchOf(1, 5)]);
+    expect([beginNext(queue, 0, 1), beginNext(queue, 0, 1)]).toEqual(['1-0', 'nothing']);
+  });
+
+  it('what failed is tried again when it is due, before what is newer', () => {
+    const { queue } = queueOf(closed, [batchOf(1, 3)]);
+    beginNext(queue);
+    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
+    expect(beginNext(queue, 50, 1)).toBe('1-1');
+    expect(beginNext(queue, 100, 2)).toBe('1-0');
+    expect(inFlight(queue, 1)).toMatchObject({ attempts: 1 });
+  });
+
+  it('where all that is left waits, the queue says for how long', () => {
+    const { queue } = queueOf(closed, [batchOf(1, 1)]);
+    beginNext(queue);
+    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 100, isTrial: false });
+    expect(beginNext(queue, 40)).toBe('wait 60');
+  });
+});
+
+describe('where the circuit is open', () => {
+  it('one event is tried at a time', () => {
+    const { queue } = queueOf(failing, [batchOf(1, 3)]);
+    expect([beginNext(queue), beginNext(queue)]).toEqual(['1-0', 'nothing']);
+    queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 1_000, isTrial: true });
+    expect([beginNext(queue, 10), beginNext(queue, 1_000)]).toEqual(['wait 990', '1-0']);
+  });
+
+  it('the next one takes its turn at once where the event was given up', () => {
+    const { queue } = queueOf(failing, [batchOf(1, 2)]);
+    beginNext(queue);
+    queue.finish(inFlight(queue, 1));
+    expect(beginNext(queue)).toBe('1-1');
+  });
+
+  it('the event that failed last is on trial, and then the oldest open one', () => {
+    const { queue } = queueOf(closed, [batchOf(1, 4)]);
+    for (let n = 0; n < 3; n += 1) beginNext(queue);
+    queue.isCircuitClosed = false;
+    queue.again(inFlight(queue, 1, 2), { attempts: 1, dueAt: 0, isTrial: true });
+    queue.again(inFlight(queue, 1, 1), { attempts: 1, dueAt: 0, isTrial: false });
+    queue.again(inFlight(queue, 1, 0), { attempts: 1, dueAt: 0, isTrial: false });
+    expect(beginNext(queue)).toBe('1-2');
+    queue.finish(inFlight(queue, 1, 2));
+    expect(beginNext(queue)).toBe('1-0');
+  });
+});
+
+it('nothing is next while a failure is being stored, and where the endpoint is disabled or no longer this replica’s', () => {
+  const { queue } = queueOf(closed, [batchOf(1, 3)]);
+  queue.pauses = 1;
+  expect(beginNext(queue)).toBe('nothing');
+  queue.pauses = 0;
+  queue.subscriber = { ...closed, active: false };
+  expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['nothing', Infinity]);
+  queue.subscriber = closed;
+  queue.isEnded = true;
+  expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['nothing', Infinity]);
+});
+
+describe('an offset', () => {
+  it('is all from a point on, and what is open before it', () => {
+    const { queue } = queueOf(closed, [batchOf(3, 4)]);
+    for (let n = 0; n < 3; n += 1) beginNext(queue);
+    queue.finish(inFlight(queue, 3, 1));
+    queue.again(inFlight(queue, 3, 0), { attempts: 2, dueAt: 5_000, isTrial: false });
+    expect(queue.firstUndelivered()).toBe(3);
+    expect(queue.offset(1_000_000, 1_000)).toEqual({
+      sequence: 3,
+      index: 3,
+      epoch: 0,
+      open: [
+        { sequence: 3, index: 0, attempts: 2, dueAtMs: 1_004_000 },
+        { sequence: 3, index: 2, attempts: 0, dueAtMs: 1_000_000 },
+      ],
+    });
+  });
+
+  it('is where another replica goes on, each open event with its attempts and at its time', () => {
+    const from = {
+      sequence: 3,
+      index: 3,
+      epoch: 0,
+      open: [{ sequence: 3, index: 0, attempts: 2, dueAtMs: 4_000 }],
+    };
+    const { queue } = queueOf(closed, [batchOf(3, 4), batchOf(5)], { from });
+    expect([beginNext(queue), beginNext(queue)]).toEqual(['3-3', '5-0']);
+    expect([beginNext(queue), beginNext(queue, 4_000)]).toEqual(['wait 4000', '3-0']);
+    expect(inFlight(queue, 3)).toMatchObject({ attempts: 2 });
+  });
+
+  it('never makes an event wait for longer than its own delay, whatever the clock says', () => {
+    const open = [{ sequence: 3, index: 0, attempts: 3, dueAtMs: 1e12 }];
+    const { queue } = queueOf(closed, [batchOf(3)], { from: { sequence: 4, index: 0, epoch: 0, open } });
+    expect(beginNext(queue)).toBe('wait 30000');
+  });
+
+  it('leaves what is in flight to the replica before until its deadline, or until that one is dead', () => {
+    const { queue } = queueOf(closed, [batchOf(3, 2)]);
+    beginNext(queue);
+    const from = queue.handover(0, 0, 'before');
+    expect(from.open).toEqual([{ sequence: 3, index: 0, attempts: 0, dueAtMs: 10_500, heldBy: 'before' }]);
+    const { queue: next } = queueOf(closed, [batchOf(3, 2)], { from });
+    expect([beginNext(next), beginNext(next)]).toEqual(['3-1', 'wait 10500']);
+    expect(next.freeFrom(() => true)).toBe(true);
+    expect(next.freeFrom(() => false)).toBe(false);
+    expect(beginNext(next)).toBe('3-0');
+  });
+
+  it('is completed by what the endpoint knows of the events that failed', () => {
+    const trial = { sequence: 5, index: 1, attempts: 2, dueAtMs: 5_000 };
+    const { queue } = queueOf(failing, [batchOf(5, 2)], { from: 5, tried: [trial] });
+    expect([beginNext(queue), inFlight(queue, 5, 0).attempts]).toEqual(['5-0', 0]);
+    queue.finish(inFlight(queue, 5, 0));
+    expect([beginNext(queue), beginNext(queue, 5_000)]).toEqual(['wait 5000', '5-1']);
+    expect(inFlight(queue, 5, 1).attempts).toBe(2);
+  });
+});
+
+it('what another replica tried since counts', () => {
+  const open = [{ sequence: 3, index: 0, attempts: 1, dueAtMs: 0 }];
+  const { queue } = queueOf(failing, [batchOf(3)], { from: { sequence: 4, index: 0, epoch: 0, open } });
+  queue.adopt([{ sequence: 3, index: 0, attempts: 3, dueAtMs: 20_000 }], 0, 0);
+  expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
+});
+
+it('begins anew where it is told to, and an attempt that ends afterwards means nothing', () => {
+  const { queue } = queueOf(closed, [batchOf(1, 3), batchOf(9)]);
+  beginNext(queue);
+  const before = inFlight(queue, 1);
+  queue.reset(9);
+  queue.finish(before);
+  expect([queue.inFlight, beginNext(queue), beginNext(queue)]).toEqual([0, '9-0', 'nothing']);
+});
+
+it('asks for what is no longer in memory', () => {
+  const { queue, window } = queueOf(closed, [batchOf(1)]);
+  window.clear();
+  expect(queue.next(0, 8)).toEqual({ kind: 'load', sequence: 1 });
+  expect(queue.firstUndelivered()).toBe(1);
+});
+
+it('passes over what is for others', () => {
+  const { queue } = queueOf(closed, [
+    batchOf(1, 1, { endpointId: 'wh_2' }),
+    batchOf(2, 1, { endpointId: 'wh_1' }),
+  ]);
+  expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['2-0', 2]);
+  queue.finish(inFlight(queue, 2));
+  expect(queue.firstUndelivered()).toBe(Infinity);
+});

@@ -1,0 +1,91 @@
+import type { StoredMessage } from '@integration-sync/runtime/bus';
+import { packEventBatches } from '@integration-sync/contracts';
+import { expect, it } from 'vitest';
+import { batchOf, windowOf } from '../../support/webhook-parts.ts';
+
+const sequenceOf = (found: ReturnType<ReturnType<typeof windowOf>['at']>) =>
+  typeof found === 'object' ? found.sequence : found;
+
+const stored = (sequence: number, bytes = 10): StoredMessage => {
+  const body = JSON.stringify({
+    event: 'supplier.created',
+    timestamp: '2026-01-01T00:00:00Z',
+    data: 'x'.repeat(bytes),
+  });
+  const [message] = packEventBatches({
+    announcer: 'catalog',
+    integration: 'acme',
+    events: [{ id: `${sequence}-0`, body }],
+    places: [{ sequence, duplicate: false }],
+  });
+  return {
+    subject: 'event-batches.1.catalog.acme',
+    id: '',
+    headers: new Map(),
+    body: Buffer.from(message?.body ?? ''),
+    sequence,
+    storedAt: new Date(),
+  };
+};
+
+/** A log of these sequences; `asked` says from where it was read. */
+function logOf(sequences: readonly number[], bytes?: number) {
+  const asked: number[] = [];
+  const window = windowOf(async function* (_stream, { from }) {
+    const first = 'sequence' in from ? from.sequence : 0;
+    asked.push(first);
+    for (const sequence of sequences) if (sequence >= first) yield stored(sequence, bytes);
+  });
+  return { window, asked };
+}
+
+it('finds the first event batch from a sequence on, and the end', () => {
+  const window = windowOf();
+  expect(window.at(1)).toBe('end');
+  for (const sequence of [3, 7, 20]) window.add(batchOf(sequence));
+  expect([1, 3, 4, 7, 8, 20, 21].map((from) => sequenceOf(window.at(from)))).toEqual([
+    3,
+    3,
+    7,
+    7,
+    20,
+    20,
+    'end',
+  ]);
+  expect(window.through).toBe(20);
+});
+
+it('keeps the newest 1 MiB', () => {
+  const window = windowOf();
+  for (let sequence = 1; sequence <= 30; sequence += 1) window.add(batchOf(sequence, 1, { bytes: 100_000 }));
+  expect([1, 20, 21, 30].map((from) => sequenceOf(window.at(from)))).toEqual([undefined, undefined, 21, 30]);
+});
+
+it('reads older ones from the log, once for all that ask, and up to what is in memory', async () => {
+  const { window, asked } = logOf([3, 7, 20, 25]);
+  for (const sequence of [3, 7, 20, 25]) window.add(batchOf(sequence));
+  window.clear();
+  window.add(batchOf(30));
+  expect(window.at(2)).toBeUndefined();
+  await Promise.all([window.load(2), window.load(2)]);
+  expect(asked).toEqual([2]);
+  expect([2, 4, 8, 21, 26].map((from) => sequenceOf(window.at(from)))).toEqual([3, 7, 20, 25, 30]);
+});
+
+it('reads no more than 1 MiB at a time', async () => {
+  const { window } = logOf([1, 2, 3, 4], 600_000);
+  for (const sequence of [1, 2, 3, 4]) window.add(batchOf(sequence));
+  window.clear();
+  await window.load(1);
+  expect([1, 2, 3].map((from) => sequenceOf(window.at(from)))).toEqual([1, 2, undefined]);
+  await window.load(3);
+  expect([3, 4, 5].map((from) => sequenceOf(window.at(from)))).toEqual([3, 4, 'end']);
+});
+
+it('passes over what the log no longer has', async () => {
+  const { window } = logOf([7]);
+  for (const sequence of [3, 7]) window.add(batchOf(sequence));
+  window.clear();
+  await window.load(1);
+  expect([1, 3, 8].map((from) => sequenceOf(window.at(from)))).toEqual([7, 7, 'end']);
+});
