@@ -93,7 +93,9 @@ it('fails every waiting call at once when the server is gone, and goes on by its
   expect(asking.connected).toBe(false);
   const failing = async (): Promise<void> => {
     expect(await codeOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 20_000 }))).toBe('unavailable');
-    expect(await codeOf(asking.publish({ subject: 'events.a', id: 'lost', body: 'lost' }))).toBe('unavailable');
+    expect(await codeOf(asking.publish({ subject: 'events.a', id: 'lost', body: 'lost' }))).toBe(
+      'unavailable',
+    );
   };
   expect(await quickestMs(5, failing)).toBeLessThan(200);
 

@@ -34,7 +34,11 @@ it('is one message of all events, with the place of the last of them', () => {
   const events = [event(0), event(1), event(2)];
   const messages = packEventBatches(stored(events, places(3)));
   expect(messages).toEqual([
-    { subject: 'event-batches.catalog.acme', id: 'sync_1-created-0.sync_1-created-2.3', body: expect.any(String) },
+    {
+      subject: 'event-batches.catalog.acme',
+      id: 'sync_1-created-0.sync_1-created-2.3',
+      body: expect.any(String),
+    },
   ]);
   const [found] = read(messages);
   expect(found).toMatchObject({ count: 3, place: 102 });
@@ -137,9 +141,15 @@ it('is nothing without events', () => {
   expect(packEventBatches(stored([], []))).toEqual([]);
 });
 
-it.each(['', '\n', '1 2', 'x y\na {}\n', '{"event":"supplier.created"}\n', '-1 2\n', '1 2 wh_1 x\n', '1 2 \n'])(
-  '%j is no event batch',
-  (text) => {
-    expect(readEventBatch(Buffer.from(text))).toBeUndefined();
-  },
-);
+it.each([
+  '',
+  '\n',
+  '1 2',
+  'x y\na {}\n',
+  '{"event":"supplier.created"}\n',
+  '-1 2\n',
+  '1 2 wh_1 x\n',
+  '1 2 \n',
+])('%j is no event batch', (text) => {
+  expect(readEventBatch(Buffer.from(text))).toBeUndefined();
+});
