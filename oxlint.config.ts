@@ -71,9 +71,10 @@ const roomsOfApi = [
   'endpoints',
   'sending',
   'metrics.ts',
-  'fanout',
+  'owning',
+  'matching',
+  'log',
   'delivering',
-  'retrying',
 ];
 
 /**
@@ -83,20 +84,19 @@ const roomsOfApi = [
 const webhooksRooms = {
   tools: [],
   secrets: [],
-  streams: ['tools'],
-  endpoints: ['tools', 'secrets'],
+  streams: [],
+  owning: ['tools'],
+  endpoints: ['tools', 'secrets', 'owning'],
   sending: ['secrets', 'endpoints'],
   'metrics.ts': ['sending'],
-  fanout: ['tools', 'streams', 'endpoints', 'metrics.ts'],
-  delivering: ['tools', 'streams', 'endpoints', 'sending', 'metrics.ts'],
-  retrying: ['tools', 'streams', 'endpoints', 'metrics.ts', 'delivering'],
-  partitions: ['tools', 'streams', 'metrics.ts', 'retrying'],
-  intake: ['tools', 'streams', 'endpoints', 'metrics.ts', 'delivering', 'retrying'],
+  matching: ['endpoints'],
+  log: ['matching'],
+  delivering: ['tools', 'streams', 'owning', 'endpoints', 'sending', 'metrics.ts', 'matching', 'log'],
   api: roomsOfApi,
   'config.ts': ['secrets', 'sending'],
-  'pipeline.ts': [...roomsOfApi, 'partitions', 'intake'],
+  'pipeline.ts': roomsOfApi,
   // What operators' commands do; the wiring alone imports it.
-  operating: ['secrets', 'streams', 'endpoints', 'fanout'],
+  operating: ['secrets', 'streams', 'owning', 'endpoints'],
 } satisfies Record<string, string[]>;
 
 /** The rooms of shared/sync in the same way, the lowest first. Each may also import the files beside them. */

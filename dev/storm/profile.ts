@@ -64,7 +64,7 @@ export interface FailoverBounds {
   pushesMs: number;
   /** Events come to the stream, once it has a leader. */
   eventsMs: number;
-  /** Deliveries come, once their streams and consumers have leaders. */
+  /** Deliveries come, once their streams have leaders. */
   deliveriesMs: number;
 }
 

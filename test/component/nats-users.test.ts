@@ -68,7 +68,7 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
-  it('webhooks are registered, delivered to, looked into, held, replayed and removed', async () => {
+  it('webhooks are registered, delivered to, looked into, retried, replayed and removed', async () => {
     const two = `two-${randomUUID()}`;
     await using receiver = await openReceiver();
     const events = ['supplier.created', 'supplier.updated'];
@@ -76,12 +76,10 @@ describe('with the permissions of deploy/nats', () => {
     expect(status).toBe(201);
     const path = `/webhook-events/${body.id}`;
     const other = await system.call(two, 'POST', '/webhook-events', { url: `${receiver.url}/other`, events });
-    // This is more than the shared way takes of one integration.
     await system.call(two, 'POST', '/suppliers', suppliers(500, 'A'));
     await receiver.received(1_000, { withinMs: 30_000 });
     expect((await system.call(two, 'DELETE', `/webhook-events/${other.body.id}`)).status).toBe(204);
     expect((await system.call(two, 'GET', `${path}/deliveries`)).body.total).toBeGreaterThan(0);
-    expect(system.logText()).toContain(`webhook-backlog-${two}`);
 
     receiver.behave(answer(500));
     await system.call(two, 'POST', '/suppliers', suppliers(3, 'H'));
@@ -133,8 +131,10 @@ describe('with the permissions of deploy/nats', () => {
     await using operator = await system.nats.connectAs('operator');
     const streams = await (await jetstreamManager(operator.nats)).streams.list().next();
     expect(streams.map(({ config }) => config.name).toSorted()).toEqual([
-      'ATTEMPTS', 'BUNDLES', 'DELIVERIES', 'EVENTS', 'HELD',
-    ]); // prettier-ignore
+      'ATTEMPTS',
+      'EVENTS',
+      'EVENT_BATCHES',
+    ]);
     const replicas = async (): Promise<string[]> => {
       const pinged = await operator.nats.requestMany('$SRV.PING', undefined, { maxWait: 500 });
       const answers = await Array.fromAsync(pinged);
@@ -157,19 +157,25 @@ const announced: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['webhook.disabled'],
 };
 
-it('each login announces events of its own kinds and bundles of its own, and no others', async () => {
+const batchesOf: Readonly<Record<string, readonly string[]>> = {
+  catalog: ['event-batches.catalog.one'],
+  batches: ['event-batches.batches.one'],
+  webhooks: ['event-batches.webhooks.one', 'event-batches.replay.one'],
+};
+
+it('each login announces events of its own kinds and batches of its own, and no others', async () => {
   await using nats = await startNatsWithUsers();
   const kinds = new Set(Object.values(announced).flat());
-  const bundles = ['bundles.one', 'bundles.4.0.one', 'bundles.4.0.catalog.one'];
+  const nobodys = ['event-batches.one', 'event-batches.4.catalog.one', 'event-batches.4.0.catalog.one'];
   const subjects = [
     ...Array.from(kinds, (kind) => `events.one.${kind}`),
-    ...Object.keys(announced).map((announcer) => `bundles.${announcer}.one`),
-    ...bundles,
+    ...Object.values(batchesOf).flat(),
+    ...nobodys,
   ];
   // The operators' logins are no services.
   for (const user of users.filter((one) => one !== 'operator')) {
     const own = announced[user]?.map((kind) => `events.one.${kind}`) ?? [];
-    const allowed = new Set([...own, ...(own.length === 0 ? [] : [`bundles.${user}.one`])]);
+    const allowed = new Set([...own, ...(batchesOf[user] ?? [])]);
     await using login = await nats.connectAs(user);
     for (const subject of subjects) login.nats.publish(subject);
     const refused = await eventually(
@@ -297,7 +303,7 @@ it('a service leaves a stream that differs and that it may not change', async ()
 
 // Setup: a receiver of all that batches may not announce, and the login of batches in other hands.
 // What this proves: whatever the login publishes, the receiver gets none of it, and the log of webhooks names it.
-it('what batches may not announce never reaches a receiver, forged as an event or in a bundle', async () => {
+it('what batches may not announce never reaches a receiver, forged as an event or in a batch', async () => {
   const four = `four-${randomUUID()}`;
   await using receiver = await openReceiver();
   const events = ['supplier.erased', 'webhook.disabled', 'batch.created'];
@@ -308,15 +314,16 @@ it('what batches may not announce never reaches a receiver, forged as an event o
   const timestamp = new Date(Date.now() + 60_000).toISOString();
   const bodyOf = (event: string): string =>
     JSON.stringify({ event, timestamp, integrationId: four, data: { externalId: 'E', internalId: 'i' } });
-  const bundleOf = (kinds: readonly string[]): string =>
+  const batchOf = (kinds: readonly string[]): string =>
     [`${kinds.length} 1000000`, '  ', ...kinds.map((kind) => `0 ${randomUUID()} ${bodyOf(kind)}`), ''].join(
       '\n',
     );
   batches.nats.publish(`events.${four}.supplier.erased`, bodyOf('supplier.erased'));
-  batches.nats.publish(`bundles.catalog.${four}`, bundleOf(['supplier.erased']));
-  batches.nats.publish(`bundles.webhooks.${four}`, bundleOf(['webhook.disabled']));
-  batches.nats.publish(`bundles.batches.${four}`, bundleOf(['supplier.erased', 'webhook.disabled']));
-  batches.nats.publish(`bundles.batches.${four}`, bundleOf(['supplier.erased', 'batch.created']));
+  batches.nats.publish(`event-batches.catalog.${four}`, batchOf(['supplier.erased']));
+  batches.nats.publish(`event-batches.webhooks.${four}`, batchOf(['webhook.disabled']));
+  batches.nats.publish(`event-batches.batches.${four}`, batchOf(['supplier.erased', 'webhook.disabled']));
+  batches.nats.publish(`event-batches.batches.${four}`, batchOf(['supplier.erased', 'batch.created']));
+  batches.nats.publish(`event-batches.replay.${four}`, batchOf(['supplier.erased']));
   await batches.nats.flush();
   const [hit] = await receiver.received(1, { withinMs: 30_000 });
   expect(hit?.headers['x-webhook-event']).toBe('batch.created');
@@ -324,9 +331,9 @@ it('what batches may not announce never reaches a receiver, forged as an event o
     () => system.logText().split('refused events that their publisher may not announce').length - 1,
     (lines) => lines >= 2,
   );
-  expect(system.logText()).toContain(`bundles.batches.${four}`);
+  expect(system.logText()).toContain(`event-batches.batches.${four}`);
   expect(receiver.hits.map(({ headers: sent }) => sent['x-webhook-event'])).toEqual(['batch.created']);
-  expect(batches.refusals).toHaveLength(3);
+  expect(batches.refusals).toHaveLength(4);
 });
 
 // What this proves: an event whose subject batches may publish to, and whose body says another kind, is not replayed.

@@ -1,8 +1,42 @@
 // A bus for a test to ask and to answer with, silent in its log.
-import { openBus, type Bus } from '@integration-sync/runtime/bus';
+import { openBus, type Bus, type FollowOptions, type Reading } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 
 export const openTestBus = (url: string, name = 'test'): Promise<Bus> =>
   openBus({ url, name, log: openLog({ service: name, level: 'silent' }) });
+
+export interface Follower extends Reading {
+  /** The bodies of what it has read, in the order in which it came. */
+  readonly seen: readonly string[];
+}
+
+/** Reads a stream from its beginning on, each message once. */
+export function openFollower(
+  bus: Bus,
+  stream: string,
+  options: { filters: readonly string[] } & Partial<FollowOptions>,
+): Follower {
+  const seen: string[] = [];
+  let next = 1;
+  const reading = bus.follow(stream, {
+    from: () => Promise.resolve(next),
+    ahead: 16,
+    ensure: () => Promise.resolve(),
+    ...options,
+    async onMessage(message) {
+      await options.onMessage?.(message);
+      seen.push(text(message.body));
+      next = message.sequence + 1;
+    },
+  });
+  return {
+    seen,
+    get failingForMs() {
+      return reading.failingForMs;
+    },
+    isAtEnd: () => reading.isAtEnd(),
+    [Symbol.asyncDispose]: () => reading[Symbol.asyncDispose](),
+  };
+}
 
 export const text = (body: Uint8Array): string => new TextDecoder().decode(body);

@@ -148,7 +148,7 @@ export interface Caller {
   /** All messages on the stream, in its order. */
   events(): Promise<SeenEvent[]>;
   /** The ids of all events that webhooks would read; takes them away where it runs. */
-  bundled(): Promise<string[]>;
+  batched(): Promise<string[]>;
 }
 
 /**
@@ -230,7 +230,7 @@ function openCaller(bus: Bus, integration: string, waiting: Waiting): Caller {
       }
       return all;
     },
-    async bundled() {
+    async batched() {
       const all = bus.readStream('EVENT_BATCHES', {
         subject: storedBatches(integration),
         from: { sequence: 1 },

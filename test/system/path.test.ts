@@ -280,20 +280,11 @@ it('reads records back, whatever their ids are', async () => {
 // Setup: an internal service that asks for the record inside its event handler, while the record is pushed again and again.
 // What this proves: it sees the state that the event announces, or something newer.
 it('shows a record as its event says to a service that asks at once', async () => {
-  const { openTestBus, text } = await import('../support/bus.ts');
+  const { openFollower, openTestBus, text } = await import('../support/bus.ts');
   const acme = openClient(stack);
   await using bus = await openTestBus(stack.nats);
   const rounds = 20;
   const several = 25;
-  const name = `asking-${acme.integration}`;
-  await bus.ensureConsumer('EVENTS', {
-    name,
-    description: 'Asks for the record of an event',
-    filterSubjects: [`events.${acme.integration}.supplier.*`],
-    ackWaitMs: 10_000,
-    ackPendingMax: 100,
-    deliver: 'all',
-  });
   const codes: (readonly [at: string, code: number])[] = [];
   const ask = async (body: Uint8Array) => {
     const { data, timestamp } = JSON.parse(text(body)) as {
@@ -310,13 +301,10 @@ it('shows a record as its event says to a service that asks at once', async () =
     const [entity] = (JSON.parse(text(reply.body)) as Listed).entities;
     codes.push([timestamp, Number(entity?.details.fields.code)]);
   };
-  let chain = Promise.resolve();
-  await using _reading = bus.consume('EVENTS', name, {
+  await using _following = openFollower(bus, 'EVENTS', {
+    filters: [`events.${acme.integration}.supplier.*`],
     ahead: 50,
-    ensure: async () => undefined,
-    onMessage(message) {
-      chain = chain.then(() => ask(message.body)).then(() => message.ack());
-    },
+    onMessage: ({ body }) => ask(body),
   });
   const ids = Array.from({ length: several }, (_, n) => `S-${n}`);
   for (let round = 0; round < rounds; round += 1) {

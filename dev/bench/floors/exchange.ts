@@ -1,7 +1,8 @@
 // The floors that speak to an engine: the same documents and commands that catalog sends for a push of new suppliers, by the
 // driver's own methods, and the same batch of events. Not counted is what catalog sends for several pushes at once (noting
-// them as announced) and the bundle for webhooks.
+// them as announced) and the event batch for webhooks.
 import { randomBytes } from 'node:crypto';
+import { Supplier } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Part } from './compute.ts';
@@ -136,4 +137,5 @@ export const publishPart =
       id,
       body: Buffer.from(JSON.stringify(body)),
     }));
+    return () => bus.publishBatch(messages);
   };

@@ -67,10 +67,11 @@ export const alerts: readonly Alert[] = [
   },
   {
     title: 'Deliveries lag',
-    expression: `${p(0.95, 'webhook_fanout_lag_seconds_bucket')} > 10 or ${p(0.95, 'webhook_delivery_lag_seconds_bucket')} > 30`,
+    expression: `${p(0.95, 'webhook_read_lag_seconds_bucket')} > 10 or sum(webhook_partitions_owned) < 32`,
     for: '10m',
     severity: 'warning',
-    advice: 'See num_pending of the consumers: more replicas of webhooks, or a slow MongoDB or NATS.',
+    advice:
+      'More replicas of webhooks, or a slow MongoDB or NATS; the logs say why a partition has no owner.',
   },
   {
     title: 'Our way out is broken',

@@ -216,54 +216,35 @@ const webhooks: Dashboard = {
       ],
     },
     {
-      title: 'From the stream to the lanes',
+      title: 'The log',
       panels: [
-        several(
-          'Events, deliveries, set aside',
-          'ops',
-          [`sum(${rate('webhook_events_total')})`, 'events'],
-          [`sum(${rate('webhook_deliveries_total')})`, 'deliveries'],
-          [`sum(${rate('webhook_set_aside_total')})`, 'set aside'],
-        ),
+        one('Events read', 'ops', `sum(${rate('webhook_events_total')})`, 'events'),
         {
-          title: 'Until deliveries are made',
+          title: 'Until a replica reads them',
           unit: 's',
-          queries: quantiles('webhook_fanout_lag_seconds_bucket'),
+          queries: quantiles('webhook_read_lag_seconds_bucket'),
         },
-        {
-          title: 'Until a replica takes them',
-          unit: 's',
-          queries: quantiles('webhook_delivery_lag_seconds_bucket'),
-        },
+        one('Partitions owned', 'short', 'sum by (instance) (webhook_partitions_owned)', '{{instance}}'),
       ],
     },
     {
       title: 'In the replicas',
       panels: [
         one('Attempts in flight', 'short', 'sum by (instance) (webhook_in_flight)', '{{instance}}'),
-        one('Waiting in memory', 'short', 'sum by (instance) (webhook_waiting)', '{{instance}}'),
-        one('Endpoints being served', 'short', 'sum by (instance) (webhook_lanes)', '{{instance}}'),
-        one('Backlogs being read', 'short', 'sum by (instance) (webhook_backlogs)', '{{instance}}'),
-      ],
-    },
-    {
-      title: 'Partitions',
-      panels: [
-        one('Partitions', 'short', 'max(webhook_partitions)', 'in force'),
-        one('Partitions being read', 'short', 'sum by (instance) (webhook_partitions_read)', '{{instance}}'),
         one(
-          'Waiting in a partition',
+          'Endpoints that wait for their turn',
           'short',
-          'max by (stream, partition) (webhook_partition_waiting)',
-          '{{stream}} {{partition}}',
+          'sum by (instance) (webhook_waiting)',
+          '{{instance}}',
         ),
+        one('Endpoints in memory', 'short', 'sum by (instance) (webhook_endpoints_active)', '{{instance}}'),
       ],
     },
     {
       title: 'Failing and slow receivers',
       panels: [
-        one('Held deliveries', 'short', 'max(webhook_held)', 'held'),
-        one('Endpoints that are looked after', 'short', 'sum by (instance) (webhook_kept)', '{{instance}}'),
+        one('Endpoints that are behind', 'short', 'sum by (instance) (webhook_behind)', '{{instance}}'),
+        one('Behind for', 's', 'max(webhook_behind_seconds)', 'the longest'),
         one('Disabled endpoints', 'short', 'max(webhook_endpoints_disabled)', 'disabled'),
         one(
           'Endpoints that were disabled',

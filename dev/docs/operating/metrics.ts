@@ -73,24 +73,14 @@ const ofPushes: readonly MetricRow[] = [
 
 const ofWebhooks: readonly MetricRow[] = [
   {
-    metrics: [
-      counter('webhook_events_total'),
-      counter('webhook_deliveries_total'),
-      counter('webhook_set_aside_total'),
-    ],
+    metrics: [counter('webhook_events_total'), histogram('webhook_read_lag_seconds')],
     says:
-      'Events fanned out, also those that no endpoint subscribes to; deliveries made of them; those set aside, as in ' +
-      'every burst.',
+      'Events read from the log, also those that no endpoint subscribes to; and a histogram, by the clocks of NATS and ' +
+      "ours, from an event batch's being stored to its being read by the replica that delivers it.",
   },
   {
     metrics: [counter('webhook_attempts_total', 'outcome'), histogram('webhook_attempt_seconds')],
     says: 'Attempts (`succeeded`, `failed`, `gone`), and a histogram of how long they took.',
-  },
-  {
-    metrics: [histogram('webhook_fanout_lag_seconds'), histogram('webhook_delivery_lag_seconds')],
-    says:
-      "Histograms, by NATS's clock and ours: from an event's being stored to its deliveries' being stored, and from " +
-      "there to a replica's taking them. What is held after that is in neither.",
   },
   {
     metrics: [histogram('webhook_delivered_seconds')],
@@ -99,36 +89,22 @@ const ofWebhooks: readonly MetricRow[] = [
       'integrators is measured by.',
   },
   {
-    metrics: [gauge('webhook_held')],
+    metrics: [gauge('webhook_in_flight'), gauge('webhook_waiting'), gauge('webhook_endpoints_active')],
     says:
-      'Deliveries that are set aside for failing, slow or disabled endpoints, over all replicas, so take `max` ' +
-      '(`NaN` while NATS is away).',
+      'Of this replica: attempts in flight (at most `WEBHOOK_IN_FLIGHT_MAX`), endpoints that wait for their turn, ' +
+      'endpoints in memory.',
   },
   {
-    metrics: [gauge('webhook_in_flight'), gauge('webhook_waiting'), gauge('webhook_lanes')],
+    metrics: [gauge('webhook_behind'), gauge('webhook_behind_seconds')],
     says:
-      'Of this replica: attempts in flight (at most `WEBHOOK_IN_FLIGHT_MAX`), waiting in memory (at most 3,500), ' +
-      'endpoints being served.',
+      'Of this replica: endpoints that are behind the log, and for how long the one has been that has been so for ' +
+      'longest. High for long: receivers that fail or are slow.',
   },
   {
-    metrics: [gauge('webhook_backlogs')],
-    says: 'Of this replica: integrations whose backlogs it reads (at most 100 at a time).',
-  },
-  {
-    metrics: [gauge('webhook_partitions'), gauge('webhook_partitions_read')],
+    metrics: [gauge('webhook_partitions_owned')],
     says:
-      'How many partitions there are, and how many of them this replica reads: a single one is read by all replicas, ' +
-      'of several each by one, so the sum of the second over all replicas is the first.',
-  },
-  {
-    metrics: [gauge('webhook_partition_waiting', 'stream', 'partition')],
-    says:
-      'Messages of BUNDLES and of DELIVERIES that no replica has taken yet, by partition, from the replica that reads it; ' +
-      'so take `max`. One far above the others: an integration that pushes more than a partition carries.',
-  },
-  {
-    metrics: [gauge('webhook_kept')],
-    says: 'Endpoints with something held that this replica looks after. High for long: receivers that fail or are slow.',
+      'Partitions of the log that this replica delivers: 32 over all replicas. Fewer for longer than some seconds: ' +
+      'nobody delivers what is in the others.',
   },
   {
     metrics: [counter('webhook_disabled_total', 'reason'), gauge('webhook_endpoints_disabled')],

@@ -1,6 +1,6 @@
 // What goes wrong with a cluster of nats-servers, and what an operator does to a system that runs.
 
-/** Nodes by what they lead: the stream of events, the consumer that reads deliveries, or the cluster itself. */
+/** Nodes by what they lead: the stream of events, the log that is delivered from, or the cluster itself. */
 export const clusterTargets = [
   'events-leader',
   'deliver-leader',

@@ -2,15 +2,8 @@
 // itself is believed.
 import type { Node } from './nodes.ts';
 
-/** The cluster itself, the streams on the way of an event, and the consumers that read them. */
-export const assets = [
-  'meta',
-  'EVENTS',
-  'BUNDLES',
-  'DELIVERIES',
-  'webhook-fanout',
-  'webhook-deliver',
-] as const;
+/** The cluster itself, and the streams on the way of an event. */
+export const assets = ['meta', 'EVENTS', 'EVENT_BATCHES'] as const;
 export type Asset = (typeof assets)[number];
 
 interface Led {
@@ -20,7 +13,7 @@ interface Led {
 
 interface JetStreamFacts {
   meta_cluster?: { leader?: string };
-  account_details?: { stream_detail?: (Led & { consumer_detail?: Led[] })[] }[];
+  account_details?: { stream_detail?: Led[] }[];
 }
 
 const answerWithinMs = 2_000;
@@ -46,18 +39,14 @@ async function ledBy({ name, monitorUrl }: Node): Promise<[Asset, string][] | un
   const facts = await askNode(monitorUrl);
   if (facts === undefined) return undefined;
   const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
-  const consumers = streams.flatMap(({ name: stream, consumer_detail: details = [] }) =>
-    // EVENTS may have a consumer of the same name, which an older release has left.
-    stream === 'EVENTS' ? [] : details,
-  );
-  const named = new Map([...streams, ...consumers].map((led) => [led.name, led.cluster?.leader]));
+  const named = new Map(streams.map((led) => [led.name, led.cluster?.leader]));
   named.set('meta', facts.meta_cluster?.leader);
   return assets.filter((asset) => named.get(asset) === name).map((asset) => [asset, name]);
 }
 
 async function askNode(monitorUrl: string): Promise<JetStreamFacts | undefined> {
   try {
-    const url = new URL('/jsz?accounts=true&streams=true&consumers=true', monitorUrl);
+    const url = new URL('/jsz?accounts=true&streams=true', monitorUrl);
     const answer = await fetch(url, { signal: AbortSignal.timeout(answerWithinMs) });
     const facts: JetStreamFacts = JSON.parse(await answer.text());
     return facts;

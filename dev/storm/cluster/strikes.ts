@@ -85,7 +85,7 @@ async function findAllLeaders({ folder, signal }: StrikesOptions): Promise<Leade
 
 const ledAssets: Partial<Record<ClusterTarget, Asset>> = {
   'events-leader': 'EVENTS',
-  'deliver-leader': 'webhook-deliver',
+  'deliver-leader': 'EVENT_BATCHES',
   'meta-leader': 'meta',
 };
 

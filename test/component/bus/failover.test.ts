@@ -2,17 +2,11 @@
 // it leads, notice of that.
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import {
-  openBus,
-  type Bus,
-  type BusHandler,
-  type ConsumerSpec,
-  type StreamSpec,
-} from '@integration-sync/runtime/bus';
+import { openBus, type Bus, type BusHandler, type StreamSpec } from '@integration-sync/runtime/bus';
 import type { NatsNode } from '@integration-sync/dev/nats-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
-import { openTestBus, text } from '../../support/bus.ts';
+import { openFollower, openTestBus, text, type Follower } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeze } from '../../support/freeze.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -232,13 +226,6 @@ const stream: StreamSpec = {
   replicas: 3,
   settings: {},
 };
-const consumer: ConsumerSpec = {
-  name: 'reader',
-  description: 'test',
-  ackWaitMs: 30_000,
-  ackPendingMax: 1_000,
-  deliver: 'all',
-};
 
 /** Each node knows of itself whether it leads. */
 async function leaderOf(what: (facts: JetStreamFacts) => string | undefined): Promise<string | undefined> {
@@ -263,33 +250,42 @@ interface JetStreamFacts {
   account_details?: { stream_detail?: (Led & { consumer_detail?: Led[] })[] }[];
 }
 
-const leaderOfReader = () =>
+/** One server alone has the consumer of a reader. */
+const serverOfReader = () =>
   leaderOf((facts) => {
     const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
     const readers = streams.flatMap(({ consumer_detail: details = [] }) => details);
-    return readers.find(({ name }) => name === consumer.name)?.cluster?.leader;
+    return readers.find(({ name }) => name.startsWith('follow-'))?.cluster?.leader;
+  });
+const leaderOfStream = () =>
+  leaderOf((facts) => {
+    const streams = facts.account_details?.flatMap(({ stream_detail: details = [] }) => details) ?? [];
+    return streams.find(({ name }) => name === stream.name)?.cluster?.leader;
   });
 
-it('reads a consumer on within a second of its new leader', { timeout: 120_000 }, async () => {
+/** A reader believes its consumer gone once it has missed two heartbeats. */
+const noticesWithinMs = 3_000;
+
+it('reads on, and nothing twice, soon after its server has died', { timeout: 120_000 }, async () => {
   await using making = await openTestBus(cluster.url, 'making');
   await making.ensureStream(stream);
-  await making.ensureConsumer(stream.name, consumer);
-  const leader = await eventually(leaderOfReader, (name) => name !== undefined, 10_000);
+  await using stack = new AsyncDisposableStack();
   // By its own line it notices nothing.
-  await using bus = await openOn(leader === 'n1' ? 'n2' : 'n1', 'reading');
-  const seen = new Map<string, number>();
-  await using _reading = bus.consume(stream.name, consumer.name, {
-    ahead: 16,
-    ensure: () => bus.ensureConsumer(stream.name, consumer),
-    onMessage(message) {
-      seen.set(message.id, awake());
-      message.ack();
-    },
-  });
+  const read = async (name: string): Promise<readonly [Follower, string]> => {
+    const bus = stack.use(await openOn(name, `reading-${name}`));
+    const at = openFollower(bus, stream.name, { filters: stream.subjects });
+    return [stack.use(at), (await eventually(serverOfReader, Boolean, 10_000)) ?? ''];
+  };
+  let [following, server] = await read('n1');
+  while (server === 'n1') {
+    await following[Symbol.asyncDispose]();
+    await eventually(serverOfReader, (name) => name === undefined, 10_000);
+    [following, server] = await read('n1');
+  }
   const publishOn = async (id: string): Promise<void> => {
     await eventually(
       () =>
-        bus.publish({ subject: 'MOVING.x', id, body: 'x' }).then(
+        making.publish({ subject: 'MOVING.x', id, body: id }).then(
           () => true,
           () => false,
         ),
@@ -298,14 +294,15 @@ it('reads a consumer on within a second of its new leader', { timeout: 120_000 }
     );
   };
   await publishOn('before');
-  await eventually(() => seen.has('before'), Boolean);
-  await using _dead = await kill(leader ?? '');
-  await eventually(leaderOfReader, (name) => name !== undefined, 30_000);
-  const foundAt = awake();
+  await eventually(() => following.seen.includes('before'), Boolean);
+  const killedAt = awake();
+  await using _dead = await kill(server);
+  await eventually(leaderOfStream, (name) => name !== undefined, 30_000);
   await publishOn('after');
   const publishedAt = awake();
-  await eventually(() => seen.has('after'), Boolean, 20_000);
-  expect((seen.get('after') ?? Infinity) - Math.max(foundAt, publishedAt)).toBeLessThan(1_000);
+  await eventually(() => following.seen.includes('after'), Boolean, 20_000);
+  expect(awake() - Math.max(publishedAt, killedAt + noticesWithinMs)).toBeLessThan(1_000);
+  expect(following.seen).toEqual(['before', 'after']);
 });
 
 /** A stream that was just made takes its first message when its servers have told each other. */

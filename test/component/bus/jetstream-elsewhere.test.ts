@@ -4,6 +4,7 @@ import { openBus } from '@integration-sync/runtime/bus';
 import type { NatsOptions } from '@integration-sync/runtime/config';
 import { findPort } from '@integration-sync/dev/port';
 import { expect, it, onTestFinished } from 'vitest';
+import { openFollower } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { startNatsAs } from '../../support/nats.ts';
@@ -52,26 +53,9 @@ async function useAll(bus: Bus): Promise<void> {
   const reading = bus.readStream('FAR', { subject: 'far.many', from: { sequence: 1 } });
   expect(await Array.fromAsync(reading, ({ id }) => id)).toEqual(many.map(({ id }) => id));
 
-  const consumer = {
-    name: 'taker',
-    description: 'test',
-    ackWaitMs: 30_000,
-    ackPendingMax: 100,
-    deliver: 'all' as const,
-  };
-  const ensure = (): Promise<void> => bus.ensureConsumer('FAR', consumer);
-  await ensure();
-  const taken: string[] = [];
-  await using _reading = bus.consume('FAR', 'taker', {
-    ahead: 50,
-    ensure,
-    onMessage(message) {
-      taken.push(message.id);
-      message.ack();
-    },
-  });
+  await using following = openFollower(bus, 'FAR', { filters: ['far.>'] });
   await eventually(
-    () => taken.length,
+    () => following.seen.length,
     (count) => count === 21,
   );
   expect(await bus.purge('FAR', 'far.many')).toBe(20);

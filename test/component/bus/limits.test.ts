@@ -5,7 +5,7 @@ import type { ConsumerSpec, StreamSpec } from '@integration-sync/runtime/bus';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
-import { openTestBus } from '../../support/bus.ts';
+import { openFollower, openTestBus } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startNats, startNatsAs } from '../../support/nats.ts';
 
@@ -125,23 +125,17 @@ it('a reader goes on where an operator has lowered how much it may ask for', asy
   await using nats = await startNats();
   await using bus = await openTestBus(nats.url);
   await bus.ensureStream(events());
-  await bus.ensureConsumer('EVENTS', consumer('c'));
-  const seen: string[] = [];
-  await using reading = bus.consume('EVENTS', 'c', {
-    ahead: 16,
-    ensure: async () => undefined,
-    onMessage(message) {
-      seen.push(message.id);
-      message.ack();
-    },
-  });
+  await using following = openFollower(bus, 'EVENTS', { filters: ['events.>'] });
   const publish = (prefix: string) =>
     bus.publishBatch(
-      Array.from({ length: 16 }, (_, index) => ({ subject: 'events.x', id: `${prefix}${index}`, body: '' })),
+      Array.from({ length: 16 }, (_, index) => {
+        const id = `${prefix}${index}`;
+        return { subject: 'events.x', id, body: id };
+      }),
     );
   const sees = (count: number) =>
     eventually(
-      () => seen.length,
+      () => following.seen.length,
       (length) => length === count,
       20_000,
     );
@@ -149,10 +143,12 @@ it('a reader goes on where an operator has lowered how much it may ask for', asy
   await sees(16);
   const raw = await connect({ servers: nats.url });
   const manager = await jetstreamManager(raw);
-  await manager.consumers.update('EVENTS', 'c', { max_batch: 2, max_expires: 1_500_000_000 });
+  const [reader] = await manager.consumers.list('EVENTS').next();
+  await manager.consumers.update('EVENTS', reader?.name ?? '', { max_batch: 2, max_expires: 1_500_000_000 });
   await raw.close();
   await publish('after-');
   await publish('later-');
   await sees(48);
-  expect(reading.failingForMs).toBe(0);
+  expect(new Set(following.seen).size).toBe(48);
+  expect(following.failingForMs).toBe(0);
 });

@@ -1,7 +1,16 @@
+import {
+  eventBatchesStream,
+  eventBatchesStreamSpec,
+  eventBatchesSubject,
+  partitionOf,
+  readStoredBatchSubject,
+} from '@integration-sync/contracts';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus, StreamSpec } from '@integration-sync/runtime/bus';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openTestBus } from '../../support/bus.ts';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openFollower, openTestBus, text, type Follower } from '../../support/bus.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startNats } from '../../support/nats.ts';
 
@@ -218,89 +227,200 @@ it('reads by subject, from a sequence or a time on, however many there are', asy
   expect(await read('READ', 'READ.>', { time: new Date(Date.now() + 60_000) })).toEqual([]);
 });
 
-it('hands each message of a consumer to one reader, again after a nak, and never after an ack', async () => {
-  await bus.ensureStream(spec('WORK'));
-  await bus.ensureConsumer('WORK', {
-    name: 'w',
-    description: 'test',
-    ackWaitMs: 30_000,
-    ackPendingMax: 1_000,
-    deliver: 'all',
-  });
-  await bus.publishBatch(messages('WORK', 100));
-  const seen: { id: string; deliveries: number }[] = [];
-  const consuming = bus.consume('WORK', 'w', {
-    ahead: 16,
-    ensure: async () => undefined,
-    onMessage(message) {
-      seen.push({ id: message.id, deliveries: message.deliveries });
-      if (message.id === 'id-7' && message.deliveries === 1) message.nak(50);
-      else message.ack();
-    },
-  });
+const bodies = (stream: string, count: number, prefix = 'id') =>
+  Array.from({ length: count }, (_, index) => ({
+    subject: `${stream}.acme.${index % 2 === 0 ? 'even' : 'odd'}`,
+    id: `${prefix}-${index}`,
+    body: `${prefix}-${index}`,
+  }));
+const idsOf = (all: readonly { id: string }[]): string[] => all.map(({ id }) => id);
+
+const seesAll = async (following: Follower, count: number): Promise<void> => {
   await eventually(
-    () => seen.length,
-    (count) => count >= 101,
+    () => following.seen.length,
+    (length) => length >= count,
+    20_000,
   );
-  await consuming[Symbol.asyncDispose]();
-  expect(seen.filter(({ id }) => id === 'id-7').map(({ deliveries }) => deliveries)).toEqual([1, 2]);
-  expect(new Set(seen.map(({ id }) => id)).size).toBe(100);
-  const again: string[] = [];
-  await using _again = bus.consume('WORK', 'w', {
-    ahead: 16,
-    ensure: async () => undefined,
-    onMessage: (message) => void again.push(message.id),
+};
+
+describe('a reader that follows a stream', () => {
+  it('gets each message once and in order, what was there and what comes', async () => {
+    await bus.ensureStream(spec('FOLLOW'));
+    const [first, later] = [bodies('FOLLOW', 100), bodies('FOLLOW', 50, 'later')];
+    await bus.publishBatch(first);
+    await using following = openFollower(bus, 'FOLLOW', { filters: ['FOLLOW.>'] });
+    await seesAll(following, 100);
+    await bus.publishBatch(later);
+    await seesAll(following, 150);
+    expect(following.seen).toEqual(idsOf([...first, ...later]));
   });
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(again).toEqual([]);
+
+  it('gets what its filters name, from its offset on', async () => {
+    await bus.ensureStream(spec('FROM'));
+    const all = [...bodies('FROM', 10), { subject: 'FROM.other', id: 'other', body: 'other' }];
+    await bus.publishBatch(all);
+    const found: [sequence: number, subject: string][] = [];
+    await using _following = openFollower(bus, 'FROM', {
+      filters: ['FROM.acme.odd', 'FROM.other'],
+      from: () => Promise.resolve(6),
+      onMessage: ({ sequence, subject }) => void found.push([sequence, subject]),
+    });
+    await eventually(
+      () => found.length,
+      (count) => count >= 4,
+    );
+    expect(found).toEqual([
+      [6, 'FROM.acme.odd'], [8, 'FROM.acme.odd'], [10, 'FROM.acme.odd'], [11, 'FROM.other'],
+    ]); // prettier-ignore
+  });
+
+  it('takes no further message while one is being taken', async () => {
+    await bus.ensureStream(spec('SLOW'));
+    await bus.publishBatch(bodies('SLOW', 40));
+    let [inHand, most] = [0, 0];
+    await using following = openFollower(bus, 'SLOW', {
+      filters: ['SLOW.>'],
+      async onMessage() {
+        inHand += 1;
+        most = Math.max(most, inHand);
+        await new Promise((resolve) => setImmediate(resolve));
+        inHand -= 1;
+      },
+    });
+    await seesAll(following, 40);
+    expect([most, following.failingForMs]).toEqual([1, 0]);
+  });
+
+  // Setup: somebody else takes three messages of the reader's own consumer, as if they had been lost on the way.
+  it('begins again at its offset where messages are missing', async () => {
+    await bus.ensureStream(spec('GAP'));
+    await bus.publishBatch(bodies('GAP', 4, 'before'));
+    const open = Promise.withResolvers<void>();
+    await using following = openFollower(bus, 'GAP', {
+      filters: ['GAP.>'],
+      ahead: 4,
+      // It asks for no more while the fourth is being taken.
+      onMessage: ({ sequence }) => (sequence === 4 ? open.promise : undefined),
+    });
+    await seesAll(following, 3);
+    await bus.publishBatch(bodies('GAP', 6, 'after'));
+    const raw = await connect({ servers: nats.url });
+    const [consumer] = await (await jetstreamManager(raw)).consumers.list('GAP').next();
+    const source = await jetstream(raw).consumers.get('GAP', consumer?.name ?? '');
+    for await (const _stolen of await source.fetch({ max_messages: 3, expires: 2_000 }));
+    open.resolve();
+    await seesAll(following, 10);
+    expect(following.seen).toEqual(idsOf([...bodies('GAP', 4, 'before'), ...bodies('GAP', 6, 'after')]));
+    const consumers = await (await jetstreamManager(raw)).consumers.list('GAP').next();
+    expect(consumers.map(({ name }) => name)).not.toContain(consumer?.name);
+    await raw.close();
+  });
+
+  it('begins again where its consumer is gone, and leaves none when it ends', async () => {
+    await bus.ensureStream(spec('GONE'));
+    await bus.publishBatch(bodies('GONE', 5, 'before'));
+    const raw = await connect({ servers: nats.url });
+    const manager = await jetstreamManager(raw);
+    const consumers = async (): Promise<string[]> =>
+      (await Array.fromAsync(manager.consumers.list('GONE'))).map(({ name }) => name);
+    {
+      await using following = openFollower(bus, 'GONE', { filters: ['GONE.>'] });
+      await seesAll(following, 5);
+      for (const name of await consumers()) await manager.consumers.delete('GONE', name);
+      await bus.publishBatch(bodies('GONE', 5, 'after'));
+      await seesAll(following, 10);
+      expect(following.seen).toEqual(idsOf([...bodies('GONE', 5, 'before'), ...bodies('GONE', 5, 'after')]));
+      expect(await consumers()).toHaveLength(1);
+    }
+    await expect.poll(consumers).toEqual([]);
+    await raw.close();
+  });
+
+  it('is at the end once it has taken all that there is, and no sooner', async () => {
+    await bus.ensureStream(spec('END'));
+    const open = Promise.withResolvers<void>();
+    await using following = openFollower(bus, 'END', {
+      filters: ['END.>'],
+      onMessage: ({ sequence }) => (sequence === 10 ? open.promise : undefined),
+    });
+    await expect.poll(() => following.isAtEnd()).toBe(true);
+    await bus.publishBatch(bodies('END', 10));
+    await seesAll(following, 9);
+    expect(await following.isAtEnd()).toBe(false);
+    open.resolve();
+    await expect.poll(() => following.isAtEnd()).toBe(true);
+    expect(following.seen).toHaveLength(10);
+  });
+
+  it('reads on after a stream that is not there could not be made at once, and says for how long it could not', async () => {
+    let tries = 0;
+    let failingForMs = 0;
+    await using following = openFollower(bus, 'LATE', {
+      filters: ['LATE.>'],
+      async ensure() {
+        tries += 1;
+        failingForMs = following.failingForMs;
+        if (tries < 3) throw new Error('no suitable peers for placement');
+        await bus.ensureStream(spec('LATE'));
+        await bus.publishBatch(bodies('LATE', 2));
+      },
+    });
+    await seesAll(following, 2);
+    expect(tries).toBe(3);
+    expect(failingForMs).toBeGreaterThan(250);
+    expect(following.failingForMs).toBe(0);
+  });
+
+  it('reads a stream that was deleted and made again from where its reader says', async () => {
+    await bus.ensureStream(spec('AGAIN'));
+    await bus.publishBatch(bodies('AGAIN', 5, 'before'));
+    let [next, made] = [1, 1];
+    const seen: string[] = [];
+    await using reading = bus.follow('AGAIN', {
+      filters: ['AGAIN.>'],
+      ahead: 16,
+      from: () => Promise.resolve(next),
+      async ensure() {
+        await bus.ensureStream(spec('AGAIN'));
+        [next, made] = [1, made + 1];
+      },
+      onMessage({ sequence, body }) {
+        seen.push(text(body));
+        next = sequence + 1;
+      },
+    });
+    await expect.poll(() => seen.length).toBe(5);
+    await bus.removeStream('AGAIN');
+    await expect.poll(() => made, { timeout: 10_000 }).toBe(2);
+    await bus.publishBatch(bodies('AGAIN', 2, 'after'));
+    await expect.poll(() => seen.slice(5), { timeout: 10_000 }).toEqual(['after-0', 'after-1']);
+    // Where nothing more comes, a heartbeat says that there would be.
+    await expect.poll(() => reading.failingForMs).toBe(0);
+  });
+
+  it('ends at once though what it reads from can still not be made again', async () => {
+    const asked = Promise.withResolvers<void>();
+    const following = openFollower(bus, 'NEVER', {
+      filters: ['NEVER.>'],
+      async ensure() {
+        asked.resolve();
+        await new Promise(() => {});
+      },
+    });
+    await asked.promise;
+    const began = performance.now();
+    await following[Symbol.asyncDispose]();
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
 });
 
-it('reads on after a stream that is not there could not be made at once', async () => {
-  const consumer = {
-    name: 'l',
-    description: 'test',
-    ackWaitMs: 30_000,
-    ackPendingMax: 100,
-    deliver: 'all',
-  } as const;
-  let tries = 0;
-  const seen: string[] = [];
-  await using _consuming = bus.consume('LATE', 'l', {
-    ahead: 16,
-    async ensure() {
-      tries += 1;
-      if (tries < 3) throw new Error('no suitable peers for placement');
-      await bus.ensureStream(spec('LATE'));
-      await bus.ensureConsumer('LATE', consumer);
-      await bus.publishBatch(messages('LATE', 2));
-    },
-    onMessage(message) {
-      seen.push(message.id);
-      message.ack();
-    },
-  });
-  await eventually(
-    () => seen.length,
-    (count) => count === 2,
-    10_000,
-  );
-  expect(tries).toBe(3);
-});
-
-it('stops at once though what it reads from can still not be made again', async () => {
-  const asked = Promise.withResolvers<void>();
-  const consuming = bus.consume('NEVER', 'n', {
-    ahead: 16,
-    async ensure() {
-      asked.resolve();
-      await new Promise(() => {});
-    },
-    onMessage: () => undefined,
-  });
-  await asked.promise;
-  const began = performance.now();
-  await consuming[Symbol.asyncDispose]();
-  expect(performance.now() - began).toBeLessThan(10_000);
+it('says how many messages a stream has, and removes it; one that is not there has none', async () => {
+  await bus.ensureStream(spec('FORMER'));
+  await bus.publishBatch(messages('FORMER', 3));
+  expect(await bus.messagesIn('FORMER')).toBe(3);
+  await bus.removeStream('FORMER');
+  expect(await bus.messagesIn('FORMER')).toBe(0);
+  await bus.removeStream('FORMER');
 });
 
 it('purges one subject and leaves its neighbours', async () => {
@@ -310,47 +430,21 @@ it('purges one subject and leaves its neighbours', async () => {
   expect(await read('PURGE', 'PURGE.>')).toEqual(['id-0', 'id-2', 'id-4', 'id-6', 'id-8']);
 });
 
-// Setup: a work queue whose consumer, of an earlier version, took every message.
-// What this proves: the consumer is narrowed to a part of the subjects, once, and another one takes the rest.
-it('narrows a consumer of a work queue, so that another one takes the rest', async () => {
-  await bus.ensureStream({ ...spec('NARROW'), retention: 'workqueue' });
-  const consumer = {
-    name: 'all',
-    description: 'test',
-    ackWaitMs: 30_000,
-    ackPendingMax: 10,
-    deliver: 'all',
-  } as const;
-  await bus.ensureConsumer('NARROW', consumer);
-  await bus.publishBatch(messages('NARROW', 10));
-  const narrow = { ...consumer, filterSubjects: ['NARROW.acme.odd'] };
-  const rest = {
-    ...consumer,
-    name: 'rest',
-    filterSubjects: ['NARROW.acme.even'],
-    inactiveAfterMs: 60_000,
-  };
-  for (let times = 0; times < 2; times += 1)
-    for (const one of [narrow, rest]) await bus.ensureConsumer('NARROW', one);
-  expect(await bus.consumerFacts('NARROW', 'all')).toMatchObject({ pending: 5 });
-  const seen = { all: [] as string[], rest: [] as string[] };
-  for (const name of ['all', 'rest'] as const) {
-    await using _reading = bus.consume('NARROW', name, {
-      ahead: 4,
-      ensure: async () => undefined,
-      onMessage(message) {
-        seen[name].push(message.id);
-        message.ack();
-      },
-    });
-    await eventually(
-      () => seen[name].length,
-      (count) => count >= 5,
-    );
-  }
-  expect(seen.all).toEqual(['id-1', 'id-3', 'id-5', 'id-7', 'id-9']);
-  expect(seen.rest).toEqual(['id-0', 'id-2', 'id-4', 'id-6', 'id-8']);
-  expect(await bus.consumerFacts('NARROW', 'rest')).toMatchObject({ handedOutThrough: 9, pending: 0 });
+it('stores an event batch under the partition that the contracts compute', async () => {
+  await bus.ensureStream(eventBatchesStreamSpec({}));
+  const names = ['acme', 'beta', 'gamma', 'delta', '7', '__proto__', 'a-b', 'A'.repeat(64)];
+  const integrations = [...names, ...Array.from({ length: 200 }, (_, n) => `customer_${n}`)];
+  for (const id of integrations)
+    await bus.publish({ subject: eventBatchesSubject('catalog', id), id, body: '' });
+  const reading = bus.readStream(eventBatchesStream, { subject: 'event-batches.>', from: { sequence: 1 } });
+  const stored = await Array.fromAsync(reading, ({ subject }) => readStoredBatchSubject(subject));
+  expect(stored).toEqual(
+    integrations.map((integration) => ({
+      partition: partitionOf(integration),
+      announcer: 'catalog',
+      integration,
+    })),
+  );
 });
 
 it('counts the messages of each subject', async () => {

@@ -22,7 +22,7 @@ async function streamGauges(metricsUrl: string): Promise<string[]> {
 
 const gaugesOf = (differs: number) =>
   ['differs', 'has_leader', 'replicas', 'replicas_current'].flatMap((name) =>
-    ['BUNDLES', 'EVENTS'].map(
+    ['EVENTS', 'EVENT_BATCHES'].map(
       (stream) => `sync_stream_${name}{stream="${stream}"} ${name === 'differs' ? differs : 1}`,
     ),
   );
@@ -50,7 +50,7 @@ it('names the one replica that lacks a setting, and is ready all the same', asyn
   expect(await ask()).toEqual({ status: 200, body: { status: 'ready', services } });
   await using forgetful = await startOne({});
   const detail =
-    'A replica has no EVENTS_KEEP_DAYS (7 days), where NATS has 30 days of EVENTS, BUNDLES; it changed nothing.';
+    'A replica has no EVENTS_KEEP_DAYS (7 days), where NATS has 30 days of EVENTS, EVENT_BATCHES; it changed nothing.';
   for (let times = 0; times < 5; times += 1) {
     expect(await ask()).toEqual({
       status: 200,

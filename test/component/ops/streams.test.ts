@@ -35,10 +35,7 @@ async function open(servers: string): Promise<void> {
 
 /** As services with these settings make them. */
 async function make(settings: Parameters<typeof expectedStreams>[0] = {}): Promise<void> {
-  for (const { spec, consumers } of expectedStreams(settings)) {
-    await bus.ensureStream(spec);
-    for (const consumer of consumers) await bus.ensureConsumer(spec.name, consumer);
-  }
+  for (const spec of expectedStreams(settings)) await bus.ensureStream(spec);
 }
 
 async function ops(args: string[], settings: Record<string, string> = {}) {
@@ -48,8 +45,8 @@ async function ops(args: string[], settings: Record<string, string> = {}) {
 }
 
 const configOf = async (stream: string) => (await manager.streams.info(stream)).config;
-const bytes = async () => [(await configOf('EVENTS')).max_bytes, (await configOf('HELD')).max_bytes];
-const names = ['EVENTS', 'BUNDLES', 'DELIVERIES', 'HELD', 'ATTEMPTS'];
+const bytes = async () => (await configOf('EVENTS')).max_bytes;
+const names = ['EVENTS', 'EVENT_BATCHES', 'ATTEMPTS'];
 const replicas = async () => (await Promise.all(names.map(configOf))).map(({ num_replicas }) => num_replicas);
 
 beforeEach(() => {
@@ -66,13 +63,7 @@ describe('on a single server', () => {
     await make();
     const looked = await ops(['--check']);
     expect(looked).toMatchObject({ code: 0, words: [] });
-    expect(looked.streams.map(({ name }) => name)).toEqual([
-      'EVENTS',
-      'BUNDLES',
-      'DELIVERIES',
-      'HELD',
-      'ATTEMPTS',
-    ]);
+    expect(looked.streams.map(({ name }) => name)).toEqual(names);
     const text = await runOps(['streams'], { NATS_URL: url });
     expect(text.stdout).toMatch(/^EVENTS +1 of 1 +single server +0 +0 B +no limit +– +7 d$/m);
     expect(text.stdout).toContain('Nothing is wrong.');
@@ -80,20 +71,16 @@ describe('on a single server', () => {
 
   test('what is missing or differs is named, and mended', async () => {
     await make();
-    await manager.streams.delete('HELD');
-    await manager.consumers.delete('BUNDLES', 'webhook-fanout');
-    await manager.consumers.update('DELIVERIES', 'webhook-deliver', { max_ack_pending: 3 });
+    await manager.streams.delete('EVENT_BATCHES');
     await manager.streams.update('EVENTS', { duplicate_window: 120_000_000_000 });
     const looked = await ops(['--check']);
     expect(looked.code).toBe(3);
     expect(looked.words).toEqual([
       'EVENTS differs from what this release says in duplicate_window.',
-      'BUNDLES has no consumer webhook-fanout.',
-      'webhook-deliver differs from what this release says in max_ack_pending.',
-      'NATS has no stream HELD.',
+      'NATS has no stream EVENT_BATCHES.',
     ]);
     expect((await ops([])).code).toBe(0);
-    expect(await manager.streams.names().next()).not.toContain('HELD');
+    expect(await manager.streams.names().next()).not.toContain('EVENT_BATCHES');
 
     expect(await ops(['--apply'])).toMatchObject({ code: 0, words: [] });
     expect((await ops(['--check'])).code).toBe(0);
@@ -101,56 +88,59 @@ describe('on a single server', () => {
   });
 
   test('a stream gets what a setting says, and loses nothing but with STREAMS_MAY_SHRINK', async () => {
-    await make({ EVENTS_MAX_BYTES: 100_000_000, HELD_MAX_BYTES: 5_000_000 });
-    const settings = { EVENTS_MAX_BYTES: '50000000', HELD_MAX_BYTES: '9000000' };
+    await make({ EVENTS_MAX_BYTES: 100_000_000 });
+    const settings = { EVENTS_MAX_BYTES: '50000000', EVENTS_KEEP_DAYS: '9' };
     const applied = await ops(['--apply'], settings);
     expect(applied.words).toEqual([
       'EVENTS has 100000000 bytes, where EVENTS_MAX_BYTES says 50000000 bytes.',
     ]);
-    expect(await bytes()).toEqual([100_000_000, 9_000_000]);
+    const keptNs = async () => (await configOf('EVENT_BATCHES')).max_age;
+    const nineDaysNs = 9 * 24 * 3_600 * 1e9;
+    expect([await bytes(), await keptNs()]).toEqual([100_000_000, nineDaysNs]);
     await ops(['--apply']);
-    expect(await bytes()).toEqual([100_000_000, 9_000_000]);
+    expect([await bytes(), await keptNs()]).toEqual([100_000_000, nineDaysNs]);
     expect(await ops(['--apply'], { ...settings, STREAMS_MAY_SHRINK: 'true' })).toMatchObject({ words: [] });
-    expect(await bytes()).toEqual([50_000_000, 9_000_000]);
+    expect(await bytes()).toBe(50_000_000);
   });
 
-  test('a consumer of the release before goes when asked for, and not while it has events before it', async () => {
+  test('a stream of the release before goes when asked for, and not while something is in it', async () => {
     await make();
-    await bus.publish({ subject: 'events.acme.supplier.created', id: 'one', body: '{}' });
-    await manager.consumers.add('EVENTS', { durable_name: 'webhook-fanout', ack_policy: AckPolicy.Explicit });
-    await manager.consumers.add('EVENTS', { durable_name: 'reader', ack_policy: AckPolicy.Explicit });
+    await manager.streams.add({ name: 'BUNDLES', subjects: ['bundles.>'] });
+    await manager.streams.add({ name: 'HELD', subjects: ['held.>'] });
+    await bus.publish({ subject: 'held.wh_1.0', id: 'one', body: '{}' });
     const there = async () =>
-      (await manager.consumers.list('EVENTS').next()).map(({ name }) => name).toSorted();
-    const looked = await ops([]);
-    expect(looked.wrong).toMatchObject([
-      { stream: 'EVENTS', consumer: 'webhook-fanout', repair: 'left-over' },
+      (await manager.streams.list().next()).map(({ config }) => config.name).toSorted();
+    const all = [...names, 'BUNDLES', 'HELD'].toSorted();
+    expect((await ops([])).wrong).toMatchObject([
+      { stream: 'BUNDLES', repair: 'left-over' },
+      {
+        stream: 'HELD',
+        what: 'A release before has left 1 messages in HELD, which this release does not deliver.',
+        repair: 'none',
+      },
     ]);
     await ops(['--apply']);
+    expect(await there()).toEqual(all);
     await ops(['--apply', '--remove-left-over']);
-    expect(await there()).toEqual(['reader', 'webhook-fanout']);
-    await manager.streams.purge('EVENTS');
-    await ops(['--apply']);
-    expect(await there()).toEqual(['reader', 'webhook-fanout']);
+    expect(await there()).toEqual([...names, 'HELD'].toSorted());
+    await manager.streams.purge('HELD');
     expect(await ops(['--apply', '--remove-left-over'])).toMatchObject({ code: 0, words: [] });
-    expect(await there()).toEqual(['reader']);
+    expect(await there()).toEqual([...names].toSorted());
   });
 
-  test('a stream that is nearly full, a consumer that no replica reads, and a stranger on a work queue are named', async () => {
+  test('a stream that is nearly full, and a consumer of a stranger that lasts, are named', async () => {
     await make({ EVENTS_MAX_BYTES: 4_000 });
     const body = JSON.stringify({ padding: 'x'.repeat(3_600) });
     await publishWithBatch(bus, 'catalog', 'acme', [
       { subject: 'events.acme.supplier.created', id: 'one', body },
     ]);
-    await manager.consumers.add('DELIVERIES', {
-      durable_name: 'stranger',
-      ack_policy: AckPolicy.Explicit,
-      filter_subject: 'deliveries.acme.more',
-    });
+    for (const stream of ['EVENTS', 'EVENT_BATCHES'])
+      await manager.consumers.add(stream, { durable_name: 'stranger', ack_policy: AckPolicy.Explicit });
+    await manager.consumers.add('EVENT_BATCHES', { name: 'passing', ack_policy: AckPolicy.None });
     const { words } = await ops([]);
     expect(words).toEqual([
       expect.stringMatching(/^EVENTS has 3\.\d KB of at most 4\.0 KB/),
-      'No replica reads webhook-fanout: 1 messages wait, the last was taken never.',
-      expect.stringContaining('stranger on DELIVERIES is not of this system'),
+      'stranger on EVENT_BATCHES is not of this system.',
     ]);
   });
 });
@@ -161,13 +151,13 @@ describe('what somebody changed by hand', () => {
     ['EVENTS', { max_msg_size: 1_000 }, 'max_msg_size'],
     ['EVENTS', { allow_rollup_hdrs: true }, 'allow_rollup_hdrs'],
     [
-      'BUNDLES',
-      { subject_transform: { src: 'bundles.*', dest: 'bundles.x.{{wildcard(1)}}' } },
+      'EVENT_BATCHES',
+      { subject_transform: { src: 'event-batches.*.*', dest: 'event-batches.x.{{wildcard(1)}}' } },
       'subject_transform',
     ],
-    ['DELIVERIES', { max_msgs: 7 }, 'max_msgs'],
-    ['HELD', { sources: [{ name: 'EVENTS' }] }, 'sources'],
-    ['HELD', { discard: 'old' }, 'discard'],
+    ['EVENT_BATCHES', { max_msgs: 7 }, 'max_msgs'],
+    ['EVENT_BATCHES', { sources: [{ name: 'EVENTS' }] }, 'sources'],
+    ['EVENT_BATCHES', { discard: 'old' }, 'discard'],
     ['ATTEMPTS', { no_ack: true }, 'no_ack'],
     ['ATTEMPTS', { allow_direct: false }, 'allow_direct'],
     ['ATTEMPTS', { subjects: ['attempts.>', 'copies.>'] }, 'subjects'],
@@ -177,7 +167,7 @@ describe('what somebody changed by hand', () => {
     await open(closing.use(await startNats()).url);
     const { log, text } = openTestLog();
     const watching = closing.use(await openBus({ url, name: 'watching', log }));
-    for (const { spec } of expectedStreams({})) await watching.ensureStream(spec);
+    for (const spec of expectedStreams({})) await watching.ensureStream(spec);
     watching.watchOtherStreams(names);
     for (const [stream, change] of changes)
       await nats.request(
@@ -221,7 +211,7 @@ describe('on a cluster', () => {
       'NATS is a cluster and has one copy of EVENTS: it is gone with one server.',
     );
     await ops(['--apply'], { STREAM_REPLICAS: '3' });
-    expect(await replicas()).toEqual([3, 3, 3, 3, 3]);
+    expect(await replicas()).toEqual([3, 3, 3]);
     await eventually(
       () => ops(['--check'], { STREAM_REPLICAS: '3' }),
       ({ code }) => code === 0,
@@ -231,9 +221,9 @@ describe('on a cluster', () => {
     await ops(['--apply']);
     const less = await ops(['--apply'], { STREAM_REPLICAS: '1' });
     expect(less.words).toContain('EVENTS has 3 copies, where STREAM_REPLICAS says 1 copy.');
-    expect(await replicas()).toEqual([3, 3, 3, 3, 3]);
+    expect(await replicas()).toEqual([3, 3, 3]);
     await ops(['--apply'], { STREAM_REPLICAS: '1', STREAMS_MAY_SHRINK: 'true' });
-    expect(await replicas()).toEqual([1, 1, 1, 1, 1]);
+    expect(await replicas()).toEqual([1, 1, 1]);
   });
 
   test('a server that is away is named, and so is JetStream where too few are up', async () => {

@@ -71,12 +71,12 @@ async function expectSettled({ caller, action, stage }: Crashed): Promise<void> 
       settledWithinMs,
     );
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
-    const bundled = await eventually(
-      () => caller.bundled(),
+    const batched = await eventually(
+      () => caller.batched(),
       (ids) => ids.length >= events.length,
       settledWithinMs,
     );
-    expect(bundled.toSorted()).toEqual(events.map(({ id }) => id).toSorted());
+    expect(batched.toSorted()).toEqual(events.map(({ id }) => id).toSorted());
     return events.flatMap(({ body }) =>
       body.event === kind && 'internalId' in body.data ? [body.data.internalId] : [],
     );

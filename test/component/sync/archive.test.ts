@@ -331,7 +331,7 @@ async function searchStreams(pattern: RegExp): Promise<string[]> {
   const found: string[] = [];
   for (const [stream, subject] of [
     ['EVENTS', 'events.>'],
-    ['BUNDLES', 'bundles.*.*'],
+    ['EVENT_BATCHES', 'event-batches.>'],
   ] as const) {
     const messages = world.bus.readStream(stream, { subject, from: { sequence: 1 } });
     for await (const { body } of messages) found.push(...(bytesToText(body).match(pattern) ?? []));

@@ -106,15 +106,15 @@ async function expectSettled({ caller, stage, answered }: Crashed): Promise<void
     body.event === 'supplier.updated' && 'changedFields' in body.data ? [body.data] : [],
   );
 
-  const bundled = await eventually(
-    () => caller.bundled(),
+  const batched = await eventually(
+    () => caller.batched(),
     (ids) => ids.length >= events.length,
     settledWithinMs,
   );
 
   // Every acknowledged record is there, and the survivors announced and counted each record that is there
   // once.
-  expect(bundled.toSorted()).toEqual(events.map(({ id }) => id).toSorted());
+  expect(batched.toSorted()).toEqual(events.map(({ id }) => id).toSorted());
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   expect(createdIds.toSorted()).toEqual(documents.map(({ _id }) => _id).toSorted());
   expect(records.length).toBe(documents.length);

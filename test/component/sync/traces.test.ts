@@ -1,5 +1,5 @@
 // The trace of a push, from the request to the stream, and through the death of its process.
-import { eventBatchesStream, eventsStream } from '@integration-sync/contracts';
+import { eventBatchesStream, eventsStream, storedBatches } from '@integration-sync/contracts';
 import type { StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -28,11 +28,11 @@ const push = (integration: string, trace?: string) =>
 async function published(integration: string): Promise<StoredMessage[]> {
   const from = { sequence: 1 };
   const events = world.bus.readStream(eventsStream, { subject: `events.${integration}.>`, from });
-  const bundles = world.bus.readStream(eventBatchesStream, { subject: `bundles.catalog.${integration}`, from });
-  return [...(await Array.fromAsync(events)), ...(await Array.fromAsync(bundles))];
+  const batches = world.bus.readStream(eventBatchesStream, { subject: storedBatches(integration), from });
+  return [...(await Array.fromAsync(events)), ...(await Array.fromAsync(batches))];
 }
 
-/** Two events and their bundle. */
+/** Two events and their batch. */
 const allOf = (integration: string, withinMs?: number) =>
   eventually(
     () => published(integration),

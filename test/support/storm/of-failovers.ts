@@ -59,7 +59,7 @@ export const forgedFailovers: readonly Forgery[] = [
     'away',
     ({ ledger }) => {
       ledger.faults.push(death(failed.endedMs - 20_000));
-      ledger.leaders.push(without('BUNDLES', failed.endedMs - 8_001, failed.endedMs));
+      ledger.leaders.push(without('EVENT_BATCHES', failed.endedMs - 8_001, failed.endedMs));
     },
   ],
   [
@@ -84,7 +84,7 @@ export const forgedFailovers: readonly Forgery[] = [
     'event-late',
     (forger) => {
       forger.ledger.faults.push(death(0));
-      forger.ledger.leaders.push(without('DELIVERIES', 0, 6_000));
+      forger.ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
       storeLate(forger, 6_000);
     },
   ],
@@ -132,10 +132,10 @@ export const permittedFailovers: readonly Permitted[] = [
     },
   ],
   [
-    'a delivery waits for a consumer that has no leader',
+    'a delivery waits for a log that has no leader',
     ({ ledger }) => {
       ledger.faults.push(death(0));
-      ledger.leaders.push(without('webhook-deliver', 0, 6_000));
+      ledger.leaders.push(without('EVENT_BATCHES', 0, 6_000));
       ledger.deliveries[0]!.atMs = 15_999;
     },
   ],

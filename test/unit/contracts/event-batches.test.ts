@@ -1,6 +1,12 @@
-import { bundle, unbundle, type BatchedEvent, type EventPlace } from '@integration-sync/contracts';
+import {
+  packAddressedBatches,
+  packEventBatches,
+  readEventBatch,
+  type BatchedEvent,
+  type EventPlace,
+} from '@integration-sync/contracts';
 import { array, assert, constantFrom, jsonValue, property, stringMatching, tuple } from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 const places = (count: number, duplicate = false): EventPlace[] =>
   Array.from({ length: count }, (_, n) => ({ sequence: 100 + n, duplicate }));
@@ -15,7 +21,7 @@ const stored = (events: readonly BatchedEvent[], at: readonly EventPlace[]) =>
 /** What a reader gets from all of these messages. */
 const read = (messages: readonly { body: string }[]) =>
   messages.flatMap(({ body }) => {
-    const found = unbundle(Buffer.from(body));
+    const found = readEventBatch(Buffer.from(body));
     return found === undefined ? [] : [found];
   });
 
@@ -26,9 +32,13 @@ const textOf = ({ id, body }: { id: string; body: Uint8Array }) => ({
 
 it('is one message of all events, with the place of the last of them', () => {
   const events = [event(0), event(1), event(2)];
-  const messages = bundle(stored(events, places(3)));
+  const messages = packEventBatches(stored(events, places(3)));
   expect(messages).toEqual([
-    { subject: 'bundles.catalog.acme', id: 'sync_1-created-0.sync_1-created-2.3', body: expect.any(String) },
+    {
+      subject: 'event-batches.catalog.acme',
+      id: 'sync_1-created-0.sync_1-created-2.3',
+      body: expect.any(String),
+    },
   ]);
   const [found] = read(messages);
   expect(found).toMatchObject({ count: 3, place: 102 });
@@ -39,7 +49,7 @@ it('brings every event as it was, whatever it says', () => {
   assert(
     property(array(jsonValue(), { minLength: 1 }), (all) => {
       const events = all.map((data, n) => event(n, data));
-      const found = read(bundle(stored(events, places(events.length))));
+      const found = read(packEventBatches(stored(events, places(events.length))));
       expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
     }),
   );
@@ -56,7 +66,7 @@ it('brings ids and bodies as they were, wherever what they have in common ends',
         body: `${begin?.body ?? ''}${body}`,
       }));
       const said = events.map((one, n) => ({ ...one, begin: all[n]?.[0] }));
-      const found = read(bundle(stored(said, places(events.length))));
+      const found = read(packEventBatches(stored(said, places(events.length))));
       expect(found.flatMap((one) => one.events().map(textOf))).toEqual(events);
     }),
   );
@@ -69,13 +79,13 @@ it('holds once what some of its events have in common', () => {
     const begin = begins[n % 2] ?? { id: '', body: '' };
     return { id: `${begin.id}${n}`, body: `${begin.body}${n}"}`, begin };
   });
-  const [message] = bundle(stored(events, places(500)));
+  const [message] = packEventBatches(stored(events, places(500)));
   expect(message?.body.length).toBeLessThan(500 * 16 + 4 * common.length);
 });
 
 it('is several where one would be too large, in order, each with its own place', () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, '\u{20ac}'.repeat(10_000)));
-  const messages = bundle(stored(events, places(100)));
+  const messages = packEventBatches(stored(events, places(100)));
   const sizes = messages.map(({ body }) => Buffer.byteLength(body));
   expect(Math.max(...sizes)).toBeLessThan(1_000_000);
   const found = read(messages);
@@ -85,30 +95,61 @@ it('is several where one would be too large, in order, each with its own place',
   );
 });
 
-it('holds an event alone that is larger than a bundle usually is', () => {
+it('holds an event alone that is larger than a batch usually is', () => {
   const events = [event(0), event(1, 'x'.repeat(300_000)), event(2)];
-  const found = read(bundle(stored(events, places(3))));
+  const found = read(packEventBatches(stored(events, places(3))));
   expect(found.map((one) => one.events().map(textOf))).toEqual(events.map((one) => [one]));
 });
 
 // Setup: a publisher died after the first two of four events; another one publishes all of them again.
 it('keeps apart what the stream had before and what it had not', () => {
   const events = [event(0), event(1), event(2), event(3)];
-  const before = bundle(stored(events.slice(0, 2), places(2)));
-  const again = bundle(stored(events, [...places(2, true), ...places(2)]));
+  const before = packEventBatches(stored(events.slice(0, 2), places(2)));
+  const again = packEventBatches(stored(events, [...places(2, true), ...places(2)]));
   expect(again).toHaveLength(2);
   expect(again[0]).toEqual(before[0]);
   const ofRest = read(again.slice(1));
   expect(ofRest.flatMap((one) => one.events().map(({ id }) => id))).toEqual([events[2]?.id, events[3]?.id]);
 });
 
-it('is nothing without events', () => {
-  expect(bundle(stored([], []))).toEqual([]);
+describe('a batch for one endpoint', () => {
+  const to = { endpointId: 'wh_1', integration: 'acme', sending: 'replay-7' };
+
+  it('names the endpoint, and brings its events as they were', () => {
+    const events = [event(0), event(1), event(2)];
+    const messages = packAddressedBatches(to, events);
+    expect(messages).toEqual([
+      { subject: 'event-batches.replay.acme', id: 'replay-7.0', body: expect.any(String) },
+    ]);
+    const [found] = read(messages);
+    expect(found).toMatchObject({ count: 3, endpointId: 'wh_1' });
+    expect(found?.events().map(textOf)).toEqual(events);
+    expect(read(packEventBatches(stored(events, places(3))))).toMatchObject([{ endpointId: undefined }]);
+  });
+
+  it('is several where one would be too large, each with an id of its own', () => {
+    const events = Array.from({ length: 40 }, (_, n) => event(n, 'x'.repeat(10_000)));
+    const messages = packAddressedBatches(to, events);
+    expect(messages.length).toBeGreaterThan(1);
+    expect(messages.map(({ id }) => id)).toEqual(messages.map((_, n) => `replay-7.${n}`));
+    expect(read(messages).flatMap((one) => one.events().map(textOf))).toEqual(events);
+    expect(read(messages).every(({ endpointId }) => endpointId === 'wh_1')).toBe(true);
+  });
 });
 
-it.each(['', '\n', '1 2', 'x y\na {}\n', '{"event":"supplier.created"}\n', '-1 2\n'])(
-  '%j is no bundle',
-  (text) => {
-    expect(unbundle(Buffer.from(text))).toBeUndefined();
-  },
-);
+it('is nothing without events', () => {
+  expect(packEventBatches(stored([], []))).toEqual([]);
+});
+
+it.each([
+  '',
+  '\n',
+  '1 2',
+  'x y\na {}\n',
+  '{"event":"supplier.created"}\n',
+  '-1 2\n',
+  '1 2 wh_1 x\n',
+  '1 2 \n',
+])('%j is no event batch', (text) => {
+  expect(readEventBatch(Buffer.from(text))).toBeUndefined();
+});

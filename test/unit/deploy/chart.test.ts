@@ -370,7 +370,7 @@ it('makes a Job of an operator’s command, with the login of operators and the 
   expect(container.args).toEqual(['ops', 'reseal', '--check']);
   expect(pod.volumes?.[0]?.secret?.secretName).toBe('operators');
   const told = environmentOf(container);
-  expect(told).toMatchObject({ STREAM_REPLICAS: '3', HELD_MAX_BYTES: '20000000000', LOG_LEVEL: 'info' });
+  expect(told).toMatchObject({ STREAM_REPLICAS: '3', EVENTS_MAX_BYTES: '20000000000', LOG_LEVEL: 'info' });
   expect(Object.keys(told)).toEqual(
     expect.arrayContaining(['NATS_URL', 'MONGODB_URL', 'WEBHOOK_SECRET_KEY']),
   );
@@ -413,7 +413,7 @@ describe('the values of the chart', async () => {
     expect(schema).toEqual(JSON.parse(await schemaWithSettings()));
   });
 
-  const catalog = { ...defaults.services['catalog'], env: { HELD_MAX_BYTES: 1 } };
+  const catalog = { ...defaults.services['catalog'], env: { WEBHOOK_IN_FLIGHT_MAX: 1 } };
   it.each<[string, object]>([
     ['a setting that there is not', { storedEnv: { STREAM_REPLICA: 3 } }],
     ['a setting of the gateway for all others', { storedEnv: { GATEWAY_PORT: 8_080 } }],

@@ -54,28 +54,3 @@ it('what is as it should be, or is not spoken of, is no difference', () => {
     max_msgs_per_subject: -1,
   });
 });
-
-const divided = (partitions: number) => ({ noun: 'bundles', partitions });
-
-describe('partitions', () => {
-  const four = {
-    src: 'bundles.*.*',
-    dest: 'bundles.4.{{partition(4,2)}}.{{wildcard(1)}}.{{wildcard(2)}}',
-  };
-
-  it('are raised', () => {
-    expect(quantitiesOf(divided(4)).subject_transform).toEqual(four);
-    expect(compareQuantities(divided(4), found)).toEqual({ changes: { subject_transform: four }, left: [] });
-  });
-
-  it('are lowered only where they may be, and by one who says nothing never', () => {
-    const inForce = { ...found, subject_transform: four };
-    const left = [{ quantity: 'partitions', setting: undefined, wanted: 1, found: 4 }];
-    expect(compareQuantities(divided(1), inForce)).toEqual({ changes: {}, left });
-    const { changes } = compareQuantities({ ...divided(1), mayShrink: true }, inForce);
-    expect('subject_transform' in changes && changes.subject_transform).toBeUndefined();
-    const silent = { ...divided(1), mayShrink: true, settings: { partitions: leftOut('PARTS') } };
-    expect(compareQuantities(silent, inForce).changes).toEqual({});
-    expect(compareQuantities({ replicas: 3 }, inForce)).toEqual({ changes: {}, left: [] });
-  });
-});

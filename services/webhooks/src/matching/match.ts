@@ -1,11 +1,18 @@
 // Which events of a batch are for which endpoint. Most endpoints of an integration subscribe to one of a few sets of kinds,
 // and have done so for long: these share the answer.
 import type { Subscriber } from '../endpoints/endpoint.ts';
-import type { LoggedBatch } from '../log/batch.ts';
+import type { StreamEvent } from './event.ts';
 import { areAfterEveryCutoff, isDelivered, isMeantFor } from './subscription.ts';
 
+/** What this file needs of an event batch. */
+interface MatchedBatch {
+  /** The endpoint that alone gets it. */
+  readonly endpointId: string | undefined;
+  events(): readonly StreamEvent[];
+}
+
 /** Indexes of the events that the endpoint is to get, in their order. */
-export type Match = (batch: LoggedBatch, subscriber: Subscriber) => readonly number[];
+export type Match = (batch: MatchedBatch, subscriber: Subscriber) => readonly number[];
 
 interface Known {
   origins: ReadonlySet<string>;
@@ -15,9 +22,9 @@ interface Known {
 }
 
 export function openMatch(): Match {
-  const known = new WeakMap<LoggedBatch, Known>();
+  const known = new WeakMap<MatchedBatch, Known>();
 
-  const knownOf = (batch: LoggedBatch): Known => {
+  const knownOf = (batch: MatchedBatch): Known => {
     const before = known.get(batch);
     if (before !== undefined) return before;
     const events = batch.events();
@@ -49,7 +56,5 @@ export function openMatch(): Match {
 
 const none: readonly number[] = [];
 
-const indexesWhere = (
-  batch: LoggedBatch,
-  isWanted: (event: ReturnType<LoggedBatch['events']>[number]) => boolean,
-): number[] => batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));
+const indexesWhere = (batch: MatchedBatch, isWanted: (event: StreamEvent) => boolean): number[] =>
+  batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));
