@@ -1,7 +1,7 @@
 // Which events of a batch are for which endpoint. Most endpoints of an integration subscribe to one of a few sets of kinds,
 // and have done so for long: these share the answer.
 import type { Subscriber } from '../endpoints/endpoint.ts';
-import type { StreamEvent } from './event.ts';
+import type { StreamEvent } from '../log/event.ts';
 import { areAfterEveryCutoff, isDelivered, isMeantFor } from './subscription.ts';
 
 /** What this file needs of an event batch. */

@@ -31,7 +31,14 @@ import { sendRequest, type Reply, type RequestOptions } from './request.ts';
 import { serve, type ObserveRequest, type ServiceOptions } from './serve.ts';
 import type { ConsumerSpec, StreamSpec } from './stream-config.ts';
 import { openStreamWatch, type StreamStanding } from './stream-watch.ts';
-import { ensureConsumer, ensureStream, messagesIn, removeConsumer, removeStream } from './streams.ts';
+import {
+  ensureConsumer,
+  ensureStream,
+  hasConsumer,
+  messagesIn,
+  removeConsumer,
+  removeStream,
+} from './streams.ts';
 
 export type { BusHandler, BusReply, BusRequest } from './answer.ts';
 export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
