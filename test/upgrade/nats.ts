@@ -18,7 +18,9 @@ export async function openNats(servers: string): Promise<Nats> {
 /** Resolves once webhooks has read all of the log, and has delivered it or stored what is undelivered. */
 export async function untilTaken({ manager }: Nats, store: Store, withinMs: number): Promise<void> {
   const { state } = await manager.streams.info('EVENT_BATCHES');
-  const replicas = store.collection<{ _id: string; floors: Record<string, [number, number]> }>('webhook_replicas');
+  const replicas = store.collection<{ _id: string; floors: Record<string, [number, number]> }>(
+    'webhook_replicas',
+  );
   const floors = async (): Promise<number[]> =>
     (await replicas.find({}).toArray()).flatMap((one) => Object.values(one.floors).map(([, floor]) => floor));
   await eventually(

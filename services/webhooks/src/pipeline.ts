@@ -16,14 +16,15 @@ import {
   partitionOf,
   requestHeaders,
 } from '@integration-sync/contracts';
-import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
+import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { Store } from '@integration-sync/runtime/store';
 import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
+import { deliveredSubject, listenForChanges, noted } from './delivering/changes.ts';
 import { openDeliver } from './delivering/deliver.ts';
-import { openIntegrations, type ActiveIntegration, type Integrations } from './delivering/integrations.ts';
+import { openIntegrations, type ActiveIntegration } from './delivering/integrations.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
 import { openProgress } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
@@ -92,7 +93,6 @@ export interface LogStream {
 
 /** Work on failing endpoints, before it is due: healthy ones must not feel it. */
 const failureLimits = { max: 4, patienceMs: 500 };
-const deliveredSubject = 'webhooks.event.delivered';
 /** What hangs at a handover stays with the old owner; what does not ends within this time. */
 const handoverMs = 300;
 const handoverPollMs = 10;
@@ -110,7 +110,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const attemptLog = starting.use(openAttemptLog(bus, log, replicas.self));
   const cache = openEndpointCache(endpoints, vault, remembered.endpoints);
   const disabledEvents = openDisabledEvents({ endpoints, revisions, bus, log });
-  const claims = openClaims({ store, self: replicas.self, stream: stream.look });
+  const claims = openClaims({ store, self: replicas.self, stream: () => stream.look() });
   const offsets = await openOffsets(store, stream.facts);
   const windows = openWindows({ bus, log });
   const owned = new Map<number, Claim>();
@@ -349,48 +349,13 @@ function pause(integrations: readonly ActiveIntegration[]): () => void {
   };
 }
 
+const isIdle = ({ queues }: ActiveIntegration): boolean =>
+  queues.values().every(({ inFlight }) => inFlight === 0);
+
 async function settled(integrations: readonly ActiveIntegration[]): Promise<void> {
-  const isIdle = ({ queues }: ActiveIntegration): boolean =>
-    queues.values().every(({ inFlight }) => inFlight === 0);
   const endMs = performance.now() + handoverMs;
   while (!integrations.every(isIdle) && performance.now() < endMs) await wait(handoverPollMs);
 }
-
-interface Listening {
-  cache: Pick<EndpointCache, 'forget' | 'forgetAll'>;
-  integrations: Pick<Integrations, 'refresh' | 'delivered'>;
-  log: Log;
-}
-
-/** Hears from the other replicas which endpoints have changed, and what they delivered of what is this one's now. */
-function listenForChanges(
-  bus: Pick<Bus, 'listen'>,
-  self: string,
-  { cache, integrations, log }: Listening,
-): Disposable {
-  const stack = new DisposableStack();
-  const onChanged = ({ body, headers }: Broadcast): void => {
-    if (headers.get('replica') === self) return;
-    const id = Buffer.from(body).toString();
-    cache.forget(id);
-    const integration = headers.get(requestHeaders.integration);
-    if (integration !== undefined) void integrations.refresh(integration, id).catch(noted(log, id));
-  };
-  const onDelivered = ({ body }: Broadcast): void => {
-    const said: [string, string, number, number] = JSON.parse(Buffer.from(body).toString());
-    const [integration, endpointId, sequence, index] = said;
-    integrations.delivered(integration, endpointId, { sequence, index });
-  };
-  stack.use(bus.listen(endpointChangedSubject, onChanged, cache.forgetAll));
-  stack.use(bus.listen(deliveredSubject, onDelivered));
-  return stack;
-}
-
-/** The next look-up finds it. */
-const noted =
-  (log: Log, endpoint: string) =>
-  (error: unknown): void =>
-    log.debug({ err: error, endpoint }, 'a change of an endpoint is not known yet');
 
 const spanOf = (batch: LoggedBatch): SpanStart => ({
   name: 'fan out',

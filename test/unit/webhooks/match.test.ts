@@ -66,7 +66,7 @@ it('finds the events of the kinds that each subscribes to', () => {
 
 it('looks once for all that subscribe to the same kinds', () => {
   const match = openMatch();
-  const kinds = vi.fn(() => 'supplier.created');
+  const kinds = vi.fn<() => string>(() => 'supplier.created');
   const one = { ...event(1), get event() { return kinds(); } }; // prettier-ignore
   const batch = batchOf([one]);
   for (let n = 0; n < 1_000; n += 1) match(batch, subscriber(`wh_${n}`));

@@ -7,6 +7,7 @@ import {
   parseInstant,
   quote,
   ReplayEvents,
+  requestHeaders,
   subjects,
   type BatchedEvent,
   type FailureEntry,
@@ -67,7 +68,10 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
       if (some.length === 0) return;
       const sending = `${replay}.${parts}`;
       const messages = packAddressedBatches({ endpointId, integration, sending }, some);
-      await bus.publishBatch(messages.map((message) => ({ ...message, traceparent })));
+      await bus.publishBatch(
+        messages,
+        traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent },
+      );
       published += some.length;
       parts += 1;
       some = [];

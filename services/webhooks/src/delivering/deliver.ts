@@ -92,11 +92,6 @@ export function openDeliver(options: DeliverOptions): Deliver {
     }
   };
 
-  const leave = (queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd => {
-    queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
-    return 'stored';
-  };
-
   const attempt = async (
     queue: EndpointQueue,
     delivery: Delivery,
@@ -154,4 +149,9 @@ export function openDeliver(options: DeliverOptions): Deliver {
     }
     onEnd(queue, delivery, end);
   };
+}
+
+function leave(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
+  queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
+  return 'stored';
 }

@@ -94,13 +94,13 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
   };
 
   const pump = (): void => {
-    if (isPumping) return;
+    if (isPumping || isClosed) return;
     if (!mayBegin()) {
       if (ready.size > 0) pumping ??= setTimeout(() => ((pumping = undefined), pump()), againMs);
       return;
     }
     isPumping = true;
-    for (let went = true; went && !isClosed && places.free > 0;) {
+    for (let went = true; went && places.free > 0;) {
       went = false;
       for (const [integration, queues] of ready) {
         if (places.free === 0) break;

@@ -30,13 +30,13 @@ export interface FollowOptions {
   /** Subjects, which may hold wildcards and do not overlap. */
   filters: readonly string[];
   /** The first sequence that the reader lacks; asked each time that reading begins. */
-  from(): Promise<number>;
+  from: () => Promise<number>;
   /** How many messages are asked for ahead of being taken. */
   ahead: number;
   /** While the promise that it returns is open, no further message is taken. */
   onMessage(message: FollowedMessage): void | Promise<void>;
   /** Makes the stream again, should the server have lost it. */
-  ensure(): Promise<void>;
+  ensure: () => Promise<void>;
 }
 
 export interface Reading extends AsyncDisposable {

@@ -33,10 +33,7 @@ const mendings: Readonly<Record<number, string>> = {
 /** Codes that stand for many things. */
 const mendingsByWords: readonly (readonly [RegExp, string])[] = [
   [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 10m'],
-  [
-    /maximum bytes exceeded/,
-    'the stream is full: raise EVENTS_MAX_BYTES, or lower EVENTS_KEEP_DAYS',
-  ],
+  [/maximum bytes exceeded/, 'the stream is full: raise EVENTS_MAX_BYTES, or lower EVENTS_KEEP_DAYS'],
 ];
 
 /** Which setting mends it; undefined where it is no limit. */
