@@ -6,7 +6,7 @@
 //   event-batches.catalog.acme    event-batches.25.catalog.acme    event-batches.25.>, with its other ones
 //
 // No publisher knows of partitions: nats-server writes the number into the subject as it stores a message.
-import { eventBatchesFilter, eventBatchesNoun, type BatchAnnouncer } from './subjects.ts';
+import { eventBatchesFilter, eventBatchesNoun } from './subjects.ts';
 
 export const partitionsNumber = 32;
 
@@ -37,13 +37,14 @@ export const storedBatches = (integration: string): string =>
 
 export interface StoredBatchSubject {
   partition: number;
-  announcer: BatchAnnouncer;
+  /** As it stands there. */
+  announcer: string;
   integration: string;
 }
 
 /** What the subject of a stored event batch says; undefined for another subject. */
 export function readStoredBatchSubject(subject: string): StoredBatchSubject | undefined {
-  const [noun, partition, announcer, integration, ...more] = subject.split('.');
+  const [noun, partition, announcer = '', integration, ...more] = subject.split('.');
   if (noun !== eventBatchesNoun || integration === undefined || more.length > 0) return undefined;
-  return { partition: Number(partition), announcer: announcer as BatchAnnouncer, integration };
+  return { partition: Number(partition), announcer, integration };
 }

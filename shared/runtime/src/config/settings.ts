@@ -29,7 +29,7 @@ export const baseSettings = {
   EVENTS_KEEP_DAYS: Type.Optional(
     Type.Integer({
       description:
-        'For how many days EVENTS and BUNDLES keep an event. Without it 7 where they are made, ' +
+        'For how many days EVENTS and EVENT_BATCHES keep an event. Without it 7 where they are made, ' +
         'and what they have where they are there. Fewer need STREAMS_MAY_SHRINK.',
       minimum: 1,
       maximum: 3_650,
