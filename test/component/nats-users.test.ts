@@ -1,6 +1,7 @@
 // The services on a nats-server from deploy/nats, each with its login and permissions from there: everything
 // works, and nats-server refuses nothing.
 import { randomUUID } from 'node:crypto';
+import { partitionOf } from '@integration-sync/contracts';
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -217,7 +218,7 @@ it('what batches may not announce never reaches a receiver, forged as an event o
     () => system.logText().split('refused events that their publisher may not announce').length - 1,
     (lines) => lines >= 2,
   );
-  expect(system.logText()).toContain(`event-batches.batches.${four}`);
+  expect(system.logText()).toContain(`event-batches.${partitionOf(four)}.batches.${four}`);
   expect(receiver.hits.map(({ headers: sent }) => sent['x-webhook-event'])).toEqual(['batch.created']);
   expect(batches.refusals).toHaveLength(4);
 });
