@@ -1,12 +1,12 @@
 // The services on a nats-server from deploy/nats, each with its login and permissions from there: everything
 // works, and nats-server refuses nothing.
 import { randomUUID } from 'node:crypto';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
-import { subjects as requests } from '@integration-sync/contracts';
+import { partitionOf, subjects as requests } from '@integration-sync/contracts';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
 import { startWebhooks } from '@integration-sync/webhooks';
@@ -331,7 +331,7 @@ it('what batches may not announce never reaches a receiver, forged as an event o
     () => system.logText().split('refused events that their publisher may not announce').length - 1,
     (lines) => lines >= 2,
   );
-  expect(system.logText()).toContain(`event-batches.batches.${four}`);
+  expect(system.logText()).toContain(`event-batches.${partitionOf(four)}.batches.${four}`);
   expect(receiver.hits.map(({ headers: sent }) => sent['x-webhook-event'])).toEqual(['batch.created']);
   expect(batches.refusals).toHaveLength(4);
 });

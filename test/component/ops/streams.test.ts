@@ -45,6 +45,8 @@ async function ops(args: string[], settings: Record<string, string> = {}) {
 }
 
 const configOf = async (stream: string) => (await manager.streams.info(stream)).config;
+const nineDaysNs = 9 * 24 * 3_600 * 1e9;
+const keptNs = async () => (await configOf('EVENT_BATCHES')).max_age;
 const bytes = async () => (await configOf('EVENTS')).max_bytes;
 const names = ['EVENTS', 'EVENT_BATCHES', 'ATTEMPTS'];
 const replicas = async () => (await Promise.all(names.map(configOf))).map(({ num_replicas }) => num_replicas);
@@ -94,8 +96,6 @@ describe('on a single server', () => {
     expect(applied.words).toEqual([
       'EVENTS has 100000000 bytes, where EVENTS_MAX_BYTES says 50000000 bytes.',
     ]);
-    const keptNs = async () => (await configOf('EVENT_BATCHES')).max_age;
-    const nineDaysNs = 9 * 24 * 3_600 * 1e9;
     expect([await bytes(), await keptNs()]).toEqual([100_000_000, nineDaysNs]);
     await ops(['--apply']);
     expect([await bytes(), await keptNs()]).toEqual([100_000_000, nineDaysNs]);

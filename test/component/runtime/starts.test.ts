@@ -45,9 +45,8 @@ it.each([
   ['batches', 'SUB svc.batches.runs.list', 1],
   ['webhooks', '$JS.API.STREAM.INFO.EVENTS', 1],
   ['webhooks', '$JS.API.STREAM.INFO.EVENTS', 2],
-  ['webhooks', '$JS.API.STREAM.INFO.HELD', 1],
+  ['webhooks', '$JS.API.STREAM.INFO.DELIVERIES', 1],
   ['webhooks', '$JS.API.STREAM.INFO.EVENT_BATCHES', 2],
-  ['webhooks', '$JS.API.CONSUMER.CREATE.EVENT_BATCHES', 1],
   ['webhooks', 'SUB svc.webhooks.endpoints.register', 1],
 ] as const)(
   '%s waits for a nats-server that dies at %s (%i), and then serves',

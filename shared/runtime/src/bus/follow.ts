@@ -61,14 +61,13 @@ export function follow(connection: Connection, stream: string, options: FollowOp
   let messages: ConsumerMessages | undefined;
   let present: Consumer | undefined;
   let taken = 0;
-  let failingSince: number | undefined;
-  let saidAt = -Infinity;
+  const failing = openFailing(connection, stream);
 
   /** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
   const untilHeartbeat = async (fetched: ConsumerMessages): Promise<void> => {
     for await (const { type } of fetched.status()) {
       if (type !== 'heartbeat') continue;
-      failingSince = undefined;
+      failing.over();
       return;
     }
   };
@@ -79,26 +78,18 @@ export function follow(connection: Connection, stream: string, options: FollowOp
     while (!stop.signal.aborted) {
       messages = await consumer.fetch({ ...asked, bind: true });
       if (stop.signal.aborted) messages.stop();
-      if (failingSince !== undefined) void untilHeartbeat(messages);
+      if (failing.isOn) void untilHeartbeat(messages);
       for await (const message of messages) {
         if (stop.signal.aborted) return;
-        failingSince = undefined;
+        failing.over();
         const { deliverySequence } = message.info;
         if (deliverySequence !== taken + 1)
           throw new Error(`the reader got message ${deliverySequence} after ${taken}: some are missing`);
         await options.onMessage(new TakenMessage(message));
         taken = deliverySequence;
       }
-      failingSince = undefined;
+      failing.over();
     }
-  };
-
-  const note = (failure: unknown): void => {
-    const now = performance.now();
-    failingSince ??= now;
-    if (now - saidAt < failingLineMs) return;
-    saidAt = now;
-    connection.log.warn({ err: failure, stream }, 'reading a stream failed, trying again');
   };
 
   const readForEver = async (): Promise<void> => {
@@ -115,7 +106,7 @@ export function follow(connection: Connection, stream: string, options: FollowOp
         }
       } catch (error) {
         if (stop.signal.aborted) return;
-        note(error);
+        failing.note(error);
         if (isMissing(error)) await Promise.race([ensured(connection, stream, options), stopped]);
       }
       if (!stop.signal.aborted) await Promise.race([wait(againMs), stopped]);
@@ -125,7 +116,7 @@ export function follow(connection: Connection, stream: string, options: FollowOp
 
   return {
     get failingForMs() {
-      return failingSince === undefined ? 0 : performance.now() - failingSince;
+      return failing.forMs;
     },
     async isAtEnd() {
       const consumer = present;
@@ -141,12 +132,36 @@ export function follow(connection: Connection, stream: string, options: FollowOp
   };
 }
 
+/** Since when nothing can be read, with a line of it now and then. */
+function openFailing({ log }: Connection, stream: string) {
+  let since: number | undefined;
+  let saidAt = -Infinity;
+  return {
+    get isOn(): boolean {
+      return since !== undefined;
+    },
+    get forMs(): number {
+      return since === undefined ? 0 : performance.now() - since;
+    },
+    over(): void {
+      since = undefined;
+    },
+    note(failure: unknown): void {
+      const now = performance.now();
+      since ??= now;
+      if (now - saidAt < failingLineMs) return;
+      saidAt = now;
+      log.warn({ err: failure, stream }, 'reading a stream failed, trying again');
+    },
+  };
+}
+
 async function makeConsumer(
   connection: Connection,
   stream: string,
-  { filters, from }: FollowOptions,
+  options: FollowOptions,
 ): Promise<Consumer> {
-  const first = await from();
+  const first = await options.from();
   return connection.whileConnected(async () => {
     const name = `follow-${randomUUID()}`;
     await connection.manager.consumers.add(stream, {
@@ -155,7 +170,7 @@ async function makeConsumer(
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: Math.max(first, 1),
       replay_policy: ReplayPolicy.Instant,
-      filter_subjects: [...filters],
+      filter_subjects: [...options.filters],
       inactive_threshold: inactiveAfterMs * 1_000_000,
       mem_storage: true,
       num_replicas: 1,
@@ -176,8 +191,8 @@ function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number)
 }
 
 /** Refused for now, as by a cluster that is short of servers, it is tried again as well. */
-const ensured = ({ log }: Connection, stream: string, { ensure }: FollowOptions): Promise<void> =>
-  ensure().catch((error: unknown) => {
+const ensured = ({ log }: Connection, stream: string, options: FollowOptions): Promise<void> =>
+  options.ensure().catch((error: unknown) => {
     log.error({ err: error, stream }, 'a stream cannot be made again, trying again');
   });
 
