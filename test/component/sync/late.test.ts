@@ -116,8 +116,10 @@ describe('an operation that comes when its sender has long gone', () => {
     });
     expect((await caller.list('suppliers')).total).toBe(4);
     // A caller that had read up to there, while nothing of it was there, finds it now.
-    const { entities } = await caller.list('suppliers', `since=${nextSince}`);
-    expect(entities.map(({ externalId }) => externalId)).toEqual(['x', 'y', 'z']);
+    for (const from of ['since', 'changedSince']) {
+      const { entities } = await caller.list('suppliers', `${from}=${nextSince}`);
+      expect(entities.map(({ externalId }) => externalId)).toEqual(['x', 'y', 'z']);
+    }
     expect(Date.parse((await caller.list('suppliers')).nextSince ?? '')).toBeGreaterThan(
       Date.parse(nextSince),
     );
@@ -201,9 +203,11 @@ describe('an operation that comes when its sender has long gone', () => {
       { syncId: first.syncId, created: 3 },
     ]);
     expect((await caller.list('suppliers')).total).toBe(4);
-    const { entities } = await caller.list('suppliers', `since=${nextSince}`);
-    expect(entities.map(({ externalId }) => externalId)).toEqual(expect.arrayContaining(['a', 'b']));
-    expect(entities.map(({ externalId }) => externalId)).not.toContain('bystander');
+    for (const from of ['since', 'changedSince']) {
+      const { entities } = await caller.list('suppliers', `${from}=${nextSince}`);
+      expect(entities.map(({ externalId }) => externalId)).toEqual(expect.arrayContaining(['a', 'b']));
+      expect(entities.map(({ externalId }) => externalId)).not.toContain('bystander');
+    }
   });
 });
 

@@ -26,13 +26,17 @@ describe('the nearest known name', () => {
   });
 
   it('counts two characters that changed places as one edit, and no case', () => {
-    expect(nearestTo('cuontry', ['county', 'country'])).toBe('country');
+    // Of two replaced characters the first name would be as near.
+    expect(nearestTo('cuontry', ['cuontries', 'country'])).toBe('country');
     expect(nearestTo('EXTERNALID', ['email', 'externalId'])).toBe('externalId');
+    expect(nearestTo('iseuorigin', ['iseuorig', 'isEuOrigin'])).toBe('isEuOrigin');
     expect(nearestTo('x', [])).toBeUndefined();
   });
 
   it('of a million characters is found by the first of them', () => {
     expect(nearestTo('country'.padEnd(100_000, 'x'), ['name', 'country'])).toBe('country');
+    const [long, short] = ['z'.repeat(200), 'k'.repeat(40)];
+    expect(nearestTo(short + long, [long, short])).toBe(short);
   });
 });
 
@@ -72,6 +76,12 @@ describe('names that are not known', () => {
     expect(unknownParameters(['x'], new Set())).toEqual([
       { pointer: 'x', detail: 'unknown parameter "x": none is known here' },
     ]);
+  });
+
+  it('of a query are cut, and have no lone surrogates', () => {
+    const [long, lone] = unknownParameters(['x'.repeat(16_000), '\ud800'], new Set(['page']));
+    expect(long?.pointer).toBe('x'.repeat(100));
+    expect(lone?.pointer).toBe('\ufffd');
   });
 });
 

@@ -1,4 +1,5 @@
 import { Failure, readOneOf } from '@integration-sync/contracts';
+import { unseal } from '@integration-sync/runtime/seal';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/listing/cursor.ts';
@@ -62,6 +63,18 @@ describe('a cursor', () => {
     }
     expect(openCursor(key, listing, `${sealed}=`)).toBeUndefined();
     expect(openCursor(key, listing, `${sealed}.`)).toBeUndefined();
+  });
+
+  it.each([
+    ['1', {}],
+    ['2', { failed: 'true' }],
+    ['3', { until: '2026-03-31T00:00:00.000Z' }],
+    ['3', { failed: 'true', details: 'true' }],
+    ['4', { changedSince: '2026-03-31T00:00:00.000Z' }],
+    ['4', { changedSince: '2026-03-31T00:00:00.000Z', until: '2026-04-01T00:00:00.000Z' }],
+  ])('begins with %s, which a release refuses that does not know %j', (version, filters) => {
+    const content = unseal(key, listing, sealCursor(key, listing, { ...cursor, filters })) ?? '';
+    expect(content).toMatch(new RegExp(`^${version}\\W`));
   });
 
   it.each(['', 'a', 'null', '%', 'eyJhIjoxfQ', 'é', ' ', '../../etc/passwd', 'A'.repeat(5_000)])(
