@@ -63,7 +63,13 @@ function release(step: string | undefined): void {
   );
   change('deploy/helm/Chart.yaml', (text) => chartWithVersion(text, version));
   change('Dockerfile', (text) => imageWithVersion(text, version));
-  execFileSync('npm', ['run', 'generate'], { cwd: root, stdio: 'inherit' });
+  try {
+    execFileSync('npm', ['run', 'generate'], { cwd: root, stdio: 'inherit' });
+  } catch {
+    // The tree was clean, so that all of the changes are those of this release.
+    git('reset', '--quiet', '--hard');
+    throw new RangeError('npm run generate fails, as above; everything is as it was');
+  }
   git('commit', '--quiet', '--all', '--message', `release: make ${version}`);
   git('tag', '--annotate', tag, '--message', `Release ${version}\n\n${notesOf(changelog, version)}`);
   process.stdout.write(`${version} is committed and tagged. git push --follow-tags publishes it.\n`);

@@ -35,6 +35,7 @@ function release(...args: string[]) {
   return { status, stdout, stderr };
 }
 
+const manifest = { name: 'all', version: '1.0.0', scripts: { generate: 'node -e 0' } };
 const write = (path: string, text: string): void => writeFileSync(join(root, path), text);
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
@@ -42,7 +43,6 @@ beforeEach(async () => {
   const folder = await temporaryFolder();
   closing.add(folder);
   root = folder.path;
-  const manifest = { name: 'all', version: '1.0.0', scripts: { generate: 'node -e 0' } };
   for (const path of ['deploy/helm', 'shared/sync']) mkdirSync(join(root, path), { recursive: true });
   write('package.json', JSON.stringify(manifest));
   write('shared/sync/package.json', JSON.stringify({ name: '@integration-sync/sync', version: '1.0.0' }));
@@ -75,6 +75,17 @@ it.each<[string, string, () => void]>([
   ['an unclean tree', 'commit or drop this first', () => write('new', 'x')],
   ['another branch', 'made from main', () => git('switch', '--quiet', '--create', 'other')],
   ['a tag that exists', 'v1.1.0 is there already', () => git('tag', 'v1.1.0')],
+  [
+    'a tree of which not everything can be generated',
+    'npm run generate fails',
+    () => {
+      write(
+        'package.json',
+        JSON.stringify({ ...manifest, scripts: { generate: 'node -e "process.exit(1)"' } }),
+      );
+      git('commit', '--quiet', '--all', '--message', 'dev: need a helm');
+    },
+  ],
   [
     'nothing to release',
     'nothing under "Unreleased"',
