@@ -13,6 +13,7 @@ export const longest: readonly string[] = [
   'component/sync/crashes',
   'component/webhooks/outages',
   'system/cluster',
+  'system/snippets',
   'component/bus/failover',
   'system/outages',
   'system/receivers',
