@@ -1,7 +1,7 @@
 // The services on a nats-server from deploy/nats, each with its login and permissions from there: everything
 // works, and nats-server refuses nothing.
 import { randomUUID } from 'node:crypto';
-import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { startBatches } from '@integration-sync/batches';
 import { BatchesConfig } from '@integration-sync/batches/config';
 import { startCatalog } from '@integration-sync/catalog';

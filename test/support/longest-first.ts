@@ -9,7 +9,6 @@ export const longest: readonly string[] = [
   'system/storm',
   'component/ops/purge',
   'component/webhooks/partitions',
-  'component/webhooks/partition-numbers',
   'component/sync/crashes',
   'component/webhooks/outages',
   'system/cluster',

@@ -19,7 +19,7 @@ import { checkKeys } from './endpoints/key-check.ts';
 import { openRevisions, type Revisions } from './endpoints/revisions.ts';
 import { openEndpoints, type Endpoints } from './endpoints/store.ts';
 import { openCutoff } from './matching/cutoff.ts';
-import { bringBackPlaces, forgetOtherStream } from './endpoints/stream-reset.ts';
+import { bringBackPlaces, forgetMissingStream, forgetOtherStream } from './endpoints/stream-reset.ts';
 import { tellKeys } from './operating/keys.ts';
 import { startPipeline, type Pipeline } from './pipeline.ts';
 import { openVault, type Vault } from './secrets/vault.ts';
@@ -68,6 +68,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   starting.use(tellKeys(bus, vault));
   const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
+    await forgetMissingStream({ bus, store, endpoints, revisions });
     for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
     await forgetOtherStream({ bus, store, endpoints, revisions });
   };
@@ -129,7 +130,7 @@ async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise
   if (config.WEBHOOK_FORMER_STREAMS === 'leave') return;
   const left: string[] = [];
   for (const stream of undelivered) {
-    const messages = await bus.patiently(`stream ${stream}`, () => bus.messagesIn(stream));
+    const messages = (await bus.patiently(`stream ${stream}`, () => bus.messagesIn(stream))) ?? 0;
     if (messages > 0) left.push(`${stream} has ${messages} messages`);
   }
   if (left.length === 0) return;

@@ -19,7 +19,7 @@ const of = (syncId: string, records: Announcement['records'] = []): Announcement
 const away = (): Promise<never> => Promise.reject(new Failure('unavailable', 'no leader'));
 
 function setUp(
-  publish: (id: string, of: 'events' | 'bundles') => Promise<void>,
+  publish: (id: string, of: 'events' | 'batches') => Promise<void>,
   mark: () => Promise<void> = async () => {},
 ) {
   const published: string[] = [];
@@ -28,9 +28,9 @@ function setUp(
   const announcer = openAnnouncer({
     bus: {
       async publishBatch([first]) {
-        const isBundle = first?.subject.startsWith('bundles.') ?? true;
-        await publish(first?.id ?? '', isBundle ? 'bundles' : 'events');
-        if (!isBundle) published.push(first?.id.replace('-completed', '') ?? '');
+        const isBatch = first?.subject.startsWith('event-batches.') ?? true;
+        await publish(first?.id ?? '', isBatch ? 'batches' : 'events');
+        if (!isBatch) published.push(first?.id.replace('-completed', '') ?? '');
         return [];
       },
     },
@@ -123,10 +123,10 @@ it('tries again for some seconds what a cluster without a leader refuses', async
   await announcer[Symbol.asyncDispose]();
 });
 
-it('publishes the events of all pushes, once, while the stream of bundles has no leader', async () => {
+it('publishes the events of all pushes, once, while the stream of event batches has no leader', async () => {
   const beganMs = performance.now();
   const { announcer, published, marked } = setUp((_id, stream) =>
-    stream === 'bundles' && performance.now() - beganMs < 6_000 ? away() : Promise.resolve(),
+    stream === 'batches' && performance.now() - beganMs < 6_000 ? away() : Promise.resolve(),
   );
   const ids = Array.from({ length: 20 }, (_, index) => `s${index}`);
   for (const id of ids) announcer.announce(of(id));

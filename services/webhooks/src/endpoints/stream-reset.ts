@@ -14,10 +14,19 @@ interface KnownStream {
 }
 
 export interface StreamResetOptions {
-  bus: Pick<Bus, 'patiently' | 'streamFacts'>;
+  bus: Pick<Bus, 'messagesIn' | 'patiently' | 'streamFacts'>;
   store: Store;
   endpoints: Pick<Endpoints, 'forgetPlaces' | 'furthestPlace' | 'bringBack'>;
   revisions: Pick<Revisions, 'changed'>;
+}
+
+/** Before the stream is made again: what comes first in the new one counts as later than every place. */
+export async function forgetMissingStream(options: StreamResetOptions): Promise<void> {
+  const { bus, store, endpoints, revisions } = options;
+  const isThere = async (): Promise<boolean> => (await bus.messagesIn(eventsStream)) !== undefined;
+  if (await bus.patiently(`stream ${eventsStream}`, isThere)) return;
+  if ((await store.collection<KnownStream>('webhook_streams').findOne({ _id: eventsStream })) === null) return;
+  for (const integration of await endpoints.forgetPlaces(new Date())) await revisions.changed(integration);
 }
 
 /** Before anything is read from the stream. May be done twice, or be cut off, without harm. */

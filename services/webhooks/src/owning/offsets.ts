@@ -37,12 +37,19 @@ export interface Offsets {
 
 export const offsetsCollection = 'webhook_offsets';
 
-export async function openOffsets(store: Store, stream: () => { id: string }): Promise<Offsets> {
+export async function openOffsets(
+  store: Store,
+  stream: () => { id: string; lastSequence: number },
+): Promise<Offsets> {
   await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
   const collection = store.collection<StoredOffsets>(offsetsCollection);
 
-  const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> =>
-    new Map(found.stream === stream().id ? Object.entries(found.offsets) : []);
+  /** Without those of another making of the log, and those beyond its end: it was put back to an older copy. */
+  const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
+    const { id, lastSequence } = stream();
+    const known = found.stream === id ? Object.entries(found.offsets) : [];
+    return new Map(known.filter(([, { sequence }]) => sequence <= lastSequence + 1));
+  };
 
   return {
     async ofPartitions(partitions) {

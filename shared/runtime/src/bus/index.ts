@@ -102,7 +102,8 @@ export interface Bus extends AsyncDisposable {
   /** What NATS has, beside what it should have. Changes nothing. */
   inspectStreams(expected: readonly StreamSpec[]): Promise<InspectedStream[]>;
   hasConsumer(stream: string, consumer: string): Promise<boolean>;
-  messagesIn(stream: string): Promise<number>;
+  /** Undefined where the stream is not there. */
+  messagesIn(stream: string): Promise<number | undefined>;
   removeStream(stream: string): Promise<void>;
   /** False if it was not there. */
   removeConsumer(stream: string, consumer: string): Promise<boolean>;

@@ -147,9 +147,9 @@ export async function hasConsumer(
   return (await unlessMissing(info, codes.consumerNotFound)) !== undefined;
 }
 
-/** 0 where it is not there. */
-export const messagesIn = (connection: Connection, stream: string): Promise<number> =>
-  connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages ?? 0);
+/** Undefined where the stream is not there. */
+export const messagesIn = (connection: Connection, stream: string): Promise<number | undefined> =>
+  connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages);
 
 /** Nothing happens where it is not there. */
 export async function removeStream(connection: Connection, stream: string): Promise<void> {
