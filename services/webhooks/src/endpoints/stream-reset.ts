@@ -25,7 +25,8 @@ export async function forgetMissingStream(options: StreamResetOptions): Promise<
   const { bus, store, endpoints, revisions } = options;
   const isThere = async (): Promise<boolean> => (await bus.messagesIn(eventsStream)) !== undefined;
   if (await bus.patiently(`stream ${eventsStream}`, isThere)) return;
-  if ((await store.collection<KnownStream>('webhook_streams').findOne({ _id: eventsStream })) === null) return;
+  if ((await store.collection<KnownStream>('webhook_streams').findOne({ _id: eventsStream })) === null)
+    return;
   for (const integration of await endpoints.forgetPlaces(new Date())) await revisions.changed(integration);
 }
 
