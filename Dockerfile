@@ -14,6 +14,7 @@ COPY services/batches/package.json services/batches/
 COPY services/webhooks/package.json services/webhooks/
 COPY services/ops/package.json services/ops/
 COPY client/package.json client/
+COPY loader/package.json loader/
 COPY dev/package.json dev/
 COPY test/package.json test/
 
@@ -39,7 +40,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace services/gateway --workspace services/catalog \
       --workspace services/batches --workspace services/webhooks --workspace services/ops \
       --workspace shared/contracts --workspace shared/runtime --workspace shared/sync
-RUN rm -r client dev test package-lock.json .npmrc
+RUN rm -r client loader dev test package-lock.json .npmrc
 
 FROM ${NODE_IMAGE} AS application
 WORKDIR /app
