@@ -44,4 +44,7 @@ const shortCharacters = 2_000;
 const encoder = new TextEncoder();
 
 const bytesOf = (text: string): number =>
-  text.length <= shortCharacters ? 3 * text.length : encoder.encode(text).length;
+  text.length <= shortCharacters ? bytesAtMost(text) : encoder.encode(text).length;
+
+/** Of UTF-8, without looking at the characters. */
+export const bytesAtMost = (text: string): number => 3 * text.length;

@@ -1,5 +1,5 @@
 // Pushes and plans of any number of items: one request after the other, so that of two items with one id the later wins.
-import { boundsAtFirst, cut, halve, type Bounds, type Piece } from './cutting.ts';
+import { boundsAtFirst, bytesAtMost, cut, halve, type Bounds, type Piece } from './cutting.ts';
 import { RequestFailed } from './errors.ts';
 import type { Send } from './call.ts';
 import type { ItemOf, Kind } from './kinds.ts';
@@ -33,40 +33,56 @@ export function openPushing(send: Send): Pushing {
   // A gateway that takes less than usual says so once.
   const bounds: Bounds = { ...boundsAtFirst };
 
+  const sendBody = async (
+    path: string,
+    kind: Kind,
+    array: string,
+    { signal, autoCreateDDS, assume }: PlanOptions,
+  ): Promise<PushOutcome> => {
+    const body = [
+      `"${kind}":${array}`,
+      autoCreateDDS === undefined ? '' : `,"autoCreateDDS":${autoCreateDDS}`,
+      assume === undefined ? '' : `,"assume":${JSON.stringify(assume)}`,
+    ];
+    const { headers, text } = await send({ method: 'POST', path, body: `{${body.join('')}}`, signal });
+    const answer: BatchPlanAnswer = JSON.parse(text);
+    const syncId = headers.get('x-sync-id');
+    return { ...answer, ddsCreated: answer.ddsCreated ?? [], syncIds: syncId === null ? [] : [syncId] };
+  };
+
   const sendPiece = async (
     path: string,
     kind: Kind,
     { texts, from }: Piece,
-    { signal, autoCreateDDS, assume }: PlanOptions,
+    options: PlanOptions,
   ): Promise<PushOutcome> => {
-    const body = [
-      `"${kind}":[${texts.join(',')}]`,
-      autoCreateDDS === undefined ? '' : `,"autoCreateDDS":${autoCreateDDS}`,
-      assume === undefined ? '' : `,"assume":${JSON.stringify(assume)}`,
-    ];
     try {
-      const { headers, text } = await send({ method: 'POST', path, body: `{${body.join('')}}`, signal });
-      const answer: BatchPlanAnswer = JSON.parse(text);
-      const syncId = headers.get('x-sync-id');
-      return { ...answer, ddsCreated: answer.ddsCreated ?? [], syncIds: syncId === null ? [] : [syncId] };
+      return await sendBody(path, kind, `[${texts.join(',')}]`, options);
     } catch (error) {
-      if (!(error instanceof RequestFailed) || error.status !== 413) throw error;
+      if (!isTooLarge(error)) throw error;
       if (texts.length === 1) return tooLarge(kind, texts[0] ?? '', error);
       if (error.code === 'too_many_items') bounds.items = Math.ceil(texts.length / 2);
       else bounds.bytes = Math.min(bounds.bytes, texts.join().length) / 2;
       const outcome = emptyOutcome();
       for (const half of halve({ texts, from })) {
-        append(
-          outcome,
-          await sendPiece(path, kind, half, { signal, autoCreateDDS, assume }),
-          half.from - from,
-        );
+        append(outcome, await sendPiece(path, kind, half, options), half.from - from);
       }
       return outcome;
     }
   };
 
   const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) => {
+    // Most pushes are one request whatever their bytes are: they are written at once.
+    if (items.length <= bounds.items) {
+      const array = JSON.stringify(items);
+      if (bytesAtMost(array) <= bounds.bytes) {
+        const outcome = await sendBody(path, kind, array, options).catch((error: unknown) => {
+          if (!isTooLarge(error)) throw error;
+          return undefined;
+        });
+        if (outcome !== undefined) return outcome;
+      }
+    }
     const texts = items.map((item) => JSON.stringify(item));
     const outcome = emptyOutcome();
     for (const piece of cut(texts, bounds)) {
@@ -81,6 +97,9 @@ export function openPushing(send: Send): Pushing {
     plan: (kind, items, options = {}) => sendAll(`${kind}/plan`, kind, items, options),
   };
 }
+
+const isTooLarge = (error: unknown): error is RequestFailed =>
+  error instanceof RequestFailed && error.status === 413;
 
 const emptyOutcome = (): PushOutcome => ({
   success: true,

@@ -236,5 +236,6 @@ const planItems =
 
 function addTo(planned: Map<Kind, Set<string>>, kind: Kind, id: string): void {
   const ids = planned.get(kind) ?? new Set();
-  planned.set(kind, ids.add(id));
+  // A copy: an id may be a part of a block of the file, which it would hold in memory.
+  planned.set(kind, ids.add(Buffer.from(id).toString()));
 }

@@ -66,9 +66,8 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
       );
     },
 
-  date:
-    ({ dates, emptyClears }) =>
-    (cell) => {
+  date: ({ dates, emptyClears }) =>
+    remembering((cell) => {
       if (cell instanceof Date) return textOf(cell);
       const text = textOf(cell).trim();
       // SAP writes this for none.
@@ -76,7 +75,7 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
       return (
         readDate(text, dates) ?? new Wrong(`${quote(text)} is no date as ${dates?.text ?? 'YYYY-MM-DD'}`)
       );
-    },
+    }),
 
   flag:
     ({ trueWords, falseWords }) =>
@@ -97,6 +96,23 @@ const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNu
       return parts.map((part) => part.trim()).filter((part) => part !== '');
     },
 };
+
+const rememberedMax = 4_000;
+/** A longer part of a text holds that whole text in memory. */
+const rememberedCharactersMax = 12;
+
+/** A file has few days, and many rows of each. */
+function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonNullable<Cell>) => unknown {
+  const known = new Map<string, unknown>();
+  return (cell) => {
+    if (typeof cell !== 'string' || cell.length > rememberedCharactersMax) return convert(cell);
+    if (known.has(cell)) return known.get(cell);
+    if (known.size >= rememberedMax) known.clear();
+    const value = convert(cell);
+    known.set(cell, value);
+    return value;
+  };
+}
 
 const signName: Readonly<Record<DecimalSign, string>> = { ',': 'comma', '.': 'point' };
 

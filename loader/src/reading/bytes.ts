@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { messageOf, Stop, systemCodeOf } from '../exit.ts';
 
-const chunkBytes = 256 * 1024;
+const chunkBytes = 64 * 1024;
 
 export const standardInput = '-';
 

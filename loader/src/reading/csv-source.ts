@@ -39,8 +39,7 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     where,
   );
 
-  const rowsOf = (from: AsyncIterable<Buffer>) =>
-    csvRows(toUtf8(withoutStart(from, look.bomBytes), look.encoding), look.form);
+  const rowsOf = (from: AsyncIterable<Buffer>) => rowsIn(withoutStart(from, look.bomBytes), look);
   const begun = await beginning(
     rowsOf(piped === undefined ? bytes() : only(first)),
     look,
@@ -87,6 +86,15 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
       quotes: look.form.quotes,
     }),
   };
+}
+
+function rowsIn(
+  bytes: AsyncIterable<Buffer>,
+  { encoding, form }: Look,
+): AsyncGenerator<string[][], void, undefined> {
+  return isLikeAscii(encoding)
+    ? csvRows(bytes, encoding, form)
+    : csvRows(toUtf8(bytes, encoding), 'utf-8', form);
 }
 
 async function lookAt(

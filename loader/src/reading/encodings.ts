@@ -24,27 +24,27 @@ export function checkEncoding(name: string): string {
 /** Of an encoding in which line ends and quotes are the bytes that they are in ASCII, those are found without decoding. */
 export const isLikeAscii = (encoding: string): boolean => !/^(?:utf-?16|utf-?32|ucs)/.test(encoding);
 
-/** Chunks of any encoding become chunks of UTF-8. */
+/** Chunks of an encoding that is not like ASCII become chunks of UTF-8. */
 export async function* toUtf8(
   chunks: AsyncIterable<Buffer>,
   encoding: string,
 ): AsyncGenerator<Buffer, void, undefined> {
-  if (encoding === 'utf-8') {
-    yield* chunks;
-    return;
-  }
   const decoder = iconv.getDecoder(encoding);
-  const canPass = isLikeAscii(encoding);
-  for await (const chunk of chunks) {
-    if (canPass && isAscii(chunk)) yield chunk;
-    else {
-      const text = decoder.write(chunk);
-      if (text.length > 0) yield Buffer.from(text);
-    }
-  }
-  const rest = decoder.end();
-  if (rest !== undefined && rest.length > 0) yield Buffer.from(rest);
+  for await (const chunk of chunks) yield Buffer.from(decoder.write(chunk));
+  yield Buffer.from(decoder.end() ?? '');
 }
+
+/** A block ends where a record ends, and so within no character. */
+export function decodeBlock(block: Buffer, encoding: string): string {
+  if (encoding === 'utf-8') return block.toString('utf8');
+  if (isAscii(block)) return block.toString('latin1');
+  if (encoding !== 'windows-1252') return iconv.decode(block, encoding);
+  // It is Latin-1 but for 32 characters, such as the euro sign.
+  const text = block.toString('latin1');
+  return /[\u0080-\u009f]/.test(text) ? iconv.decode(block, encoding) : text;
+}
+
+export const decode = (bytes: Buffer, encoding: string): string => iconv.decode(bytes, encoding);
 
 export const encode = (text: string, encoding: string): Buffer =>
   encoding === 'utf-8' ? Buffer.from(text) : iconv.encode(text, encoding);
@@ -53,6 +53,8 @@ export const encode = (text: string, encoding: string): Buffer =>
 const undefinedIn1252: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 
 const lineFeed = 0x0a;
+/** After so many it is clear that a file is no UTF-8. */
+const straysMax = 10_000;
 
 export interface BrokenByte {
   byte: number;
@@ -86,7 +88,7 @@ export class ByteWatch {
   }
 
   #walk(bytes: Buffer): void {
-    if (!isAscii(bytes)) this.#count(bytes);
+    if (this.strays < straysMax && !isAscii(bytes)) this.#count(bytes);
   }
 
   #count(bytes: Buffer): void {

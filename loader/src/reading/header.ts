@@ -1,7 +1,7 @@
 // The header of a file that may not be what a load needs, for the sample of a map.
 import { openBytes, standardInput } from './bytes.ts';
-import { findDelimiter, parseBlock } from './csv.ts';
-import { checkEncoding, encodingByBom, toUtf8 } from './encodings.ts';
+import { findDelimiter } from './csv.ts';
+import { checkEncoding, decode, encodingByBom } from './encodings.ts';
 import { Stop } from '../exit.ts';
 import type { Input } from './source.ts';
 import { firstBytes } from './start.ts';
@@ -26,19 +26,14 @@ async function csvHeader(start: Buffer, { rules }: Input): Promise<string[]> {
   const encoding = checkEncoding(
     rules.encoding ?? bom?.encoding ?? (isCutUtf8(start) ? 'utf-8' : 'windows-1252'),
   );
-  const chunks: Buffer[] = [];
-  for await (const chunk of toUtf8(only(start.subarray(bom?.bomBytes ?? 0)), encoding)) chunks.push(chunk);
-  const lines = Buffer.concat(chunks)
-    .toString()
+  const lines = decode(start.subarray(bom?.bomBytes ?? 0), encoding)
     .split(/\r\n|\n|\r/)
     .slice(0, rowsMax);
   const delimiter = rules.delimiter ?? findDelimiter(Buffer.from(lines.join('\n')), () => false);
   // Quotes that go over line ends are in rows, and a header has none.
-  return widest(
-    lines.map(
-      (line) => parseBlock(Buffer.from(line), { delimiter: delimiter.charCodeAt(0), quotes: false })[0] ?? [],
-    ),
-  ).map((cell) => cell.replace(/^"(.*)"$/, '$1').trim());
+  return widest(lines.map((line) => line.split(delimiter))).map((cell) =>
+    cell.replace(/^"(.*)"$/, '$1').trim(),
+  );
 }
 
 /** The end may be within a character. */
@@ -58,8 +53,4 @@ function keysOf(text: string): string[] {
   } catch {
     return [];
   }
-}
-
-async function* only(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
-  yield bytes;
 }

@@ -42,8 +42,10 @@ export class DeferredRows implements AsyncDisposable {
   /** False where there are too many. */
   add(deferred: Deferred): boolean {
     if (this.#byId.size >= heldMax) return false;
-    this.#byId.set(keyOf(deferred), deferred);
-    this.#write(deferred);
+    const line = JSON.stringify(deferred);
+    // A copy: a cell may be a part of a block of the file, which it would hold in memory.
+    this.#byId.set(keyOf(deferred), JSON.parse(line));
+    this.log.write(Buffer.from(`${line}\n`));
     return true;
   }
 
@@ -54,7 +56,7 @@ export class DeferredRows implements AsyncDisposable {
     const earlier = this.#byId.get(key);
     if (earlier === undefined) return undefined;
     this.#byId.delete(key);
-    this.#write({ dropped: key });
+    this.log.write(Buffer.from(`${JSON.stringify({ dropped: key })}\n`));
     return earlier;
   }
 
@@ -68,10 +70,6 @@ export class DeferredRows implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.log[Symbol.asyncDispose]();
-  }
-
-  #write(entry: object): void {
-    this.log.write(Buffer.from(`${JSON.stringify(entry)}\n`));
   }
 }
 

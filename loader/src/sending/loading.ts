@@ -115,6 +115,7 @@ export class Loading {
             await lanes.drain();
             release();
             if (refused === released) throw new Stop(this.#allRejected(source));
+            await this.#save();
           }
         }
         release();

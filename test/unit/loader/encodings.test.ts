@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import iconv from 'iconv-lite';
-import { ByteWatch, encode, encodingByBom, toUtf8 } from '../../../loader/src/reading/encodings.ts';
-
-async function* euro(): AsyncGenerator<Buffer> {
-  yield Buffer.from([0x80]);
-}
+import {
+  ByteWatch,
+  decodeBlock,
+  encode,
+  encodingByBom,
+  toUtf8,
+} from '../../../loader/src/reading/encodings.ts';
 
 const watched = (bytes: Buffer, chunkBytes = 3): ByteWatch => {
   const watch = new ByteWatch();
@@ -45,18 +47,21 @@ it('knows what windows-1252 has no character for, as files of DOS have it', () =
   expect(watched(iconv.encode('Müller €', 'windows-1252')).firstUndefined).toBeUndefined();
 });
 
-it.each(['windows-1252', 'cp850', 'cp437', 'utf-16le', 'utf-16be', 'utf-8'])(
-  'reads %s in any chunks',
-  async (name) => {
-    const text = 'Grüße;Öl;Köln\r\nnur ASCII\r\nÄ';
-    const bytes = encode(text, name);
-    async function* chunks(): AsyncGenerator<Buffer> {
-      for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3);
-    }
-    expect(Buffer.concat(await Array.fromAsync(toUtf8(chunks(), name))).toString()).toBe(text);
-  },
-);
+const text = 'Grüße;Öl;Köln\r\nnur ASCII\r\nÄ';
 
-it('reads the euro sign of windows-1252, which some platforms take for Latin-1', async () => {
-  expect(Buffer.concat(await Array.fromAsync(toUtf8(euro(), 'windows-1252'))).toString()).toBe('€');
+it.each(['windows-1252', 'cp850', 'cp437', 'iso-8859-15', 'utf-8'])('reads blocks of %s', (name) => {
+  expect(decodeBlock(encode(text, name), name)).toBe(text);
+  expect(decodeBlock(Buffer.from('ASCII'), name)).toBe('ASCII');
+});
+
+it.each(['utf-16le', 'utf-16be'])('reads %s in any chunks', async (name) => {
+  const bytes = encode(text, name);
+  async function* chunks(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3);
+  }
+  expect(Buffer.concat(await Array.fromAsync(toUtf8(chunks(), name))).toString()).toBe(text);
+});
+
+it('reads the euro sign of windows-1252, which some platforms take for Latin-1', () => {
+  expect(decodeBlock(Buffer.from([0x80, 0xfc]), 'windows-1252')).toBe('€ü');
 });

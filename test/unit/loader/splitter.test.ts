@@ -16,7 +16,7 @@ async function* chunksOf(text: string, sizes: readonly number[]): AsyncGenerator
 }
 
 const rowsOf = async (text: string, sizes: readonly number[] = [7]): Promise<string[][]> =>
-  (await Array.fromAsync(csvRows(chunksOf(text, sizes), form))).flat();
+  (await Array.fromAsync(csvRows(chunksOf(text, sizes), 'utf-8', form))).flat();
 
 const cell = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ';', '\n', '\r', ' '), maxLength: 6 });
 const quoted = (text: string): string => (/[";\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
