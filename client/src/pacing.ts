@@ -5,7 +5,8 @@
 //   others         answer: remaining falls, reset is rounded up    the window ends no later than that
 //   none left      the next waits for the end, and a little more: requests do not all take the same time to arrive
 //
-// A 429 holds all requests for its Retry-After, and makes "a little more" twice as long.
+// A 429 holds all requests for its Retry-After, and makes "a little more" twice as long; each window makes it
+// a tenth shorter.
 import { wait } from './waiting.ts';
 
 export interface Pacer {
@@ -38,6 +39,7 @@ export function openPacer(now: () => number = Date.now): Pacer {
       window += 1;
       left = limit;
       endsAt = now() + lengthMs;
+      marginMs = Math.max(marginMs * 0.9, marginMsMin);
     }
     return left > 0 ? 0 : next - now();
   };

@@ -35,4 +35,5 @@ export class Progress {
   }
 }
 
-export const count = (number: number): string => number.toLocaleString('en-US');
+/** 1,250,000. The platform's own way loads its tables of all languages first, which takes a tenth of a second. */
+export const count = (number: number): string => String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');

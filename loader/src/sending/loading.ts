@@ -81,23 +81,26 @@ export class Loading {
     let released = 0;
     let refused = 0;
     const release = (): void => {
-      for (const slot of slots.release()) {
+      slots.release((slot) => {
         released += 1;
         if (slot.status === 'rejected' || slot.status === 'deferred') refused += 1;
         this.#settled(index, source, slot, slot.row <= again);
-      }
+      });
       this.#options.progressed?.(file, file.row, source.total);
     };
-    const lanes = new Lanes({
-      lanes: this.#options.lanes,
-      send: (sent) => send(kind, itemsOf(sent)),
-      answered: (sent, outcome) => {
-        for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
-        release();
-      },
-    });
+    const openLanes = (count: number): Lanes =>
+      new Lanes({
+        lanes: count,
+        send: (sent) => send(kind, itemsOf(sent)),
+        answered: (sent, outcome) => {
+          for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
+          release();
+        },
+      });
+    // The first rows are one push.
+    let isProbed = from > 0;
+    let lanes = openLanes(isProbed ? this.#options.lanes : 1);
     try {
-      let isProbed = from > 0;
       for await (const rows of source.rows()) {
         const last = rows.at(-1)?.number ?? 0;
         if (last <= from) continue;
@@ -116,6 +119,7 @@ export class Loading {
             release();
             if (refused === released) throw new Stop(this.#allRejected(source));
             await this.#save();
+            lanes = openLanes(this.#options.lanes);
           }
         }
         release();

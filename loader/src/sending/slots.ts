@@ -31,14 +31,14 @@ export class Slots {
   }
 
   /** Lets go of the oldest rows, as far as all of them have a status. */
-  *release(): Generator<Slot, void, undefined> {
+  release(letGo: (slot: Slot) => void): void {
     for (let slot = this.#slots[this.#head]; slot?.status !== undefined; slot = this.#slots[this.#head]) {
       this.#head += 1;
       if (this.#head > 10_000) {
         this.#slots = this.#slots.slice(this.#head);
         this.#head = 0;
       }
-      yield slot;
+      letGo(slot);
     }
   }
 }

@@ -198,11 +198,11 @@ export class Target implements AsyncDisposable {
   }
 
   #release(): void {
-    for (const slot of this.#slots.release()) {
+    this.#slots.release((slot) => {
       this.#released += 1;
       if (slot.status === 'rejected') this.#reject(slot);
       else this.counts.accepted += 1;
-    }
+    });
   }
 
   #reject(slot: Slot): void {
