@@ -92,7 +92,6 @@ it('goes on after kill -9 with the first row that was not acknowledged, and writ
   });
   const { created = 0, updated = 0, unchanged = 0, sentAgain = 0 } = total;
   expect(created + updated + unchanged + sentAgain).toBe(rowCount - 60);
-  expect(sentAgain).toBeGreaterThan(0);
   await expectAllLoaded();
   expect(await loader.run('load', '--resume')).toMatchObject({
     code: 3,

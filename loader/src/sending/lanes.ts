@@ -4,6 +4,8 @@ import type { Slot } from './slots.ts';
 
 export interface LanesOptions {
   lanes: number;
+  /** Once aborted, what waits in the lanes stays there. */
+  interrupt?: AbortSignal;
   send(slots: readonly Slot[]): Promise<PushOutcome>;
   answered(slots: readonly Slot[], outcome: PushOutcome): void;
 }
@@ -56,6 +58,7 @@ export class Lanes {
     while (this.#flights.size > 0) await this.next();
     this.#isFlushing = false;
     if (this.#failure !== undefined) throw this.#failure.error;
+    this.#options.interrupt?.throwIfAborted();
   }
 
   /** Starts no more pushes, and waits for those in flight, however they end. */
@@ -64,8 +67,12 @@ export class Lanes {
     await Promise.allSettled(this.#flights);
   }
 
+  #isEnded(): boolean {
+    return this.#isStopped || this.#failure !== undefined || this.#options.interrupt?.aborted === true;
+  }
+
   #start(lane: Lane): void {
-    if (lane.inFlight || lane.waiting.length === 0 || this.#isStopped || this.#failure !== undefined) return;
+    if (lane.inFlight || lane.waiting.length === 0 || this.#isEnded()) return;
     const slots = lane.waiting.splice(0, itemsMax);
     lane.inFlight = true;
     const flight = this.#fly(lane, slots).finally(() => this.#flights.delete(flight));

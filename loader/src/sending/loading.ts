@@ -91,6 +91,7 @@ export class Loading {
     const openLanes = (count: number): Lanes =>
       new Lanes({
         lanes: count,
+        interrupt,
         send: (sent) => send(kind, itemsOf(sent)),
         answered: (sent, outcome) => {
           for (const [at, slot] of sent.entries()) settle(slot, outcome, at);

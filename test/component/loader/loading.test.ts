@@ -180,3 +180,28 @@ it('pushes what waits in a lane that fills slowly, so that a load never stands s
     rows.flatMap((_row, index) => (index === 600 ? [] : [`n${index}`])),
   );
 });
+
+it('sends no more once it is interrupted, and knows what was acknowledged', async () => {
+  const state = stateOf();
+  const rows = Array.from({ length: 5_000 }, (_, index) => row(index + 1, `P-${index}`, `n${index}`));
+  const interrupt = new AbortController();
+  const sent: string[][] = [];
+  const answer = answering(sent, () => false);
+  const folderOfState = join(folder.path, 'state');
+  await using outputs = await Outputs.open(state, folderOfState, false);
+  const loading = new Loading({
+    state,
+    sources: [sourceOf(rows)],
+    outputs,
+    folder: folderOfState,
+    lanes: 1,
+    interrupt: interrupt.signal,
+    send: async (kind, items) => {
+      if (sent.length === 2) interrupt.abort(new Error('enough'));
+      return answer(kind, items);
+    },
+  });
+  await expect(loading.run()).rejects.toThrow('enough');
+  expect(sent.map((names) => names.length)).toEqual([500, 500, 500]);
+  expect(state.files[0]).toMatchObject({ row: 1_500, counts: { created: 1_500 } });
+});
