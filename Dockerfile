@@ -13,6 +13,8 @@ COPY services/catalog/package.json services/catalog/
 COPY services/batches/package.json services/batches/
 COPY services/webhooks/package.json services/webhooks/
 COPY services/ops/package.json services/ops/
+COPY client/package.json client/
+COPY loader/package.json loader/
 COPY dev/package.json dev/
 COPY test/package.json test/
 
@@ -27,6 +29,7 @@ RUN node dev/bundle.ts /bundled
 
 # Not in the image of the services: a receiver of webhooks, for trying them out.
 FROM programs AS receiver
+COPY client client
 COPY dev dev
 USER 1000:1000
 ENTRYPOINT ["node", "dev/receive.ts"]
@@ -37,7 +40,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace services/gateway --workspace services/catalog \
       --workspace services/batches --workspace services/webhooks --workspace services/ops \
       --workspace shared/contracts --workspace shared/runtime --workspace shared/sync
-RUN rm -r dev test package-lock.json .npmrc
+RUN rm -r client loader dev test package-lock.json .npmrc
 
 FROM ${NODE_IMAGE} AS application
 WORKDIR /app

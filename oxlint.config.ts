@@ -55,6 +55,16 @@ const pureContracts: Border = {
     'Contracts are pure: no IO, and nothing of the other rooms. What does IO stands behind a door of shared/runtime, such as @integration-sync/runtime/json.',
 };
 
+/** The client and the loader run at the callers', and know the service by its interface alone. */
+const outside: Border = {
+  group: ['@integration-sync/*', '@integration-sync/*/**', '!@integration-sync/client'],
+  message: 'What runs at callers knows of this service what callers know.',
+};
+const everyPlatform: Border = {
+  group: ['node:*', '@integration-sync/**'],
+  message: 'The client runs in browsers as well, and is a package alone.',
+};
+
 /** These hold for all that runs in production. */
 const everywhere: readonly Border[] = [nats, mongodb, opentelemetry, otherServices, localStack, doors];
 const everywhereBut = (lifted: Border): Border[] => everywhere.filter((border) => border !== lifted);
@@ -175,12 +185,16 @@ export default {
   },
   overrides: [
     {
-      files: ['services/*/src/**', 'shared/*/src/**'],
+      files: ['services/*/src/**', 'shared/*/src/**', 'client/src/**', 'loader/src/**'],
       rules: {
         'eslint/max-lines': ['error', { max: 400 }],
         'eslint/max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       },
     },
+    // It is generated.
+    { files: ['client/src/types.ts'], rules: { 'eslint/max-lines': 'off' } },
+    { files: ['client/**'], rules: refuse(everyPlatform, doors) },
+    { files: ['loader/**'], rules: refuse(outside, nats, mongodb, opentelemetry, doors) },
     { files: ['shared/contracts/**'], rules: refuse(...everywhere, pureContracts) },
     { files: ['shared/runtime/src/bus/**'], rules: refuse(...everywhereBut(nats)) },
     {

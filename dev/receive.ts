@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { basePath, eventKinds } from '@integration-sync/contracts';
-import { Webhook } from 'standardwebhooks';
+import { openClient, verifyWebhook, type Client } from '@integration-sync/client';
+import { eventKinds, isEventKind } from '@integration-sync/contracts';
 import { issueAccessToken } from './access-token.ts';
 import { untilTold } from './process/signals.ts';
 import { explainMisuse, messageOf, readCount } from './process/words.ts';
@@ -31,11 +31,6 @@ interface Behaviour {
   failures: number;
 }
 
-interface Registration {
-  id: string;
-  secret: string;
-}
-
 async function receive(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -55,7 +50,7 @@ async function receive(): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  const call = openCalls(values.integration);
+  const { webhooks } = openLocalClient(values.integration);
   const behaviour: Behaviour = {
     status: readCount('--status', values.status, [200, 599]),
     slowMs: readCount('--slow', values.slow, [0, 60_000]),
@@ -64,23 +59,21 @@ async function receive(): Promise<void> {
   };
   const port = readCount('--port', values.port, [0, 65_535]);
 
-  let registration: Registration | undefined;
+  let secret = '';
   const server = createServer((request, response) => {
-    void takeDelivery(request, response, behaviour, registration?.secret ?? '');
+    void takeDelivery(request, response, behaviour, secret);
   }).listen(port, values.host);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the receiver has no port');
   const url = values.url ?? `http://${values.host}:${address.port}/`;
   try {
-    const registered: Registration = JSON.parse(
-      await call('POST', '/webhook-events', { url, events: values.events.split(',') }),
-    );
-    registration = registered;
+    const registered = await webhooks.register({ url, events: kindsOf(values.events) });
+    ({ secret } = registered);
     const { id } = registered;
     process.stderr.write(`${id} is registered for ${values.integration} at ${url}. Ctrl-C removes it.\n`);
     await untilTold();
-    await call('DELETE', `/webhook-events/${id}`).catch((cause: unknown) => {
+    await webhooks.remove(id).catch((cause: unknown) => {
       throw new Error(`${id} stays registered: ${messageOf(cause)}`, { cause });
     });
   } finally {
@@ -96,7 +89,7 @@ async function takeDelivery(
   secret: string,
 ): Promise<void> {
   const body = Buffer.concat(await Array.fromAsync(request)).toString();
-  const verdict = verify(request, body, secret);
+  const verdict = await verify(request, body, secret);
   const failing = behaviour.failures > 0;
   if (failing) behaviour.failures -= 1;
   const status = failing ? 500 : behaviour.status;
@@ -106,30 +99,30 @@ async function takeDelivery(
   response.writeHead(status).end();
 }
 
-/** By the official library, and by the plain signature over the body. */
-function verify(request: IncomingMessage, body: string, secret: string): string {
-  const header = (name: string): string => String(request.headers[name] ?? '');
+/** By both signatures. */
+async function verify({ headers }: IncomingMessage, body: string, secret: string): Promise<string> {
   try {
-    new Webhook(secret).verify(body, {
-      'webhook-id': header('webhook-id'),
-      'webhook-timestamp': header('webhook-timestamp'),
-      'webhook-signature': header('webhook-signature'),
-    });
+    await verifyWebhook({ secret, headers, body });
   } catch (error) {
-    return `NOT GENUINE (${error instanceof Error ? error.message : String(error)})`;
+    return `NOT GENUINE (${messageOf(error)})`;
   }
   const plain = createHmac('sha256', secret).update(body).digest('hex');
-  return header('x-webhook-signature') === plain ? 'genuine' : 'NOT GENUINE (X-Webhook-Signature)';
+  return headers['x-webhook-signature'] === plain ? 'genuine' : 'NOT GENUINE (X-Webhook-Signature)';
 }
 
 function print(answer: string, verdict: string, request: IncomingMessage, body: string): void {
   process.stdout.write(`${answer} ${verdict} ${String(request.headers['webhook-id'])} ${body}\n`);
 }
 
-type Call = (method: string, path: string, body?: object) => Promise<string>;
+function kindsOf(text: string) {
+  const kinds = text.split(',');
+  const unknown = kinds.find((kind) => !isEventKind(kind));
+  if (unknown !== undefined) throw new Error(`${unknown} is none of ${eventKinds.join(', ')}`);
+  return kinds.filter(isEventKind);
+}
 
 /** At the running stack, unless the environment names another gateway (as for a stack in containers). */
-function openCalls(integration: string): Call {
+function openLocalClient(integration: string): Client {
   const facts = readFacts(join(repositoryFolder, '.local'));
   const gateway = process.env['GATEWAY_URL'] ?? facts?.gateway;
   const secret = process.env['AUTH_JWT_SECRET'] ?? facts?.authSecret;
@@ -138,19 +131,8 @@ function openCalls(integration: string): Call {
       'There is no local stack: run "npm start" first. Beside containers: docs/running.md#a-receiver-of-webhooks.',
     );
   }
-  const authorization = `Bearer ${issueAccessToken({ secret, integration, ttlSeconds: tokenSeconds })}`;
-  return async (method, path, body) => {
-    const response = await fetch(`${gateway}${basePath}${path}`, {
-      method,
-      headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }).catch((cause: unknown) => {
-      throw new Error(`${gateway} does not answer`, { cause });
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
-    return text;
-  };
+  const token = issueAccessToken({ secret, integration, ttlSeconds: tokenSeconds });
+  return openClient({ baseUrl: gateway, token, patienceMs: 0 });
 }
 
 try {

@@ -49,6 +49,12 @@ const mayNot = [
   ['services/ops/src/run.ts', '@integration-sync/catalog/config', 'by its door for them'],
   ['services/ops/src/run.ts', '@integration-sync/sync', 'Only catalog and batches push records'],
   ['services/webhooks/src/service.ts', '@integration-sync/ops', 'No service imports another'],
+  ['client/src/one.ts', 'node:fs', 'runs in browsers as well'],
+  ['client/src/one.ts', '@integration-sync/contracts', 'is a package alone'],
+  ['client/src/one.ts', '../../../shared/contracts/src/index.ts', 'entered by their doors'],
+  ['loader/src/one.ts', '@integration-sync/contracts', 'knows of this service what callers know'],
+  ['loader/src/one.ts', '@integration-sync/runtime/bus', 'knows of this service what callers know'],
+  ['loader/src/one.ts', '../../../client/src/index.ts', 'entered by their doors'],
 ] as const;
 
 const may = [
@@ -60,6 +66,9 @@ const may = [
   ['shared/runtime/src/tracing/index.ts', '@opentelemetry/api'],
   ['shared/contracts/src/index.ts', 'typebox'],
   ['dev/openapi.ts', '@integration-sync/gateway/openapi'],
+  ['client/src/one.ts', './two.ts'],
+  ['loader/src/one.ts', '@integration-sync/client'],
+  ['loader/src/one.ts', 'csv-parse'],
   ['services/ops/src/run.ts', '@integration-sync/catalog/operating'],
   ['services/ops/src/run.ts', '@integration-sync/webhooks/operating'],
   ['services/ops/src/run.ts', '@integration-sync/webhooks/config'],

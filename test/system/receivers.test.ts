@@ -112,7 +112,7 @@ for (const { language, needs, prepare } of languages) {
   });
 }
 
-it('is received by npm run receive, verified by the official library and retried', async () => {
+it('is received by npm run receive, verified by both signatures and retried', async () => {
   const child = spawn(
     process.execPath,
     [resolve('dev/receive.ts'), '--integration', 'receive-test', '--fail', '1', '--host', '127.0.0.2'],

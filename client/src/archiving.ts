@@ -1,0 +1,25 @@
+// Archiving any number of records: 500 a request.
+import type { Send } from './call.ts';
+import type { Kind } from './kinds.ts';
+import type { ArchiveAnswer } from './types.ts';
+
+const idsMax = 500;
+
+export async function archive(
+  send: Send,
+  kind: Kind,
+  externalIds: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<ArchiveAnswer> {
+  const all: ArchiveAnswer = { success: true, archived: 0, errors: [], records: [] };
+  for (let from = 0; from < externalIds.length; from += idsMax) {
+    const body = JSON.stringify({ externalIds: externalIds.slice(from, from + idsMax) });
+    const { text } = await send({ method: 'POST', path: `${kind}/archive`, body, signal });
+    const one: ArchiveAnswer = JSON.parse(text);
+    all.success &&= one.success;
+    all.archived += one.archived;
+    all.errors.push(...one.errors);
+    all.records.push(...one.records);
+  }
+  return all;
+}

@@ -1,0 +1,40 @@
+// The client of one integration: its calls share one key or token, and one count of what the rate limit leaves.
+import { archive } from './archiving.ts';
+import type { Send } from './call.ts';
+import type { Credentials } from './credentials.ts';
+import { openExchange, type ExchangeOptions } from './exchange.ts';
+import type { Kind } from './kinds.ts';
+import { openListing, type Listing } from './listing.ts';
+import { openPushing, type Pushing } from './pushing.ts';
+import type { ArchiveAnswer } from './types.ts';
+import { openWebhooks, type Webhooks } from './webhooks.ts';
+
+export type ClientOptions = ExchangeOptions &
+  Credentials & {
+    /** False sends what the service does not know as well, and the service ignores it. */
+    strict?: boolean;
+  };
+
+export interface Client extends Pushing, Listing {
+  archive(kind: Kind, externalIds: readonly string[], signal?: AbortSignal): Promise<ArchiveAnswer>;
+  webhooks: Webhooks;
+}
+
+const basePath = '/api/v1/integration/';
+
+export function openClient(options: ClientOptions): Client {
+  const exchange = openExchange(options);
+  const prefer = options.strict === false ? {} : { prefer: 'handling=strict' };
+  const send: Send = (call) =>
+    exchange({
+      ...call,
+      path: basePath + call.path,
+      headers: { ...prefer, ...(call.body === undefined ? {} : { 'content-type': 'application/json' }) },
+    });
+  return {
+    ...openPushing(send),
+    ...openListing(send),
+    archive: (kind, externalIds, signal) => archive(send, kind, externalIds, signal),
+    webhooks: openWebhooks(send),
+  };
+}

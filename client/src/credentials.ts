@@ -1,0 +1,70 @@
+// What stands in `Authorization`: a key or a token as it was given, or a token that a client fetches with its secret.
+import { RequestFailed } from './errors.ts';
+import type { Send } from './call.ts';
+
+export type Credentials =
+  | { key: string }
+  | { token: string | (() => string | Promise<string>) }
+  | { clientId: string; clientSecret: string };
+
+export interface Authorization {
+  value(): Promise<string>;
+  /** After a 401: whether another value may serve. */
+  renew(refused: string): boolean;
+}
+
+/** So long before its end a token is fetched anew. */
+const spareMs = 60_000;
+
+export function openAuthorization(credentials: Credentials, post: Send): Authorization {
+  if ('clientId' in credentials) return openTokens(credentials, post);
+  if ('key' in credentials) return { value: async () => `Bearer ${credentials.key}`, renew: () => false };
+  const { token } = credentials;
+  if (typeof token === 'string') return { value: async () => `Bearer ${token}`, renew: () => false };
+  return { value: async () => `Bearer ${await token()}`, renew: () => true };
+}
+
+function openTokens(client: { clientId: string; clientSecret: string }, post: Send): Authorization {
+  let current: { value: Promise<string>; until: number } | undefined;
+  const basic = btoa(`${encodeForm(client.clientId)}:${encodeForm(client.clientSecret)}`);
+
+  const fetchToken = async (): Promise<string> => {
+    const { headers, text } = await post({
+      method: 'POST',
+      path: '/oauth/token',
+      headers: {
+        authorization: `Basic ${basic}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials',
+    });
+    const answer: { access_token?: unknown; expires_in?: unknown } = JSON.parse(text);
+    if (typeof answer.access_token !== 'string')
+      throw new RequestFailed('POST /oauth/token', 200, headers, text);
+    if (current !== undefined)
+      current.until = Date.now() + Number(answer.expires_in ?? 3_600) * 1_000 - spareMs;
+    return `Bearer ${answer.access_token}`;
+  };
+
+  return {
+    value() {
+      if (current === undefined || current.until < Date.now()) {
+        current = { value: Promise.resolve(''), until: Number.POSITIVE_INFINITY };
+        const fetching = fetchToken();
+        current.value = fetching;
+        // The next call tries again.
+        fetching.catch(() => (current = undefined));
+      }
+      return current.value;
+    },
+    renew(refused) {
+      void current?.value.then((value) => {
+        if (value === refused) current = undefined;
+      });
+      return true;
+    },
+  };
+}
+
+/** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
+const encodeForm = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);

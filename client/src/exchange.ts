@@ -1,0 +1,109 @@
+// One call: it waits for its turn, goes out, and is repeated where the service asks for patience or the connection breaks.
+// Repeating is safe: whatever the service answers, the same push again has the same end.
+import type { Answer, Call, Send } from './call.ts';
+import { openAuthorization, type Authorization, type Credentials } from './credentials.ts';
+import { RequestFailed, Unreachable } from './errors.ts';
+import { openPacer } from './pacing.ts';
+import { wait } from './waiting.ts';
+
+export interface ExchangeOptions {
+  /** The address of the service, as `https://sync.example.com`. */
+  baseUrl: string;
+  fetch?: typeof fetch;
+  /** How long a call is repeated before it fails: five minutes unless given. */
+  patienceMs?: number;
+  signal?: AbortSignal;
+}
+
+/** The service itself gives up after 30 s. */
+const answerMsMax = 40_000;
+const backOffMs = { first: 250, max: 20_000 };
+const patienceMsDefault = 5 * 60_000;
+
+const askForPatience: ReadonlySet<number> = new Set([429, 503, 504]);
+
+export function openExchange(options: ExchangeOptions & Credentials): Send {
+  const { fetch: fetchFrom = fetch, patienceMs = patienceMsDefault } = options;
+  const root = options.baseUrl.replace(/\/+$/, '').replace(/\/api\/v1\/integration$/, '');
+  const pacer = openPacer();
+
+  const attempt = async (call: Call, authorization: string | undefined): Promise<Answer> => {
+    const window = await pacer.turn(call.signal ?? options.signal);
+    const sentAt = Date.now();
+    const signals = [call.signal, options.signal, AbortSignal.timeout(answerMsMax)];
+    const response = await fetchFrom(`${root}${call.path}`, {
+      method: call.method,
+      headers: { ...(authorization === undefined ? {} : { authorization }), ...call.headers },
+      ...(call.body === undefined ? {} : { body: call.body }),
+      redirect: 'error',
+      signal: AbortSignal.any(signals.filter((one) => one !== undefined)),
+    });
+    pacer.learn(window, response.headers, sentAt);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+
+  /** The answer, or why there is none yet. What no repetition mends is thrown. */
+  const attemptOr = async (call: Call, authorization: string | undefined): Promise<Answer | Delay> => {
+    const what = `${call.method} ${call.path.split('?')[0]}`;
+    try {
+      const { status, headers, text } = await attempt(call, authorization);
+      if (status >= 200 && status < 300) return { status, headers, text };
+      const error = new RequestFailed(what, status, headers, text);
+      if (!askForPatience.has(status) || (call.once === true && status !== 429)) throw error;
+      const afterMs = Number.parseFloat(headers.get('retry-after') ?? '') * 1_000 || 0;
+      if (status === 429) pacer.hold(Date.now() + afterMs);
+      return { error, isRefused: status === 429, afterMs };
+    } catch (cause) {
+      if (cause instanceof RequestFailed) throw cause;
+      call.signal?.throwIfAborted();
+      options.signal?.throwIfAborted();
+      const error = new Unreachable(`${what}: ${root} does not answer${reasonOf(cause)}`, { cause });
+      if (call.once === true) throw error;
+      return { error, isRefused: false, afterMs: 0 };
+    }
+  };
+
+  const repeat = async (call: Call, authorization?: Authorization): Promise<Answer> => {
+    const begunAt = Date.now();
+    let isRenewed = false;
+    for (let failures = 0; ; failures += 1) {
+      const value = await authorization?.value();
+      const outcome = await attemptOr(call, value).catch((error: unknown) => {
+        if (isRenewed || value === undefined || !isUnauthorized(error)) throw error;
+        isRenewed = authorization?.renew(value) ?? false;
+        if (!isRenewed) throw error;
+        return undefined;
+      });
+      if (outcome === undefined) continue;
+      if (!('error' in outcome)) return outcome;
+      // After 429 the pacer holds the next attempt back.
+      const waitMs = outcome.isRefused ? 0 : Math.max(backOff(failures), outcome.afterMs);
+      if (Date.now() + Math.max(waitMs, outcome.afterMs) - begunAt > patienceMs) {
+        throw new Unreachable(outcome.error.message, { cause: outcome.error });
+      }
+      await wait(waitMs, call.signal ?? options.signal);
+    }
+  };
+
+  const authorization = openAuthorization(options, (call) => repeat(call));
+  return (call) => repeat(call, authorization);
+}
+
+interface Delay {
+  error: Error;
+  /** By the rate limit. */
+  isRefused: boolean;
+  afterMs: number;
+}
+
+const isUnauthorized = (error: unknown): boolean => error instanceof RequestFailed && error.status === 401;
+
+const backOff = (failures: number): number =>
+  Math.min(backOffMs.first * 2 ** failures, backOffMs.max) * (0.5 + Math.random() / 2);
+
+/** The platform's own message is "fetch failed"; its cause says more. */
+function reasonOf(error: unknown): string {
+  const inner = error instanceof Error ? (error.cause ?? error) : error;
+  const text = inner instanceof Error ? inner.message : String(inner);
+  return text === '' ? '' : ` (${text})`;
+}

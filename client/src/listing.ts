@@ -1,0 +1,131 @@
+// Listings as iterators: each follows `Link` from page to page, and shows nothing twice.
+import type { Answer, Send } from './call.ts';
+import type { Kind, ListedOf } from './kinds.ts';
+import type { SyncRun, SyncRunInFull } from './types.ts';
+import { wait } from './waiting.ts';
+
+export interface ListQuery {
+  /** Only what was synced after this time. */
+  since?: string | undefined;
+  /** Only what changed after this time; not beside `since`. */
+  changedSince?: string | undefined;
+  until?: string | undefined;
+  /** Only these: 100 at most. */
+  externalId?: readonly string[] | undefined;
+  /** Whether each entity has `details`: its fields, and when they changed. */
+  details?: boolean | undefined;
+  /** Of a page: 100 unless given. */
+  limit?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Poll {
+  /** The `next` that an earlier poll gave; without it, the first walk shows all records. */
+  changedSince?: string | undefined;
+  details?: boolean | undefined;
+  /** Goes on for ever, with so long a pause after each walk. Without it there is one walk. */
+  everyMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface PollPage<Entity> {
+  entities: Entity[];
+  /** The next `changedSince`, once all before it was shown: with the last page of a walk. */
+  next: string | undefined;
+}
+
+export interface RunQuery {
+  since?: string | undefined;
+  entityType?: SyncRun['entityType'] | undefined;
+  /** Only those of which an item failed. */
+  failed?: true | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Page<Entity> {
+  entities: Entity[];
+  total: number;
+  /** The `since` or `changedSince` of the next poll. */
+  nextSince: string | undefined;
+  isLast: boolean;
+}
+
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export async function* pagesOf<Entity>(
+  send: Send,
+  path: string,
+  query: Query,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Page<Entity>, void, undefined> {
+  let next: string | undefined = path + queryOf({ limit: 100, ...query });
+  while (next !== undefined) {
+    const { headers, text }: Answer = await send({ method: 'GET', path: next, signal });
+    const { entities, total }: { entities: Entity[]; total: number } = JSON.parse(text);
+    next = nextOf(headers);
+    yield {
+      entities,
+      total,
+      nextSince: headers.get('x-next-since') ?? undefined,
+      isLast: next === undefined,
+    };
+  }
+}
+
+async function* entitiesOf<Entity>(
+  ...of: Parameters<typeof pagesOf>
+): AsyncGenerator<Entity, void, undefined> {
+  for await (const { entities } of pagesOf<Entity>(...of)) yield* entities;
+}
+
+export interface Listing {
+  list<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<ListedOf<K>, void, undefined>;
+  /** One page at a time, with its `total` and the time to go on from. */
+  pages<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<Page<ListedOf<K>>, void, undefined>;
+  poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;
+  runs(query?: RunQuery): AsyncGenerator<SyncRun, void, undefined>;
+  run(syncId: string, signal?: AbortSignal): Promise<SyncRunInFull>;
+}
+
+export function openListing(send: Send): Listing {
+  const pages = <K extends Kind>(kind: K, { signal, ...query }: ListQuery = {}) =>
+    pagesOf<ListedOf<K>>(send, kind, query, signal);
+
+  return {
+    pages,
+    list: (kind, { signal, ...query } = {}) => entitiesOf(send, kind, query, signal),
+    async *poll(kind, { changedSince, details = true, everyMs, signal } = {}) {
+      let from = changedSince;
+      for (;;) {
+        let reached: string | undefined;
+        for await (const page of pages(kind, { changedSince: from, details, signal })) {
+          // All pages of a walk may name a time; what came before the first page is what the walk surely shows.
+          reached ??= page.nextSince;
+          yield { entities: page.entities, next: page.isLast ? reached : undefined };
+        }
+        if (everyMs === undefined) return;
+        from = reached;
+        await wait(everyMs, signal);
+      }
+    },
+    runs: ({ signal, ...query } = {}) => entitiesOf(send, 'sync-runs', query, signal),
+    async run(syncId, signal) {
+      const { text } = await send({ method: 'GET', path: `sync-runs/${encodeURIComponent(syncId)}`, signal });
+      return JSON.parse(text);
+    },
+  };
+}
+
+export function queryOf(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of [value ?? []].flat()) parameters.append(name, String(one));
+  }
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+/** The next page's path, without the part before it. */
+function nextOf(headers: Headers): string | undefined {
+  const [, link] = /<([^>]+)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  return link === undefined ? undefined : link.replace(/^.*?\/api\/v1\/integration\//, '');
+}

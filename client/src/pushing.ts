@@ -1,0 +1,153 @@
+// Pushes and plans of any number of items: one request after the other, so that of two items with one id the later wins.
+import { boundsAtFirst, bytesAtMost, cut, halve, type Bounds, type Piece } from './cutting.ts';
+import { RequestFailed } from './errors.ts';
+import type { Send } from './call.ts';
+import type { ItemOf, Kind } from './kinds.ts';
+import type { BatchPlanAnswer, DdsEntry, PlanAnswer } from './types.ts';
+
+export interface PushOptions {
+  signal?: AbortSignal | undefined;
+  /** Of batches: draft a due-diligence statement for each that has none. */
+  autoCreateDDS?: boolean | undefined;
+}
+
+export interface PlanOptions extends PushOptions {
+  /** Ids of referenced records to take as there. Each request sends them all, so that there may be 500. */
+  assume?: readonly string[] | undefined;
+}
+
+/** The answers of all requests as one. `details` says of each item what became of it, and points to what was wrong. */
+export interface PushOutcome extends PlanAnswer {
+  /** Of batches. */
+  ddsCreated: DdsEntry[];
+  /** Of each request that was answered, the run under which `runs` lists it. */
+  syncIds: string[];
+}
+
+export interface Pushing {
+  push<K extends Kind>(kind: K, items: readonly ItemOf<K>[], options?: PushOptions): Promise<PushOutcome>;
+  plan<K extends Kind>(kind: K, items: readonly ItemOf<K>[], options?: PlanOptions): Promise<PushOutcome>;
+}
+
+export function openPushing(send: Send): Pushing {
+  // A gateway that takes less than usual says so once.
+  const bounds: Bounds = { ...boundsAtFirst };
+
+  const sendBody = async (
+    path: string,
+    kind: Kind,
+    array: string,
+    { signal, autoCreateDDS, assume }: PlanOptions,
+  ): Promise<PushOutcome> => {
+    const body = [
+      `"${kind}":${array}`,
+      autoCreateDDS === undefined ? '' : `,"autoCreateDDS":${autoCreateDDS}`,
+      assume === undefined ? '' : `,"assume":${JSON.stringify(assume)}`,
+    ];
+    const { headers, text } = await send({ method: 'POST', path, body: `{${body.join('')}}`, signal });
+    const answer: BatchPlanAnswer = JSON.parse(text);
+    const syncId = headers.get('x-sync-id');
+    return { ...answer, ddsCreated: answer.ddsCreated ?? [], syncIds: syncId === null ? [] : [syncId] };
+  };
+
+  const sendPiece = async (
+    path: string,
+    kind: Kind,
+    { texts, from }: Piece,
+    options: PlanOptions,
+  ): Promise<PushOutcome> => {
+    try {
+      return await sendBody(path, kind, `[${texts.join(',')}]`, options);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      if (texts.length === 1) return tooLarge(kind, texts[0] ?? '', error);
+      if (error.code === 'too_many_items') bounds.items = Math.ceil(texts.length / 2);
+      else bounds.bytes = Math.min(bounds.bytes, texts.join().length) / 2;
+      const outcome = emptyOutcome();
+      for (const half of halve({ texts, from })) {
+        append(outcome, await sendPiece(path, kind, half, options), half.from - from);
+      }
+      return outcome;
+    }
+  };
+
+  const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) => {
+    // Most pushes are one request whatever their bytes are: they are written at once.
+    if (items.length <= bounds.items) {
+      const array = JSON.stringify(items);
+      if (bytesAtMost(array) <= bounds.bytes) {
+        const outcome = await sendBody(path, kind, array, options).catch((error: unknown) => {
+          if (!isTooLarge(error)) throw error;
+          return undefined;
+        });
+        if (outcome !== undefined) return outcome;
+      }
+    }
+    const texts = items.map((item) => JSON.stringify(item));
+    const outcome = emptyOutcome();
+    for (const piece of cut(texts, bounds)) {
+      append(outcome, await sendPiece(path, kind, piece, options), piece.from);
+    }
+    return outcome;
+  };
+
+  return {
+    push: (kind, items, { signal, autoCreateDDS } = {}) =>
+      sendAll(`${kind}?details=true`, kind, items, { signal, autoCreateDDS }),
+    plan: (kind, items, options = {}) => sendAll(`${kind}/plan`, kind, items, options),
+  };
+}
+
+const isTooLarge = (error: unknown): error is RequestFailed =>
+  error instanceof RequestFailed && error.status === 413;
+
+const emptyOutcome = (): PushOutcome => ({
+  success: true,
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  errors: [],
+  records: [],
+  details: [],
+  ddsCreated: [],
+  syncIds: [],
+});
+
+function append(all: PushOutcome, one: PushOutcome, from: number): void {
+  all.success &&= one.success;
+  all.created += one.created;
+  all.updated += one.updated;
+  all.unchanged += one.unchanged;
+  all.errors.push(...one.errors);
+  all.records.push(...one.records);
+  for (const detail of one.details) {
+    detail.index += from;
+    for (const problem of detail.problems) problem.pointer = moved(problem.pointer, from);
+    detail.ignored = detail.ignored.map((pointer) => moved(pointer, from));
+    all.details.push(detail);
+  }
+  all.ddsCreated.push(...one.ddsCreated);
+  all.syncIds.push(...one.syncIds);
+}
+
+/** `/suppliers/3/name` of a later request points further into what was pushed. */
+const moved = (pointer: string, from: number): string =>
+  from === 0
+    ? pointer
+    : pointer.replace(
+        /^(\/\w+\/)(\d+)/,
+        (_all, start: string, index: string) => start + (Number(index) + from),
+      );
+
+/** The item alone is more than the service takes. Its neighbours go on. */
+function tooLarge(kind: Kind, text: string, { message }: RequestFailed): PushOutcome {
+  const { externalId = '' }: { externalId?: string } = JSON.parse(text);
+  const problem = { pointer: `/${kind}/0`, code: 'wrong_value' as const, detail: message };
+  return {
+    ...emptyOutcome(),
+    success: false,
+    errors: [{ externalId, error: message }],
+    records: [{ externalId, internalId: '', status: 'ERROR' }],
+    details: [{ index: 0, action: 'failed', changedFields: [], problems: [problem], ignored: [] }],
+  };
+}

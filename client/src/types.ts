@@ -1,0 +1,788 @@
+// npm run generate writes this file: the shapes of the interface, as its schemas have them.
+
+export interface Supplier {
+  /** Unique identifier in the caller's system; the upsert key */
+  externalId: string;
+  /** Supplier or vendor name */
+  name: string;
+  /** Vendor number or code */
+  code?: string | null | undefined;
+  /** ISO 3166-1 alpha-2 country code */
+  country?: string | null | undefined;
+  /** Full address */
+  address?: string | null | undefined;
+  /** Primary contact name */
+  contactPerson?: string | null | undefined;
+  /** Contact email */
+  email?: string | null | undefined;
+  /** Contact phone */
+  phone?: string | null | undefined;
+  /** List of certifications */
+  certifications?: string[] | null | undefined;
+  /** Whether the supplier is EU-based */
+  isEuOrigin?: boolean | null | undefined;
+}
+
+export interface PushSuppliers {
+  /** At most 500 items */
+  suppliers: Supplier[];
+}
+
+export interface PushError {
+  externalId: string;
+  /** What was wrong, for a person to read */
+  error: string;
+}
+
+export interface PushRecord {
+  /** Echo of the pushed item's externalId */
+  externalId: string;
+  /** Identifier assigned by the service; empty when status is ERROR */
+  internalId: string;
+  status: 'CREATED' | 'UPDATED' | 'ERROR';
+}
+
+export interface ItemDetails {
+  /** Where the item stands in the pushed array */
+  index: number;
+  action: 'created' | 'updated' | 'unchanged' | 'failed';
+  /** Of an item that is `updated` */
+  changedFields: string[];
+  problems: {
+    /** Into the body, as in RFC 6901 */
+    pointer: string;
+    code: 'required' | 'wrong_value' | 'not_an_object' | 'reference_not_found' | 'unknown_field';
+    /** What was wrong, for a person to read */
+    detail: string;
+  }[];
+  /** Pointers to the fields of the item that are not known, the first 10; with `handling=strict` they are problems */
+  ignored: string[];
+}
+
+export interface PushAnswer {
+  /** True when no item failed */
+  success: boolean;
+  created: number;
+  /** Items of records that were there already, also where nothing changed */
+  updated: number;
+  errors: PushError[];
+  /** One per pushed item, in the pushed order */
+  records: PushRecord[];
+  /** The part of `updated` that changes nothing */
+  unchanged?: number | undefined;
+  /** One per item, in the order of the body */
+  details?: ItemDetails[] | undefined;
+}
+
+export interface PlanSuppliers {
+  /** At most 500 items */
+  suppliers: Supplier[];
+  /** externalIds of referenced records to take as there, such as those that would be pushed before */
+  assume?: string[] | undefined;
+}
+
+export interface PlanAnswer {
+  /** True when no item failed */
+  success: boolean;
+  created: number;
+  /** Items of records that were there already, also where nothing changed */
+  updated: number;
+  errors: PushError[];
+  /** One per pushed item, in the pushed order */
+  records: PushRecord[];
+  /** The part of `updated` that changes nothing */
+  unchanged: number;
+  /** One per item, in the order of the body */
+  details: ItemDetails[];
+}
+
+export interface SupplierFields {
+  /** Supplier or vendor name */
+  name?: string | undefined;
+  /** Vendor number or code */
+  code?: string | null | undefined;
+  /** ISO 3166-1 alpha-2 country code */
+  country?: string | null | undefined;
+  /** Full address */
+  address?: string | null | undefined;
+  /** Primary contact name */
+  contactPerson?: string | null | undefined;
+  /** Contact email */
+  email?: string | null | undefined;
+  /** Contact phone */
+  phone?: string | null | undefined;
+  /** List of certifications */
+  certifications?: string[] | null | undefined;
+  /** Whether the supplier is EU-based */
+  isEuOrigin?: boolean | null | undefined;
+}
+
+export interface SupplierDetails {
+  /** What the record holds, as a push takes it: what is absent it does not have */
+  fields: SupplierFields;
+  /** syncId of the push that created the record */
+  createdBy: string;
+  /** syncId of the push that last changed it, or created it */
+  changedBy: string;
+  /** When that was, UTC, to the millisecond; `changedSince` compares with it */
+  changedAt: string;
+}
+
+export interface ListedSupplier {
+  /** Caller's identifier; empty of a record that is erased */
+  externalId: string;
+  /** Service identifier */
+  internalId: string;
+  /** Record name; of a batch, its batch number */
+  name: string;
+  /** SYNCED, ARCHIVED or ERASED; other values may be added */
+  syncStatus: string;
+  /** Time of the last sync, UTC, to the millisecond */
+  lastSyncedAt: string;
+  /** Only with `details=true` */
+  details?: SupplierDetails | undefined;
+}
+
+export interface SuppliersListing {
+  entities: ListedSupplier[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export interface Product {
+  /** Unique identifier in the caller's system; the upsert key */
+  externalId: string;
+  /** Product name */
+  name: string;
+  /** Product category */
+  category?: string | null | undefined;
+  /** Country of origin, ISO 3166-1 alpha-2 or alpha-3 code */
+  country?: string | null | undefined;
+  /** HS/tariff code used for classification */
+  hsCode?: string | null | undefined;
+  /** Unit of measure (for example kg, pcs) */
+  unit?: string | null | undefined;
+  /** Product number or SKU */
+  code?: string | null | undefined;
+  /** Links the product to an already synced supplier by its externalId */
+  supplierExternalId?: string | null | undefined;
+}
+
+export interface PushProducts {
+  /** At most 500 items */
+  products: Product[];
+}
+
+export interface PlanProducts {
+  /** At most 500 items */
+  products: Product[];
+  /** externalIds of referenced records to take as there, such as those that would be pushed before */
+  assume?: string[] | undefined;
+}
+
+export interface ProductFields {
+  /** Product name */
+  name: string;
+  /** Product category */
+  category?: string | null | undefined;
+  /** Country of origin, ISO 3166-1 alpha-2 or alpha-3 code */
+  country?: string | null | undefined;
+  /** HS/tariff code used for classification */
+  hsCode?: string | null | undefined;
+  /** Unit of measure (for example kg, pcs) */
+  unit?: string | null | undefined;
+  /** Product number or SKU */
+  code?: string | null | undefined;
+  /** Links the product to an already synced supplier by its externalId */
+  supplierExternalId?: string | null | undefined;
+}
+
+export interface ProductDetails {
+  /** What the record holds, as a push takes it: what is absent it does not have */
+  fields: ProductFields;
+  /** syncId of the push that created the record */
+  createdBy: string;
+  /** syncId of the push that last changed it, or created it */
+  changedBy: string;
+  /** When that was, UTC, to the millisecond; `changedSince` compares with it */
+  changedAt: string;
+  /** The supplier that `supplierExternalId` names; null for none */
+  supplierInternalId: string | null;
+}
+
+export interface ListedProduct {
+  /** Caller's identifier; empty of a record that is erased */
+  externalId: string;
+  /** Service identifier */
+  internalId: string;
+  /** Record name; of a batch, its batch number */
+  name: string;
+  /** SYNCED, ARCHIVED or ERASED; other values may be added */
+  syncStatus: string;
+  /** Time of the last sync, UTC, to the millisecond */
+  lastSyncedAt: string;
+  /** Only with `details=true` */
+  details?: ProductDetails | undefined;
+}
+
+export interface ProductsListing {
+  entities: ListedProduct[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export interface Batch {
+  /** Unique batch identifier in the caller's system; the upsert key */
+  externalId: string;
+  /** externalId of the parent product, which must already be synced */
+  productExternalId: string;
+  /** Batch or lot number */
+  batchNumber: string;
+  /** Quantity received */
+  quantity?: number | null | undefined;
+  /** Unit of measure */
+  unit?: string | null | undefined;
+  /** Date the batch was received */
+  receivedDate?: string | null | undefined;
+  /** Batch expiry date */
+  expiryDate?: string | null | undefined;
+}
+
+export interface PushBatches {
+  /** At most 500 items */
+  batches: Batch[];
+  /** Draft a due-diligence statement for each batch that has none */
+  autoCreateDDS?: boolean | undefined;
+}
+
+export interface DdsEntry {
+  ddsId: string;
+  batchExternalId: string;
+  batchInternalId: string;
+  status: 'DRAFT';
+  /** The product's HS code when the draft was made */
+  hsCode: string | null;
+  /** The product's country of origin when the draft was made */
+  countryOfProduction: string | null;
+  /** The batch's quantity */
+  quantity: number | null;
+  /** The batch's unit of measure */
+  unit: string | null;
+  referenceNumber: null;
+  verificationNumber: null;
+  /** What must still be supplied before the statement can be submitted; never empty */
+  missing: string[];
+}
+
+export interface BatchPushAnswer {
+  /** True when no item failed */
+  success: boolean;
+  created: number;
+  /** Items of records that were there already, also where nothing changed */
+  updated: number;
+  errors: PushError[];
+  /** One per pushed item, in the pushed order */
+  records: PushRecord[];
+  ddsCreated: DdsEntry[];
+  /** The part of `updated` that changes nothing */
+  unchanged?: number | undefined;
+  /** One per item, in the order of the body */
+  details?: ItemDetails[] | undefined;
+}
+
+export interface PlanBatches {
+  /** At most 500 items */
+  batches: Batch[];
+  /** Draft a due-diligence statement for each batch that has none */
+  autoCreateDDS?: boolean | undefined;
+  /** externalIds of referenced records to take as there, such as those that would be pushed before */
+  assume?: string[] | undefined;
+}
+
+export interface BatchPlanAnswer {
+  /** True when no item failed */
+  success: boolean;
+  created: number;
+  /** Items of records that were there already, also where nothing changed */
+  updated: number;
+  errors: PushError[];
+  /** One per pushed item, in the pushed order */
+  records: PushRecord[];
+  ddsCreated: DdsEntry[];
+  /** The part of `updated` that changes nothing */
+  unchanged: number;
+  /** One per item, in the order of the body */
+  details: ItemDetails[];
+}
+
+export interface BatchFields {
+  /** externalId of the parent product, which must already be synced */
+  productExternalId: string;
+  /** Batch or lot number */
+  batchNumber: string;
+  /** Quantity received */
+  quantity?: number | null | undefined;
+  /** Unit of measure */
+  unit?: string | null | undefined;
+  /** Date the batch was received */
+  receivedDate?: string | null | undefined;
+  /** Batch expiry date */
+  expiryDate?: string | null | undefined;
+}
+
+export interface BatchDetails {
+  /** What the record holds, as a push takes it: what is absent it does not have */
+  fields: BatchFields;
+  /** syncId of the push that created the record */
+  createdBy: string;
+  /** syncId of the push that last changed it, or created it */
+  changedBy: string;
+  /** When that was, UTC, to the millisecond; `changedSince` compares with it */
+  changedAt: string;
+  /** The product that `productExternalId` names */
+  productInternalId: string | null;
+}
+
+export interface ListedBatch {
+  /** Caller's identifier; empty of a record that is erased */
+  externalId: string;
+  /** Service identifier */
+  internalId: string;
+  /** Record name; of a batch, its batch number */
+  name: string;
+  /** SYNCED, ARCHIVED or ERASED; other values may be added */
+  syncStatus: string;
+  /** Time of the last sync, UTC, to the millisecond */
+  lastSyncedAt: string;
+  /** Only with `details=true` */
+  details?: BatchDetails | undefined;
+}
+
+export interface BatchesListing {
+  entities: ListedBatch[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export interface NamedRecords {
+  /** At most 500. One that names no record fails alone */
+  externalIds: string[];
+}
+
+export interface ArchiveAnswer {
+  /** True when no id failed */
+  success: boolean;
+  /** Records that are archived now, also those that were before */
+  archived: number;
+  errors: PushError[];
+  /** One per id, in the given order */
+  records: {
+    /** Echo of the pushed item's externalId */
+    externalId: string;
+    /** Identifier assigned by the service; empty when status is ERROR */
+    internalId: string;
+    status: 'ARCHIVED' | 'ERROR';
+  }[];
+}
+
+export interface EraseAnswer {
+  /** True when no id failed */
+  success: boolean;
+  /** Records that are erased now, also those that were before */
+  erased: number;
+  errors: PushError[];
+  /** One per id, in the given order */
+  records: {
+    /** Echo of the pushed item's externalId */
+    externalId: string;
+    /** Identifier assigned by the service; empty when status is ERROR */
+    internalId: string;
+    status: 'ERASED' | 'ERROR';
+  }[];
+}
+
+export interface DdsListing {
+  entities: DdsEntry[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export interface SyncRun {
+  syncId: string;
+  entityType: 'supplier' | 'product' | 'batch';
+  /** What was done with the records; other values may be added */
+  action: 'push' | 'archive' | 'erase';
+  state: 'running' | 'completed';
+  created: number;
+  updated: number;
+  /** The part of `updated` that changed nothing */
+  unchanged: number;
+  failed: number;
+  startedAt: string;
+  completedAt: string | null;
+}
+
+export interface SyncRunListing {
+  entities: SyncRun[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export interface RunError {
+  /** Where the item stood in the pushed array */
+  index: number;
+  /** Empty where the item had none that could be used */
+  externalId: string;
+  /** What was wrong, for a person to read; cut after 1,000 characters */
+  error: string;
+}
+
+export interface SyncRunInFull {
+  syncId: string;
+  entityType: 'supplier' | 'product' | 'batch';
+  /** What was done with the records; other values may be added */
+  action: 'push' | 'archive' | 'erase';
+  state: 'running' | 'completed';
+  created: number;
+  updated: number;
+  /** The part of `updated` that changed nothing */
+  unchanged: number;
+  failed: number;
+  startedAt: string;
+  completedAt: string | null;
+  /** The first 100 items that failed */
+  errors: RunError[];
+  /** How many more failed */
+  errorsOmitted: number;
+}
+
+export interface RegisterWebhook {
+  /** Where deliveries are posted to; https on port 443 */
+  url: string;
+  /** The kinds of events to deliver */
+  events: (
+    | 'supplier.created'
+    | 'supplier.updated'
+    | 'supplier.archived'
+    | 'supplier.erased'
+    | 'product.created'
+    | 'product.updated'
+    | 'product.archived'
+    | 'batch.created'
+    | 'batch.updated'
+    | 'batch.archived'
+    | 'dds.created'
+    | 'sync.completed'
+    | 'webhook.disabled'
+  )[];
+}
+
+export interface RegisteredWebhook {
+  /** Webhook identifier */
+  id: string;
+  url: string;
+  events: string[];
+  /** Whether deliveries are enabled */
+  active: boolean;
+  /** Signing secret; shown here and never again */
+  secret: string;
+  /** Creation time */
+  createdAt: string;
+}
+
+export interface Webhook {
+  /** Webhook identifier */
+  id: string;
+  url: string;
+  events: string[];
+  /** Whether deliveries are enabled */
+  active: boolean;
+  /** Creation time */
+  createdAt: string;
+  /** When deliveries stopped; null while active */
+  disabledAt: string | null;
+  disabledReason: 'failures' | 'gone' | 'manual' | null;
+  consecutiveFailures: number;
+}
+
+export interface WebhookListing {
+  entities: Webhook[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export interface ChangeWebhook {
+  /** Where deliveries are posted to; https on port 443 */
+  url?: string | undefined;
+  /** The kinds of events to deliver */
+  events?:
+    | (
+        | 'supplier.created'
+        | 'supplier.updated'
+        | 'supplier.archived'
+        | 'supplier.erased'
+        | 'product.created'
+        | 'product.updated'
+        | 'product.archived'
+        | 'batch.created'
+        | 'batch.updated'
+        | 'batch.archived'
+        | 'dds.created'
+        | 'sync.completed'
+        | 'webhook.disabled'
+      )[]
+    | undefined;
+  /** false pauses deliveries, true resumes them */
+  active?: boolean | undefined;
+}
+
+export interface RotateSecret {
+  /** How long deliveries are signed with the previous secret too */
+  gracePeriodSeconds?: number | undefined;
+}
+
+export interface RotatedWebhook {
+  /** Webhook identifier */
+  id: string;
+  url: string;
+  events: string[];
+  /** Whether deliveries are enabled */
+  active: boolean;
+  /** Creation time */
+  createdAt: string;
+  /** When deliveries stopped; null while active */
+  disabledAt: string | null;
+  disabledReason: 'failures' | 'gone' | 'manual' | null;
+  consecutiveFailures: number;
+  /** Signing secret; shown here and never again */
+  secret: string;
+  /** Until when the previous secret signs too; null if it no longer does */
+  previousSecretExpiresAt: string | null;
+}
+
+export interface TestResult {
+  delivered: boolean;
+  /** The HTTP status that the receiver answered with; null where no answer came */
+  responseStatus: number | null;
+  durationMs: number;
+  /** Why it failed; null after a success */
+  error: string | null;
+}
+
+export interface DeliveryAttempt {
+  eventId: string;
+  event: string;
+  attempt: number;
+  /** When the attempt was made */
+  at: string;
+  outcome: 'succeeded' | 'failed';
+  /** The HTTP status that the receiver answered with; null where no answer came */
+  responseStatus: number | null;
+  durationMs: number;
+  /** Why it failed; null after a success */
+  error: string | null;
+  /** When the next attempt is due; null if there is none */
+  nextAttemptAt: string | null;
+}
+
+export interface DeliveryListing {
+  entities: DeliveryAttempt[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+export interface ReplayEvents {
+  /** Events after this time; a day, or a date-time with Z or an offset */
+  since: string;
+  /** Events up to this time; all that there are unless given */
+  until?: string | undefined;
+  /** The kinds of events to deliver */
+  events?:
+    | (
+        | 'supplier.created'
+        | 'supplier.updated'
+        | 'supplier.archived'
+        | 'supplier.erased'
+        | 'product.created'
+        | 'product.updated'
+        | 'product.archived'
+        | 'batch.created'
+        | 'batch.updated'
+        | 'batch.archived'
+        | 'dds.created'
+        | 'sync.completed'
+        | 'webhook.disabled'
+      )[]
+    | undefined;
+}
+
+export interface ReplayAnswer {
+  /** How many events will be sent */
+  queued: number;
+}
+
+export interface EventSupplierCreated {
+  event: 'supplier.created';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+  };
+}
+
+export interface EventSupplierUpdated {
+  event: 'supplier.updated';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+    /** Names of the fields that really changed */
+    changedFields: string[];
+  };
+}
+
+export interface EventSupplierArchived {
+  event: 'supplier.archived';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+  };
+}
+
+export interface EventSupplierErased {
+  event: 'supplier.erased';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    /** Empty: it is erased as well */
+    externalId: '';
+    internalId: string;
+  };
+}
+
+export interface EventProductCreated {
+  event: 'product.created';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+  };
+}
+
+export interface EventProductUpdated {
+  event: 'product.updated';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+    /** Names of the fields that really changed */
+    changedFields: string[];
+  };
+}
+
+export interface EventProductArchived {
+  event: 'product.archived';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+  };
+}
+
+export interface EventBatchCreated {
+  event: 'batch.created';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+  };
+}
+
+export interface EventBatchUpdated {
+  event: 'batch.updated';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+    /** Names of the fields that really changed */
+    changedFields: string[];
+  };
+}
+
+export interface EventBatchArchived {
+  event: 'batch.archived';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    externalId: string;
+    internalId: string;
+  };
+}
+
+export interface EventDdsCreated {
+  event: 'dds.created';
+  timestamp: string;
+  integrationId: string;
+  data: DdsEntry;
+}
+
+export interface EventSyncCompleted {
+  event: 'sync.completed';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    syncId: string;
+    entityType: 'supplier' | 'product' | 'batch';
+    created: number;
+    /** Items of records that were there already, also where nothing changed */
+    updated: number;
+    failed: number;
+    startedAt: string;
+    completedAt: string;
+  };
+}
+
+export interface EventWebhookDisabled {
+  event: 'webhook.disabled';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    webhookId: string;
+    url: string;
+    reason: 'failures' | 'gone' | 'manual';
+    consecutiveFailures: number;
+  };
+}
+
+export type Event =
+  | EventSupplierCreated
+  | EventSupplierUpdated
+  | EventSupplierArchived
+  | EventSupplierErased
+  | EventProductCreated
+  | EventProductUpdated
+  | EventProductArchived
+  | EventBatchCreated
+  | EventBatchUpdated
+  | EventBatchArchived
+  | EventDdsCreated
+  | EventSyncCompleted
+  | EventWebhookDisabled;
+
+export type EventKind = Event['event'];

@@ -1,0 +1,81 @@
+// npm run generate writes client/src/types.ts: what callers send and read, as TypeScript. It is made of the schemas that the
+// services check with, for a package that imports none of them.
+import { writeFile } from 'node:fs/promises';
+import { eventBodyOf, eventData, eventKinds, routes } from '@integration-sync/contracts';
+import { format, resolveConfig } from 'prettier';
+
+const file = new URL('../client/src/types.ts', import.meta.url);
+
+/** The part of JSON Schema that the contracts are written in. */
+interface Schema {
+  type?: string | readonly string[];
+  title?: string;
+  description?: string;
+  const?: string;
+  enum?: readonly (string | null)[];
+  items?: Schema;
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+}
+
+const simple: Readonly<Record<string, string>> = {
+  string: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  null: 'null',
+};
+
+/** Collects every object that has a title as an interface of that name. */
+function typeOf(schema: Schema, named: Map<string, string>): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  const types = [schema.type ?? []].flat();
+  const alternatives = types.map((type) => {
+    if (type === 'array') return `(${typeOf(schema.items ?? {}, named)})[]`;
+    return type === 'object' ? objectOf(schema, named) : simple[type];
+  });
+  if (alternatives.length === 0 || alternatives.includes(undefined)) {
+    throw new Error(`a type for ${JSON.stringify(schema)} is missing`);
+  }
+  return alternatives.join(' | ');
+}
+
+function objectOf({ title, properties = {}, required = [] }: Schema, named: Map<string, string>): string {
+  const lines = Object.entries(properties).map(([name, property]) => {
+    const comment = property.description === undefined ? '' : `/** ${property.description} */\n`;
+    // What is sent may also say `undefined`: JSON.stringify leaves it out.
+    const mark = required.includes(name) ? '' : '?';
+    return `${comment}${name}${mark}: ${typeOf(property, named)}${mark === '' ? '' : ' | undefined'};`;
+  });
+  const body = `{\n${lines.join('\n')}\n}`;
+  if (title === undefined) return body;
+  const name = title
+    .split(/[ .]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+  named.set(name, `export interface ${name} ${body}`);
+  return name;
+}
+
+/** What the file should hold. */
+export async function clientTypes(): Promise<string> {
+  const named = new Map<string, string>();
+  const schemas = routes.flatMap(({ body, answer }) => [body?.schema, answer.schema]);
+  for (const schema of schemas) if (schema !== undefined) typeOf(plain(schema), named);
+  const events = eventKinds.map((kind) => typeOf(plain(eventBodyOf(kind, eventData[kind])), named));
+  const text = [
+    '// npm run generate writes this file: the shapes of the interface, as its schemas have them.',
+    ...named.values(),
+    `export type Event = ${events.join(' | ')};`,
+    "export type EventKind = Event['event'];",
+  ].join('\n\n');
+  return format(text, { ...(await resolveConfig(file)), parser: 'typescript' });
+}
+
+const plain = (schema: object): Schema => JSON.parse(JSON.stringify(schema));
+
+if (import.meta.main) {
+  await writeFile(file, await clientTypes());
+  process.stdout.write('client/src/types.ts is written.\n');
+}

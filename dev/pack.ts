@@ -1,0 +1,62 @@
+// npm run pack makes the tarballs of client/ and loader/ in .local/packages/: compiled, since Node reads no TypeScript below
+// node_modules, and with declarations. `npm install` of both into an empty folder is all that a user needs.
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const packages = ['client', 'loader'] as const;
+const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+
+/** Where each tarball is. */
+export async function pack(folder: string): Promise<string[]> {
+  await mkdir(folder, { recursive: true });
+  const made: string[] = [];
+  for (const name of packages) {
+    const staged = join(folder, name);
+    await rm(staged, { recursive: true, force: true });
+    const source = join(root, name);
+    const options = ['--noEmit', 'false', '--declaration', '--rewriteRelativeImportExtensions'];
+    const project = ['-p', join(source, 'tsconfig.json'), '--rootDir', join(source, 'src')];
+    execFileSync(process.execPath, [compiler, ...project, ...options, '--outDir', join(staged, 'dist')], {
+      stdio: 'inherit',
+    });
+    const manifest = await readFile(join(source, 'package.json'), 'utf8');
+    await writeFile(
+      join(staged, 'package.json'),
+      JSON.stringify(published(JSON.parse(manifest)), undefined, 2),
+    );
+    await cp(join(source, 'README.md'), join(staged, 'README.md'));
+    const [packed]: { filename: string }[] = JSON.parse(
+      execFileSync('npm', ['pack', '--json', '--offline', '--pack-destination', folder], {
+        cwd: staged,
+      }).toString(),
+    );
+    await rm(staged, { recursive: true });
+    if (packed === undefined) throw new Error(`npm has packed nothing of ${name}`);
+    made.push(join(folder, packed.filename.replace(/^@/, '').replace('/', '-')));
+  }
+  return made;
+}
+
+interface Manifest {
+  private?: boolean;
+  bin?: object;
+  exports: object;
+}
+
+const compiled = { types: './dist/index.d.ts', default: './dist/index.js' };
+
+/** In the repository a package is its source files. */
+const published = ({ private: _private, ...manifest }: Manifest): object => ({
+  ...manifest,
+  ...(manifest.bin === undefined ? {} : { bin: { 'integration-sync': './dist/main.js' } }),
+  exports: '.' in manifest.exports ? { '.': compiled } : {},
+  files: ['dist'],
+});
+
+if (import.meta.main) {
+  const made = await pack(join(root, '.local/packages'));
+  process.stdout.write(`${made.join('\n')}\n`);
+}

@@ -1,0 +1,141 @@
+// integration-sync export: records as lines of JSON, which load and plan take again.
+import { parseArgs } from 'node:util';
+import { resolve, dirname, basename, join } from 'node:path';
+import type { Client, Kind, ListedBatch, ListedProduct, ListedSupplier } from '@integration-sync/client';
+import type { Command, Context } from '../command.ts';
+import { connect } from '../connection.ts';
+import { exitCodes, Stop, type ExitCode } from '../exit.ts';
+import { isKind, kinds } from '../kinds.ts';
+import { connectionOptions, countOf, explained } from '../options.ts';
+import { Output } from '../sending/output.ts';
+import { readJson, writeJson } from '../sending/state.ts';
+
+const usage = `Usage: integration-sync export suppliers|products|batches... [options]
+
+Writes one kind as a line of JSON a record to standard output, or more kinds to files of a folder. load and plan take them.
+
+  --out FOLDER         suppliers.ndjson, products.ndjson, batches.ndjson in there
+  --archived           archived records too; a load would restore them
+  --follow             changes as they come, each with its kind and syncStatus, until Ctrl-C
+  --every SECONDS      between two polls (5)
+  --from FILE          where --follow keeps how far it is, and goes on from
+  --url, --key-file, --patience   as for load
+`;
+
+export const exportCommand: Command = {
+  name: 'export',
+  summary: 'write records as lines of JSON, or changes as they come',
+  usage,
+  async run(args, context) {
+    const { values, positionals } = explained(
+      () =>
+        parseArgs({
+          args: [...args],
+          allowPositionals: true,
+          options: {
+            ...connectionOptions,
+            out: { type: 'string' },
+            archived: { type: 'boolean', default: false },
+            follow: { type: 'boolean', default: false },
+            every: { type: 'string', default: '5' },
+            from: { type: 'string' },
+          },
+        }),
+      usage,
+    );
+    if (values.help) {
+      await context.streams.out(usage);
+      return exitCodes.all;
+    }
+    const wanted = kinds.filter((kind) => positionals.includes(kind));
+    const unknown = positionals.find((kind): boolean => !isKind(kind));
+    if (unknown !== undefined || wanted.length === 0) throw new Stop(`Which kinds?\n\n${usage}`);
+    const { client } = await connect(context.environment, {
+      url: values.url,
+      keyFile: values['key-file'],
+      patienceSeconds: countOf('patience', values.patience, 1, 86_400),
+      signal: context.interrupt,
+    });
+    if (values.follow)
+      return follow(client, wanted, context, countOf('every', values.every, 1, 86_400), values.from);
+    if (wanted.length > 1 && values.out === undefined)
+      throw new Stop('More than one kind needs --out FOLDER.');
+    for (const kind of wanted) {
+      const file =
+        values.out === undefined ? undefined : Output.at(join(resolve(values.out), `${kind}.ndjson`));
+      await exportKind(client, kind, values.archived, async (text) => {
+        file?.write(Buffer.from(text));
+        await (file === undefined ? context.streams.out(text) : file.flush());
+      });
+      await file?.flush();
+      await file?.[Symbol.asyncDispose]();
+    }
+    return exitCodes.all;
+  },
+};
+
+type Listed = ListedSupplier | ListedProduct | ListedBatch;
+
+async function exportKind(
+  client: Client,
+  kind: Kind,
+  withArchived: boolean,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
+  for await (const { entities } of client.pages<Kind>(kind, { details: true })) {
+    const kept = entities.filter(
+      ({ syncStatus }) => syncStatus === 'SYNCED' || (withArchived && syncStatus === 'ARCHIVED'),
+    );
+    await write(kept.map((entity) => `${JSON.stringify(itemOf(entity))}\n`).join(''));
+  }
+}
+
+const itemOf = ({ externalId, details }: Listed): object => ({ externalId, ...details?.fields });
+
+type Places = Partial<Record<Kind, string>>;
+
+/** Each change comes at least once: how far it is stands in the file once the lines are written. */
+async function follow(
+  client: Client,
+  wanted: readonly Kind[],
+  { streams, interrupt }: Context,
+  everySeconds: number,
+  from: string | undefined,
+): Promise<ExitCode> {
+  const file = from === undefined ? undefined : resolve(from);
+  const places: Places =
+    file === undefined ? {} : ((await readJson<Places>(dirname(file), basename(file))) ?? {});
+  for (;;) {
+    for (const kind of wanted) {
+      for await (const { entities, next } of client.poll<Kind>(kind, { changedSince: places[kind] })) {
+        for (const entity of entities) await streams.out(`${JSON.stringify(changeOf(kind, entity))}\n`);
+        if (next !== undefined) places[kind] = next;
+      }
+    }
+    if (file !== undefined) await writeJson(dirname(file), basename(file), places);
+    if (!(await pause(everySeconds * 1_000, interrupt))) return exitCodes.interrupted;
+  }
+}
+
+const changeOf = (kind: Kind, entity: Listed): object => ({
+  kind,
+  syncStatus: entity.syncStatus,
+  internalId: entity.internalId,
+  changedAt: entity.details?.changedAt,
+  item: entity.syncStatus === 'ERASED' ? null : itemOf(entity),
+});
+
+/** False once it is interrupted. */
+const pause = (ms: number, interrupt: AbortSignal): Promise<boolean> =>
+  new Promise((settle) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      settle(false);
+    };
+    const timer = setTimeout(() => {
+      interrupt.removeEventListener('abort', end);
+      settle(true);
+    }, ms);
+    if (interrupt.aborted) end();
+    else interrupt.addEventListener('abort', end, { once: true });
+  });

@@ -1,0 +1,145 @@
+// integration-sync prune: what the last full load did not speak of is shown, and archived with --apply.
+import { parseArgs } from 'node:util';
+import { resolve } from 'node:path';
+import type { Client, Kind } from '@integration-sync/client';
+import type { Command, Context } from '../command.ts';
+import { connect } from '../connection.ts';
+import { exitCodes, Stop, type ExitCode } from '../exit.ts';
+import { isKind, kinds } from '../kinds.ts';
+import { connectionOptions, countOf, explained } from '../options.ts';
+import { count } from '../output.ts';
+import { readHistory, type KindHistory } from '../sending/history.ts';
+
+const usage = `Usage: integration-sync prune [suppliers|products|batches]... [options]
+
+Shows the records that no row of the last load named, and archives them with --apply. The load must have had all rows of its
+kind: of a file of changes, everything else would be gone. Rejected rows count as loaded.
+
+  --apply              archive them
+  --most PERCENT       refuse where more than this part of the records would be archived (10)
+  --state FOLDER       where the load has kept how far it was (.integration-sync/)
+  --url, --key-file, --patience, --json   as for load
+`;
+
+const shownIds = 20;
+
+export const prune: Command = {
+  name: 'prune',
+  summary: 'archive what the last full load did not have',
+  usage,
+  async run(args, context) {
+    const { values, positionals } = explained(
+      () =>
+        parseArgs({
+          args: [...args],
+          allowPositionals: true,
+          options: {
+            ...connectionOptions,
+            apply: { type: 'boolean', default: false },
+            most: { type: 'string', default: '10' },
+            state: { type: 'string', default: '.integration-sync' },
+          },
+        }),
+      usage,
+    );
+    if (values.help) {
+      await context.streams.out(usage);
+      return exitCodes.all;
+    }
+    const most = countOf('most', values.most, 0, 100);
+    const unknown = positionals.find((kind): boolean => !isKind(kind));
+    if (unknown !== undefined) throw new Stop(`"${unknown}" is no kind of records.\n\n${usage}`);
+    const { client, url } = await connect(context.environment, {
+      url: values.url,
+      keyFile: values['key-file'],
+      patienceSeconds: countOf('patience', values.patience, 1, 86_400),
+      signal: context.interrupt,
+    });
+    const history = await readHistory(resolve(values.state));
+    const loaded = kinds.filter((kind) => history[kind] !== undefined);
+    const wanted = positionals.length === 0 ? loaded : kinds.filter((kind) => positionals.includes(kind));
+    if (wanted.length === 0)
+      throw new Stop(`There is no load in ${values.state}: prune goes by the last one.`);
+    // A batch goes before its product, and that before its supplier.
+    const found: Found[] = [];
+    for (const kind of wanted.toReversed())
+      found.push(await find(client, kind, checked(history[kind], kind, url)));
+    return carryOut({ client, found, most, apply: values.apply, json: values.json, context });
+  },
+};
+
+function checked(history: KindHistory | undefined, kind: Kind, url: string): KindHistory & { mark: string } {
+  if (history === undefined) throw new Stop(`There was no load of ${kind}.`);
+  const { mark, finishedAt } = history;
+  if (finishedAt === undefined)
+    throw new Stop(`The last load of ${kind} has not finished: load --resume first.`);
+  if (history.url !== url)
+    throw new Stop(`The last load of ${kind} went to ${history.url}, and not to ${url}.`);
+  if (mark === undefined) {
+    throw new Stop(
+      `The last load of ${kind} had a key that may not read: give it integration:${kind}:read, and load again.`,
+    );
+  }
+  return { ...history, mark };
+}
+
+export interface Found {
+  kind: Kind;
+  ids: string[];
+  /** Of all that are not archived. */
+  total: number;
+}
+
+/** A load moves the `lastSyncedAt` of each record that it names. What is older was not named. */
+export async function find(
+  client: Client,
+  kind: Kind,
+  { mark, rejectedIds }: { mark: string; rejectedIds: readonly string[] },
+): Promise<Found> {
+  const rejected = new Set(rejectedIds);
+  const ids: string[] = [];
+  for await (const { externalId, syncStatus } of client.list(kind, { until: mark })) {
+    if (syncStatus === 'SYNCED' && !rejected.has(externalId)) ids.push(externalId);
+  }
+  const { value } = await client.pages(kind, { limit: 1 }).next();
+  return { kind, ids, total: value === undefined ? 0 : value.total };
+}
+
+interface Pruning {
+  client: Client;
+  found: readonly Found[];
+  most: number;
+  apply: boolean;
+  json: boolean;
+  context: Context;
+}
+
+async function carryOut({ client, found, most, apply, json, context }: Pruning): Promise<ExitCode> {
+  for (const { kind, ids, total } of found)
+    if (tooMany(ids.length, total, most)) throw new Stop(refusal(kind, ids.length, total, most));
+  for (const { kind, ids } of found) if (apply) await client.archive(kind, ids, context.interrupt);
+  const summary = found.map(({ kind, ids, total }) => ({
+    kind,
+    total,
+    gone: ids.length,
+    archived: apply,
+    ids,
+  }));
+  await context.streams.out(json ? `${JSON.stringify(summary, undefined, 2)}\n` : inWords(found, apply));
+  return exitCodes.all;
+}
+
+export const tooMany = (gone: number, total: number, most: number): boolean => gone * 100 > total * most;
+
+export const refusal = (kind: Kind, gone: number, total: number, most: number): string =>
+  `${kind}: ${count(gone)} of ${count(total)} records were not in the last load, more than ${most} %. Had it all rows? --most ${Math.ceil((gone * 100) / Math.max(total, 1))} lets them go.`;
+
+function inWords(found: readonly Found[], isApplied: boolean): string {
+  const lines = found.flatMap(({ kind, ids, total }) => [
+    `${kind}: ${count(ids.length)} of ${count(total)} records were not in the last load${isApplied && ids.length > 0 ? ', and are archived now' : ''}`,
+    ...ids.slice(0, shownIds).map((id) => `  ${id}`),
+    ...(ids.length > shownIds ? [`  and ${count(ids.length - shownIds)} more (--json has all)`] : []),
+  ]);
+  const isLeft = !isApplied && found.some(({ ids }) => ids.length > 0);
+  return `${[...lines, ...(isLeft ? ['Nothing is changed: --apply archives them.'] : [])].join('\n')}\n`;
+}

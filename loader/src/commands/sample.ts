@@ -1,0 +1,28 @@
+// load --sample: a map of the files as they are, to be changed and named with --map.
+import { basename } from 'node:path';
+import type { Context } from '../command.ts';
+import { exitCodes, type ExitCode } from '../exit.ts';
+import { fieldsOf } from '../kinds.ts';
+import { nearest, plainName } from '../mapping/nearest.ts';
+import type { Input } from '../reading/source.ts';
+import { headerOf } from '../reading/header.ts';
+
+export async function printSample(inputs: readonly Input[], { streams }: Context): Promise<ExitCode> {
+  const map: Record<string, object> = {};
+  for (const input of inputs) {
+    const { path, sheet, kind } = input;
+    const name = sheet === undefined ? basename(path) : `${basename(path)}#${sheet}`;
+    const fields = Object.keys(fieldsOf[kind]);
+    const columns = Object.fromEntries(
+      (await headerOf(input))
+        .filter((column) => column !== '')
+        .map((column) => {
+          const same = fields.find((field) => plainName(field) === plainName(column));
+          return [column, same ?? nearest(column, fields, 1)[0] ?? null];
+        }),
+    );
+    map[name] = { kind, columns, constants: {}, emptyClears: false };
+  }
+  await streams.out(`${JSON.stringify(map, undefined, 2)}\n`);
+  return exitCodes.all;
+}

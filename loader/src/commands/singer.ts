@@ -1,0 +1,141 @@
+// integration-sync singer: a Singer target, so that every tap pushes here.
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Command, Context } from '../command.ts';
+import { connect } from '../connection.ts';
+import { exitCodes, messageOf, Stop, type ExitCode } from '../exit.ts';
+import { parseMap } from '../mapping/map.ts';
+import { connectionOptions, countOf, explained } from '../options.ts';
+import { pushUnchecked } from '../sending/push.ts';
+import { Splitter } from '../reading/splitter.ts';
+import { Target } from '../singer/target.ts';
+
+const usage = `Usage: tap-... | integration-sync singer [--config FILE]
+
+A Singer target: SCHEMA, RECORD, STATE and ACTIVATE_VERSION on standard input, STATE on standard output once all before it is
+acknowledged. Streams are suppliers, products or batches by their names, or as the settings say:
+
+  {"url": "https://sync.example.com", "key_file": "key", "rejects": "rejects", "prune_most": 10,
+   "streams": {"public-vendors": {"kind": "suppliers", "columns": {"lifnr": "externalId", "name1": "name"}}}}
+
+A stream takes what a file takes in a map of load. ACTIVATE_VERSION archives what the version lacks, as prune does.
+
+  --config FILE        the settings, as Meltano gives them
+  --lanes N            pushes in flight (8)
+  --url, --key-file, --patience   as for load
+`;
+
+interface Settings {
+  url?: string;
+  key_file?: string;
+  rejects?: string;
+  prune_most?: number;
+  streams?: object;
+}
+
+const idleMs = 1_000;
+
+export const singer: Command = {
+  name: 'singer',
+  summary: 'take what a Singer tap writes',
+  usage,
+  async run(args, context) {
+    const { values } = explained(
+      () =>
+        parseArgs({
+          args: [...args],
+          options: {
+            ...connectionOptions,
+            config: { type: 'string' },
+            lanes: { type: 'string', default: '8' },
+          },
+        }),
+      usage,
+    );
+    if (values.help) {
+      await context.streams.out(usage);
+      return exitCodes.all;
+    }
+    const settings = values.config === undefined ? {} : await readSettings(values.config);
+    const rules = parseMap(settings.streams ?? {}, values.config ?? '');
+    const { client } = await connect(context.environment, {
+      url: values.url ?? settings.url,
+      keyFile: values['key-file'] ?? settings.key_file,
+      patienceSeconds: countOf('patience', values.patience, 1, 86_400),
+      signal: context.abort,
+    });
+    await using target = new Target({
+      client,
+      send: (kind, items) => pushUnchecked(client, kind, items),
+      rulesOf: (stream) => rules.get(stream) ?? {},
+      lanes: countOf('lanes', values.lanes, 1, 64),
+      rejectsFolder: resolve(settings.rejects ?? 'rejects'),
+      mostPercent: settings.prune_most ?? 10,
+      emit: (state) => context.streams.out(`${state}\n`),
+      say: (text) => context.streams.err(text),
+    });
+    return takeAll(target, context);
+  },
+};
+
+async function readSettings(file: string): Promise<Settings> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new Stop(`The settings ${file} cannot be read: ${messageOf(error)}`, undefined, { cause: error });
+  }
+}
+
+async function takeAll(target: Target, { input, streams, interrupt }: Context): Promise<ExitCode> {
+  try {
+    for await (const lines of linesOf(input, target, interrupt)) {
+      for (const line of lines) if (line.trim() !== '') await target.take(line);
+      interrupt.throwIfAborted();
+    }
+    await target.drain();
+  } catch (error) {
+    // A message that is wrong ends all: what comes after it must not be passed over by a STATE.
+    if (!(error instanceof Stop)) await target.stop();
+    throw error;
+  } finally {
+    const { accepted, rejected } = target.counts;
+    streams.err(`${accepted} records accepted, ${rejected} rejected\n`);
+  }
+  return target.exitCode;
+}
+
+/** Where a tap pauses, what waits is sent, so that its STATE need not wait for the next record. */
+async function* linesOf(
+  input: AsyncIterable<Buffer>,
+  target: Target,
+  interrupt: AbortSignal,
+): AsyncGenerator<string[], void, undefined> {
+  const splitter = new Splitter({ delimiter: undefined, quotes: false, where: 'standard input' });
+  const chunks = input[Symbol.asyncIterator]();
+  const aborted = new Promise<void>((settle) =>
+    interrupt.addEventListener('abort', () => settle(), { once: true }),
+  );
+  for (;;) {
+    const next = chunks.next();
+    if (target.isWaiting && (await isSlow(next))) await target.drain();
+    await Promise.race([next, aborted]);
+    interrupt.throwIfAborted();
+    const { done, value } = await next;
+    const block = done === true ? splitter.end() : splitter.push(value);
+    if (block !== undefined) yield block.toString('utf8').split('\n');
+    if (done === true) return;
+  }
+}
+
+async function isSlow(next: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const slow = new Promise<boolean>((settle) => {
+    timer = setTimeout(() => settle(true), idleMs);
+  });
+  try {
+    return await Promise.race([slow, next.then(() => false)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

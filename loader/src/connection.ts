@@ -1,0 +1,73 @@
+// The service and the key, from the environment or a file: an argument would show the key to every user of the machine.
+import { readFile } from 'node:fs/promises';
+import { openClient, RequestFailed, Unreachable, type Client } from '@integration-sync/client';
+import { exitCodes, messageOf, Stop, systemCodeOf } from './exit.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConnectionOptions {
+  url: string | undefined;
+  keyFile: string | undefined;
+  patienceSeconds: number;
+  /** Ends requests at once. */
+  signal?: AbortSignal;
+}
+
+export interface Connection {
+  url: string;
+  client: Client;
+}
+
+export async function connect(environment: Environment, options: ConnectionOptions): Promise<Connection> {
+  const url = options.url ?? environment['INTEGRATION_SYNC_URL'];
+  if (!url)
+    throw new Stop('Where is the service? Set INTEGRATION_SYNC_URL, or say --url https://sync.example.com');
+  if (!URL.canParse(url)) throw new Stop(`"${url}" is no URL such as https://sync.example.com`);
+  const key = await readKey(environment, options.keyFile);
+  const clientId = environment['INTEGRATION_SYNC_CLIENT_ID'];
+  const credentials = clientId ? { clientId, clientSecret: key } : { key };
+  const { signal } = options;
+  const client = openClient({
+    baseUrl: url,
+    ...credentials,
+    patienceMs: options.patienceSeconds * 1_000,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { url, client };
+}
+
+async function readKey(environment: Environment, keyFile: string | undefined): Promise<string> {
+  if (keyFile === undefined) {
+    const key = environment['INTEGRATION_SYNC_KEY']?.trim();
+    if (key) return key;
+    throw new Stop(
+      'The key is missing: set INTEGRATION_SYNC_KEY, or name a file that holds it with --key-file.',
+    );
+  }
+  const text = await readFile(keyFile, 'utf8').catch((error: unknown) => {
+    throw new Stop(`The key cannot be read: ${messageOf(error)}`);
+  });
+  if (text.trim() === '') throw new Stop(`${keyFile} is empty: it should hold the key.`);
+  return text.trim();
+}
+
+/** What ends a command, in words of what to do. */
+export function stopOf(error: unknown): Stop {
+  if (error instanceof Stop) return error;
+  if (error instanceof Unreachable) return new Stop(error.message, exitCodes.unreachable, { cause: error });
+  if (error instanceof RequestFailed) return refusalOf(error);
+  if (systemCodeOf(error) === 'ENOSPC') {
+    return new Stop('The disk is full. Make room; load --resume goes on.', exitCodes.unreachable, {
+      cause: error,
+    });
+  }
+  throw error;
+}
+
+function refusalOf(error: RequestFailed): Stop {
+  if (error.status === 401)
+    return new Stop('401: the service does not take the key. Is it whole, and of this service?');
+  if (error.status === 403) return new Stop(`403: the key lacks the scope ${error.scope ?? 'for this'}.`);
+  const details = error.errors.map(({ pointer, detail }) => `\n  ${pointer}: ${detail}`);
+  return new Stop(error.message + details.join(''), undefined, { cause: error });
+}

@@ -1,0 +1,62 @@
+// What records are made of, as far as cells of a file have to become something else than text.
+import type { Kind } from '@integration-sync/client';
+
+export type FieldType = 'id' | 'text' | 'amount' | 'date' | 'flag' | 'list';
+
+export interface Field {
+  type: FieldType;
+  needed?: true;
+}
+
+export const fieldsOf: Readonly<Record<Kind, Readonly<Record<string, Field>>>> = {
+  suppliers: {
+    externalId: { type: 'id', needed: true },
+    name: { type: 'text', needed: true },
+    code: { type: 'text' },
+    country: { type: 'text' },
+    address: { type: 'text' },
+    contactPerson: { type: 'text' },
+    email: { type: 'text' },
+    phone: { type: 'text' },
+    certifications: { type: 'list' },
+    isEuOrigin: { type: 'flag' },
+  },
+  products: {
+    externalId: { type: 'id', needed: true },
+    name: { type: 'text', needed: true },
+    category: { type: 'text' },
+    country: { type: 'text' },
+    hsCode: { type: 'text' },
+    unit: { type: 'text' },
+    code: { type: 'text' },
+    supplierExternalId: { type: 'id' },
+  },
+  batches: {
+    externalId: { type: 'id', needed: true },
+    productExternalId: { type: 'id', needed: true },
+    batchNumber: { type: 'text', needed: true },
+    quantity: { type: 'amount' },
+    unit: { type: 'text' },
+    receivedDate: { type: 'date' },
+    expiryDate: { type: 'date' },
+  },
+};
+
+/** In the order in which records refer to each other. */
+export const kinds: readonly Kind[] = ['suppliers', 'products', 'batches'];
+
+export const isKind = (text: string): text is Kind => kinds.some((kind) => kind === text);
+
+export const neededOf = (kind: Kind): string[] =>
+  Object.entries(fieldsOf[kind]).flatMap(([name, { needed }]) => (needed === true ? [name] : []));
+
+/** The field by which a record refers to one of another kind. */
+export const referenceOf: Readonly<Record<Kind, { field: string; to: Kind } | undefined>> = {
+  suppliers: undefined,
+  products: { field: 'supplierExternalId', to: 'suppliers' },
+  batches: { field: 'productExternalId', to: 'products' },
+};
+
+/** The loader writes these beside a rejected row, and leaves them out when the file is loaded again. */
+export const rowColumn = '#row';
+export const reasonColumn = '#reason';

@@ -1,0 +1,106 @@
+// Which column of a table is which field: as a map says, or by the names in its header.
+import type { Kind } from '@integration-sync/client';
+import { Stop } from '../exit.ts';
+import { fieldsOf, neededOf, reasonColumn, rowColumn } from '../kinds.ts';
+import { nearest, plainName } from './nearest.ts';
+
+export interface Binding {
+  index: number;
+  column: string;
+  field: string;
+}
+
+export interface Bindings {
+  bound: readonly Binding[];
+  /** Columns that no field takes. */
+  unused: readonly string[];
+}
+
+export interface ColumnRules {
+  kind: Kind;
+  /** Column to field. A null leaves the column out. */
+  columns?: Readonly<Record<string, string | null>> | undefined;
+  constants?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Throws a Stop that names what is missing or there twice, and the nearest columns. `where` is the file, and its sheet. */
+export function bindColumns(header: readonly string[], rules: ColumnRules, where: string): Bindings {
+  const { kind, columns, constants = {} } = rules;
+  const fieldOf = columns === undefined ? byName(kind) : byMap(columns, kind, where);
+  const bound: Binding[] = [];
+  const unused: string[] = [];
+  for (const [index, column] of header.entries()) {
+    if (column === '' || column === rowColumn || column === reasonColumn) continue;
+    const field = fieldOf(column);
+    if (field === undefined) unused.push(column);
+    else if (field !== null) bound.push({ index, column, field });
+  }
+  refuseTwice(bound, where);
+  const isThere = (field: string): boolean => field in constants || bound.some((one) => one.field === field);
+  const missing = neededOf(kind).filter((field) => !isThere(field));
+  if (missing.length > 0) throw new Stop(missingMessage(missing, header, kind, where));
+  return { bound, unused };
+}
+
+/** Whether a row of cells can be the header of such a table. */
+export function isHeader(cells: readonly string[], rules: ColumnRules): boolean {
+  try {
+    bindColumns(cells, rules, '');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type FieldOf = (column: string) => string | null | undefined;
+
+function byName(kind: Kind): FieldOf {
+  const names = new Map(Object.keys(fieldsOf[kind]).map((field) => [plainName(field), field]));
+  return (column) => names.get(plainName(column));
+}
+
+function byMap(columns: Readonly<Record<string, string | null>>, kind: Kind, where: string): FieldOf {
+  const names = new Map<string, string | null>();
+  for (const [column, field] of Object.entries(columns)) {
+    if (field !== null && !(field in fieldsOf[kind])) {
+      const [near] = nearest(field, Object.keys(fieldsOf[kind]), 1);
+      throw new Stop(
+        `${where}: the map says "${field}" for "${column}", which is no field of ${kind}${near === undefined ? '' : `: the nearest is "${near}"`}.`,
+      );
+    }
+    names.set(plainName(column), field);
+  }
+  return (column) => names.get(plainName(column));
+}
+
+function refuseTwice(bound: readonly Binding[], where: string): void {
+  for (const { field } of bound) {
+    const columns = bound.filter((one) => one.field === field).map(({ column }) => `"${column}"`);
+    if (columns.length > 1) {
+      throw new Stop(
+        `${where}: the columns ${columns.join(' and ')} are both "${field}". Map one of them to null.`,
+      );
+    }
+  }
+}
+
+function missingMessage(
+  missing: readonly string[],
+  header: readonly string[],
+  kind: Kind,
+  where: string,
+): string {
+  const named = header.filter((column) => column !== '');
+  const lines = missing.map((field) => {
+    const near = nearest(field, named, 3);
+    const what =
+      near.length === 0 ? `The columns are ${list(named.slice(0, 12))}` : `The nearest are ${list(near)}`;
+    return `${where}: no column is "${field}", which ${kind} need. ${what}.`;
+  });
+  return [...lines, 'Rename it, or name it in a map (--map; load --sample prints one to start from).'].join(
+    '\n',
+  );
+}
+
+const list = (names: readonly string[]): string =>
+  names.length === 0 ? 'none' : names.map((name) => `"${name}"`).join(', ');

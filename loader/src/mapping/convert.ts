@@ -1,0 +1,127 @@
+// From the cell of a column to the value of a field. An empty cell leaves the field as it is, unless it is to clear it.
+import type { FieldType } from '../kinds.ts';
+import { readDate, type DateFormat } from './dates.ts';
+import { readNumber, type DecimalSign } from './numbers.ts';
+
+export type Cell = string | number | boolean | Date | null | undefined | object;
+
+/** The cell cannot be what its field takes. */
+export class Wrong {
+  readonly reason: string;
+  /** Of the row, where it has one: prune takes a rejected row as loaded. */
+  id = '';
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+export interface Conversion {
+  decimal: DecimalSign;
+  dates: DateFormat | undefined;
+  /** What stands between the entries of a list. */
+  lists: string | undefined;
+  trueWords: ReadonlySet<string>;
+  falseWords: ReadonlySet<string>;
+  emptyClears: boolean;
+  trim: boolean;
+}
+
+export type Convert = (cell: Cell) => unknown;
+
+/** What `convert` gives is `undefined` where the field is to be left out. */
+export function converterOf(type: FieldType, conversion: Conversion): Convert {
+  const convert = convertersOf[type](conversion);
+  const empty = conversion.emptyClears ? null : undefined;
+  return (cell) => (cell === '' || cell === null || cell === undefined ? empty : convert(cell));
+}
+
+const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNullable<Cell>) => unknown>> = {
+  text:
+    ({ trim }) =>
+    (cell) =>
+      typeof cell === 'string' ? (trim ? cell.trim() : cell) : textOf(cell),
+
+  /** Excel keeps 15 digits of a number, and shows 4711 where the cell holds 4711.5. */
+  id:
+    ({ trim }) =>
+    (cell) => {
+      if (typeof cell === 'string') return trim ? cell.trim() : cell;
+      if (typeof cell !== 'number') return textOf(cell);
+      if (!Number.isInteger(cell)) return new Wrong(`${cell} is a number with a fraction, and no id`);
+      if (Math.abs(cell) >= 1e15) {
+        return new Wrong(`${cell} has more than 15 digits, which Excel does not keep: make the column text`);
+      }
+      return String(cell);
+    },
+
+  amount:
+    ({ decimal }) =>
+    (cell) => {
+      if (typeof cell === 'number') return cell;
+      const text = textOf(cell).trim();
+      return (
+        readNumber(text, decimal) ??
+        new Wrong(`${quote(text)} is no number with a decimal ${signName[decimal]}`)
+      );
+    },
+
+  date: ({ dates, emptyClears }) =>
+    remembering((cell) => {
+      if (cell instanceof Date) return textOf(cell);
+      const text = textOf(cell).trim();
+      // SAP writes this for none.
+      if (/^0[0.]*$/.test(text)) return emptyClears ? null : undefined;
+      return (
+        readDate(text, dates) ?? new Wrong(`${quote(text)} is no date as ${dates?.text ?? 'YYYY-MM-DD'}`)
+      );
+    }),
+
+  flag:
+    ({ trueWords, falseWords }) =>
+    (cell) => {
+      if (typeof cell === 'boolean') return cell;
+      const word = textOf(cell).trim().toLowerCase();
+      if (trueWords.has(word)) return true;
+      if (falseWords.has(word)) return false;
+      return new Wrong(`${quote(word)} is neither true nor false: name it in the map`);
+    },
+
+  list:
+    ({ lists }) =>
+    (cell) => {
+      if (Array.isArray(cell)) return cell;
+      const text = textOf(cell);
+      const parts = text.split(lists ?? (/[;|]/.test(text) ? /[;|]/ : ','));
+      return parts.map((part) => part.trim()).filter((part) => part !== '');
+    },
+};
+
+const rememberedMax = 4_000;
+/** A longer part of a text holds that whole text in memory. */
+const rememberedCharactersMax = 12;
+
+/** A file has few days, and many rows of each. */
+function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonNullable<Cell>) => unknown {
+  const known = new Map<string, unknown>();
+  return (cell) => {
+    if (typeof cell !== 'string' || cell.length > rememberedCharactersMax) return convert(cell);
+    if (known.has(cell)) return known.get(cell);
+    if (known.size >= rememberedMax) known.clear();
+    const value = convert(cell);
+    known.set(cell, value);
+    return value;
+  };
+}
+
+const signName: Readonly<Record<DecimalSign, string>> = { ',': 'comma', '.': 'point' };
+
+function textOf(cell: NonNullable<Cell>): string {
+  if (cell instanceof Date) {
+    const text = cell.toISOString();
+    return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;
+  }
+  return typeof cell === 'object' ? JSON.stringify(cell) : String(cell);
+}
+
+const quote = (text: string): string => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);

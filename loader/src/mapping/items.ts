@@ -1,0 +1,186 @@
+// Items of rows: what a file's look has found, a map says and a field takes becomes one function.
+import type { Kind } from '@integration-sync/client';
+import { Stop } from '../exit.ts';
+import { fieldsOf, reasonColumn, rowColumn, type Field } from '../kinds.ts';
+import type { Binding } from './columns.ts';
+import { converterOf, Wrong, type Cell, type Conversion } from './convert.ts';
+import { dateFormat, findDates, type DateFormat } from './dates.ts';
+import type { Rules } from './map.ts';
+import { findDecimals, type DecimalSign } from './numbers.ts';
+
+export type Item = Record<string, unknown>;
+
+/** An item, or why the row is none. */
+export type MakeItem<Row> = (row: Row) => Item | Wrong;
+
+const words = {
+  true: ['true', 'yes', 'y', 'ja', 'j', 'oui', 'si', 'sí', 'wahr', 'vrai', 'x', '1'],
+  false: ['false', 'no', 'n', 'nein', 'non', 'falsch', 'faux', '-', '0'],
+};
+
+const conversionOf = (rules: Rules, decimal: DecimalSign, dates: DateFormat | undefined): Conversion => ({
+  decimal,
+  dates,
+  lists: rules.lists,
+  trueWords: wordsOf(rules.true ?? words.true),
+  falseWords: wordsOf(rules.false ?? words.false),
+  emptyClears: rules.emptyClears ?? false,
+  trim: rules.trim ?? false,
+});
+
+const wordsOf = (given: readonly string[]): ReadonlySet<string> =>
+  new Set(given.map((word) => word.toLowerCase()));
+
+export interface Table {
+  kind: Kind;
+  bound: readonly Binding[];
+  width: number;
+  /** The first rows, to find by them how numbers and dates are written. */
+  sample: readonly (readonly Cell[])[];
+  /** Undefined where cells have types, as in Excel. */
+  delimiter: string | undefined;
+  where: string;
+}
+
+export interface Making {
+  make: MakeItem<readonly Cell[]>;
+  /** What was found, for people: `decimal comma ("12,5")`. */
+  notes: string[];
+}
+
+export function itemsOfCells(table: Table, rules: Rules): Making {
+  const notes: string[] = [];
+  const fields: Readonly<Record<string, Field>> = fieldsOf[table.kind];
+  const textsAt = (index: number): string[] =>
+    table.sample.flatMap((row) => (typeof row[index] === 'string' ? [row[index].trim()] : []));
+  const columns = table.bound.map(({ index, column, field }) => {
+    const type = fields[field]?.type ?? 'text';
+    const where = `${table.where}, column "${column}"`;
+    const decimal = type === 'amount' ? decimalOf(textsAt(index), rules, table.delimiter, where, notes) : '.';
+    const dates = type === 'date' ? datesOf(textsAt(index), rules, where, notes) : undefined;
+    return { index, column, field, convert: converterOf(type, conversionOf(rules, decimal, dates)) };
+  });
+  const constants = Object.entries(rules.constants ?? {});
+  const idColumn = columns.find(({ field }) => field === 'externalId');
+
+  const wrong = (row: readonly Cell[], reason: string): Wrong => {
+    const refused = new Wrong(reason);
+    const id = idColumn?.convert(row[idColumn.index]);
+    if (typeof id === 'string') refused.id = id;
+    return refused;
+  };
+
+  const make = (row: readonly Cell[]): Item | Wrong => {
+    if (row.length > table.width && row.slice(table.width).some((cell) => cell !== '' && cell !== null)) {
+      return wrong(
+        row,
+        `${row.length} cells where the header has ${table.width}: a cell with the delimiter needs quotes`,
+      );
+    }
+    const item: Item = {};
+    for (const { index, column, field, convert } of columns) {
+      const value = convert(row[index]);
+      if (value instanceof Wrong) return wrong(row, `${column}: ${value.reason}`);
+      if (value !== undefined) item[field] = value;
+    }
+    for (const [field, value] of constants) item[field] ??= value;
+    return item;
+  };
+  return { make, notes };
+}
+
+/** Of JSON, whose values have types: as it is, unless a map says which key is which field. */
+export function itemsOfObjects(kind: Kind, rules: Rules): MakeItem<Item> {
+  const { columns } = rules;
+  const constants = Object.entries(rules.constants ?? {});
+  const fields: Readonly<Record<string, Field>> = fieldsOf[kind];
+  const format = rules.dates === undefined ? undefined : readFormat(rules.dates);
+  const conversion = conversionOf(rules, rules.decimal ?? '.', format);
+  const converters = new Map(
+    Object.entries(columns ?? {}).map(([key, field]) => {
+      const type = field === null ? undefined : fields[field]?.type;
+      return [key, { field, convert: converterOf(type ?? 'text', conversion) }] as const;
+    }),
+  );
+  return (row) => {
+    const item: Item = {};
+    for (const [key, value] of Object.entries(row)) {
+      if (key === rowColumn || key === reasonColumn) continue;
+      const mapped = converters.get(key);
+      if (mapped === undefined) {
+        // Without a map the service itself says which key it does not know.
+        if (columns === undefined) item[key] = value;
+        continue;
+      }
+      if (mapped.field === null) continue;
+      const converted = mapped.convert(isCell(value) ? value : null);
+      if (converted instanceof Wrong) return new Wrong(`${key}: ${converted.reason}`);
+      if (converted !== undefined) item[mapped.field] = converted;
+    }
+    for (const [field, value] of constants) item[field] ??= value;
+    return item;
+  };
+}
+
+const isCell = (value: unknown): value is Cell =>
+  value === null || ['string', 'number', 'boolean', 'object', 'undefined'].includes(typeof value);
+
+function readFormat(text: string): DateFormat {
+  const format = dateFormat(text);
+  if (format === undefined) {
+    throw new Stop(`"${text}" is no format of dates: YYYY, MM and DD once each, such as DD.MM.YYYY.`);
+  }
+  return format;
+}
+
+function decimalOf(
+  texts: readonly string[],
+  rules: Rules,
+  delimiter: string | undefined,
+  where: string,
+  notes: string[],
+): DecimalSign {
+  if (rules.decimal !== undefined) return rules.decimal;
+  const { comma, point, either } = findDecimals(texts);
+  if (comma !== undefined && point !== undefined) {
+    throw new Stop(
+      `${where} has "${comma}" and "${point}": say --decimal , or --decimal . for what its numbers mean.`,
+    );
+  }
+  if (comma !== undefined) notes.push(`decimal comma, as in "${comma}"`);
+  if (comma !== undefined) return ',';
+  if (point !== undefined) return '.';
+  if (either === undefined) return delimiter === ';' ? ',' : '.';
+  // Where a comma is the decimal sign, Excel writes semicolons.
+  if (delimiter === ';') {
+    notes.push(
+      `decimal comma, because of the semicolons: "${either}" is ${either.includes(',') ? 'a fraction' : 'thousands'}`,
+    );
+    return ',';
+  }
+  throw new Stop(
+    `${where} has "${either}", which can be thousands or a fraction: say --decimal , or --decimal .`,
+  );
+}
+
+function datesOf(
+  texts: readonly string[],
+  rules: Rules,
+  where: string,
+  notes: string[],
+): DateFormat | undefined {
+  if (rules.dates !== undefined) return readFormat(rules.dates);
+  const formats = findDates(texts);
+  if (formats === undefined) return undefined;
+  const [format, other] = formats;
+  const example = texts.find((text) => text !== '') ?? '';
+  if (format === undefined)
+    throw new Stop(`${where} has "${example}", which is no date: say --dates, such as DD.MM.YYYY.`);
+  if (other !== undefined) {
+    throw new Stop(
+      `${where} has "${example}", which can be ${format.text} or ${other.text}: say --dates with one of them.`,
+    );
+  }
+  notes.push(`dates as ${format.text}, as in "${example}"`);
+  return format;
+}

@@ -1,0 +1,117 @@
+// A map is data: which file or sheet holds which kind, which column is which field, and how its cells are to be read.
+import { readFile } from 'node:fs/promises';
+import type { Kind } from '@integration-sync/client';
+import { messageOf, Stop } from '../exit.ts';
+import { isKind, kinds } from '../kinds.ts';
+import { nearest } from './nearest.ts';
+
+/** What may be said of a file or sheet. All of it may be left out. */
+export interface Rules {
+  kind?: Kind;
+  columns?: Record<string, string | null>;
+  constants?: Record<string, unknown>;
+  encoding?: string;
+  delimiter?: string;
+  /** False where quotes are characters like others. */
+  quotes?: boolean;
+  decimal?: ',' | '.';
+  dates?: string;
+  lists?: string;
+  true?: string[];
+  false?: string[];
+  emptyClears?: boolean;
+  trim?: boolean;
+}
+
+/** By the name of a file, in which `*` stands for any characters, or `file.xlsx#Sheet`. */
+export type LoadMap = ReadonlyMap<string, Rules>;
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+interface Rule {
+  expected: string;
+  holds: (value: unknown) => boolean;
+}
+
+const rules: Readonly<Record<keyof Rules, Rule>> = {
+  kind: { expected: kinds.join(', '), holds: (value) => typeof value === 'string' && isKind(value) },
+  columns: {
+    expected: 'an object of column names, each with a field or null',
+    holds: (value) => isObject(value) && Object.values(value).every((one) => one === null || isText(one)),
+  },
+  constants: { expected: 'an object of fields with their values', holds: isObject },
+  encoding: { expected: 'a name such as "windows-1252"', holds: isText },
+  delimiter: { expected: 'one character', holds: (value) => typeof value === 'string' && value.length === 1 },
+  quotes: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
+  decimal: { expected: '"," or "."', holds: (value) => value === ',' || value === '.' },
+  dates: { expected: 'a format such as "DD.MM.YYYY"', holds: isText },
+  lists: {
+    expected: 'what stands between entries, such as ","',
+    holds: (value) => isText(value) && value !== '',
+  },
+  true: { expected: 'an array of words', holds: isTexts },
+  false: { expected: 'an array of words', holds: isTexts },
+  emptyClears: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
+  trim: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
+};
+
+export async function readMap(file: string): Promise<LoadMap> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new Stop(`The map ${file} cannot be read: ${messageOf(cause)}`);
+  });
+  try {
+    return parseMap(JSON.parse(text), file);
+  } catch (error) {
+    if (error instanceof Stop) throw error;
+    throw new Stop(`The map ${file} is no JSON: ${messageOf(error)}`, undefined, { cause: error });
+  }
+}
+
+export function parseMap(json: unknown, file: string): LoadMap {
+  if (!isObject(json)) throw new Stop(`The map ${file} is no object of file names.`);
+  const map = new Map<string, Rules>();
+  for (const [name, said] of Object.entries(json)) {
+    if (!isObject(said)) throw new Stop(`The map ${file} says nothing of "${name}" that is an object.`);
+    for (const [key, value] of Object.entries(said)) {
+      const rule = Object.entries(rules).find(([known]) => known === key)?.[1];
+      if (rule === undefined) {
+        const [near] = nearest(key, Object.keys(rules), 1);
+        throw new Stop(
+          `The map ${file} has "${key}" for "${name}", which is none of ${Object.keys(rules).join(', ')}${near === undefined ? '' : `: the nearest is "${near}"`}.`,
+        );
+      }
+      if (!rule.holds(value)) {
+        throw new Stop(`The map ${file}: "${key}" of "${name}" is not ${rule.expected}.`);
+      }
+    }
+    map.set(name, said);
+  }
+  return map;
+}
+
+/** Of several names that fit, the first one counts. */
+export function rulesFor(map: LoadMap, name: string, sheet?: string): Rules | undefined {
+  for (const [pattern, said] of map) {
+    const [file = '', wanted] = pattern.split('#');
+    if ((wanted === undefined || wanted === sheet) && fits(file, name)) return said;
+  }
+  return undefined;
+}
+
+function fits(pattern: string, name: string): boolean {
+  const parts = pattern.toLowerCase().split('*');
+  const [first = '', ...others] = parts;
+  let rest = name.toLowerCase();
+  if (!rest.startsWith(first)) return false;
+  rest = rest.slice(first.length);
+  for (const [index, part] of others.entries()) {
+    const isLast = index === others.length - 1;
+    const at = isLast ? rest.length - part.length : rest.indexOf(part);
+    if (at < 0 || rest.slice(at, at + part.length) !== part) return false;
+    rest = rest.slice(at + part.length);
+  }
+  return rest === '';
+}

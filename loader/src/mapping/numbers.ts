@@ -1,0 +1,40 @@
+// Numbers as people write them: 1.250,5 and 1,250.5 and, as SAP does, 12,5- for less than none.
+
+export type DecimalSign = ',' | '.';
+
+const plain: Readonly<Record<DecimalSign, RegExp>> = {
+  ',': /^[+-]?(?:\d+|\d{1,3}(?:[. '\u00a0\u202f]\d{3})+)(?:,\d+)?$/,
+  '.': /^[+-]?(?:\d+|\d{1,3}(?:[, '\u00a0\u202f]\d{3})+)(?:\.\d+)?(?:e[+-]?\d+)?$/i,
+};
+
+export function readNumber(text: string, decimal: DecimalSign): number | undefined {
+  const signed = text.endsWith('-') ? `-${text.slice(0, -1).trim()}` : text;
+  if (!plain[decimal].test(signed)) return undefined;
+  const groups = decimal === ',' ? /[. '\u00a0\u202f]/g : /[, '\u00a0\u202f]/g;
+  return Number(signed.replaceAll(groups, '').replace(',', '.'));
+}
+
+/** A value that can be read in one way only, such as 1.250,5 or 12,5. */
+const onlyComma =
+  /^[+-]?[\d.\s']*,(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:\.\d{3})+,\d+-?$|^[+-]?(?:0|\d{4,}),\d+-?$|^[+-]?\d{1,3}(?:\.\d{3}){2,}-?$/;
+const onlyPoint =
+  /^[+-]?[\d,\s']*\.(?:\d{1,2}|\d{4,})-?$|^[+-]?\d{1,3}(?:,\d{3})+\.\d+-?$|^[+-]?(?:0|\d{4,})\.\d+-?$|^[+-]?\d{1,3}(?:,\d{3}){2,}-?$/;
+
+export interface DecimalFinding {
+  comma: string | undefined;
+  point: string | undefined;
+  /** 1,250 or 1.250: a thousand or one and a quarter. */
+  either: string | undefined;
+}
+
+/** One example of each sort. */
+export function findDecimals(texts: Iterable<string>): DecimalFinding {
+  const found: DecimalFinding = { comma: undefined, point: undefined, either: undefined };
+  for (const text of texts) {
+    if (!/[.,]/.test(text)) continue;
+    if (onlyComma.test(text)) found.comma ??= text;
+    else if (onlyPoint.test(text)) found.point ??= text;
+    else if (/^[+-]?\d{1,3}[.,]\d{3}-?$/.test(text)) found.either ??= text;
+  }
+  return found;
+}

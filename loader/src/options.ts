@@ -1,0 +1,71 @@
+// The arguments of the commands.
+import { messageOf, Stop } from './exit.ts';
+import { isKind, kinds } from './kinds.ts';
+import type { Rules } from './mapping/map.ts';
+
+export const connectionOptions = {
+  url: { type: 'string' },
+  'key-file': { type: 'string' },
+  patience: { type: 'string', default: '300' },
+  help: { type: 'boolean', short: 'h', default: false },
+  json: { type: 'boolean', default: false },
+} as const;
+
+export const fileOptions = {
+  map: { type: 'string' },
+  kind: { type: 'string' },
+  encoding: { type: 'string' },
+  delimiter: { type: 'string' },
+  decimal: { type: 'string' },
+  dates: { type: 'string' },
+  'no-quotes': { type: 'boolean', default: false },
+  rejects: { type: 'string' },
+  lanes: { type: 'string', default: '8' },
+  'auto-create-dds': { type: 'boolean', default: false },
+} as const;
+
+/** What is no argument of the command stops it, with its usage. */
+export function explained<Parsed>(read: () => Parsed, usage: string): Parsed {
+  try {
+    return read();
+  } catch (error) {
+    throw new Stop(`${messageOf(error)}\n\n${usage}`);
+  }
+}
+
+export interface FileValues {
+  kind?: string | undefined;
+  encoding?: string | undefined;
+  delimiter?: string | undefined;
+  decimal?: string | undefined;
+  dates?: string | undefined;
+  'no-quotes': boolean;
+}
+
+export function rulesOf(values: FileValues): Rules {
+  const { kind, encoding, decimal, dates } = values;
+  const rules: Rules = {};
+  if (kind !== undefined) {
+    if (!isKind(kind)) throw new Stop(`--kind is one of ${kinds.join(', ')}, and not "${kind}".`);
+    rules.kind = kind;
+  }
+  if (encoding !== undefined) rules.encoding = encoding;
+  if (values.delimiter !== undefined) {
+    const delimiter = values.delimiter.replace(/^(?:tab|\\t)$/, '\t');
+    if (delimiter.length !== 1) throw new Stop('--delimiter is one character, or tab.');
+    rules.delimiter = delimiter;
+  }
+  if (decimal !== undefined) {
+    if (decimal !== ',' && decimal !== '.') throw new Stop('--decimal is , or .');
+    rules.decimal = decimal;
+  }
+  if (dates !== undefined) rules.dates = dates;
+  if (values['no-quotes']) rules.quotes = false;
+  return rules;
+}
+
+export function countOf(name: string, text: string, least: number, most: number): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new Stop(`--${name} is a number from ${least} to ${most}, and not "${text}".`);
+}

@@ -1,0 +1,37 @@
+// Rejects as CSV, with two more columns.
+import { reasonColumn, rowColumn } from '../kinds.ts';
+import { encode } from './encodings.ts';
+import type { RejectsForm } from './source.ts';
+
+export interface CsvRejects {
+  delimiter: string;
+  encoding: string;
+  hasBom: boolean;
+  quotes: boolean;
+}
+
+export function csvRejects(header: readonly string[], how: CsvRejects): RejectsForm {
+  const { delimiter, encoding, hasBom, quotes } = how;
+  // A file of rejects that is loaded again has these columns already.
+  const kept = header.flatMap((column, index) =>
+    column === rowColumn || column === reasonColumn ? [] : [index],
+  );
+  const cell = (text: string): string =>
+    quotes && (text.includes(delimiter) || /["\r\n]/.test(text)) ? `"${text.replaceAll('"', '""')}"` : text;
+  const line = (cells: readonly string[]): string => `${cells.map(cell).join(delimiter)}\r\n`;
+  const columns = kept.map((index) => header[index] ?? '');
+  return {
+    extension: delimiter === '\t' ? '.tsv' : '.csv',
+    head: encode((hasBom ? '\ufeff' : '') + line([...columns, rowColumn, reasonColumn]), encoding),
+    line({ raw, number }, reason) {
+      const cells = Array.isArray(raw) ? raw.map(textOf) : [];
+      // Cells beyond the header stay behind the reason, so that a person sees them.
+      const more = cells.slice(header.length);
+      const own = kept.map((index) => cells[index] ?? '');
+      const plain = quotes ? reason : reason.replaceAll(delimiter, ' ');
+      return encode(line([...own, String(number), plain, ...more]), encoding);
+    },
+  };
+}
+
+const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : '');

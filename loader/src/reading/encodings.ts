@@ -1,0 +1,130 @@
+// Which encoding a file has: a BOM says it, else valid UTF-8 is UTF-8, else it is windows-1252, as Excel writes it in Europe.
+import { isAscii, isUtf8 } from 'node:buffer';
+import iconv from 'iconv-lite';
+import { Stop } from '../exit.ts';
+
+/** The bytes of a BOM are cut off. */
+export function encodingByBom(start: Buffer): { encoding: string; bomBytes: number } | undefined {
+  if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
+  if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
+  if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
+  return undefined;
+}
+
+export function checkEncoding(name: string): string {
+  const isKnown: boolean = iconv.encodingExists(name);
+  if (!isKnown) {
+    throw new Stop(
+      `"${name}" is no encoding: utf-8, windows-1252, cp850, cp437, iso-8859-15 and utf-16le are some.`,
+    );
+  }
+  return name.toLowerCase() === 'utf8' ? 'utf-8' : name.toLowerCase();
+}
+
+/** Of an encoding in which line ends and quotes are the bytes that they are in ASCII, those are found without decoding. */
+export const isLikeAscii = (encoding: string): boolean => !/^(?:utf-?16|utf-?32|ucs)/.test(encoding);
+
+/** Chunks of an encoding that is not like ASCII become chunks of UTF-8. */
+export async function* toUtf8(
+  chunks: AsyncIterable<Buffer>,
+  encoding: string,
+): AsyncGenerator<Buffer, void, undefined> {
+  const decoder = iconv.getDecoder(encoding);
+  for await (const chunk of chunks) yield Buffer.from(decoder.write(chunk));
+  yield Buffer.from(decoder.end() ?? '');
+}
+
+/** A block ends where a record ends, and so within no character. */
+export function decodeBlock(block: Buffer, encoding: string): string {
+  if (encoding === 'utf-8') return block.toString('utf8');
+  if (isAscii(block)) return block.toString('latin1');
+  if (encoding !== 'windows-1252') return iconv.decode(block, encoding);
+  // It is Latin-1 but for 32 characters, such as the euro sign.
+  const text = block.toString('latin1');
+  return /[\u0080-\u009f]/.test(text) ? iconv.decode(block, encoding) : text;
+}
+
+export const decode = (bytes: Buffer, encoding: string): string => iconv.decode(bytes, encoding);
+
+export const encode = (text: string, encoding: string): Buffer =>
+  encoding === 'utf-8' ? Buffer.from(text) : iconv.encode(text, encoding);
+
+/** Windows-1252 has no character for these. */
+const undefinedIn1252: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
+
+const lineFeed = 0x0a;
+/** After so many it is clear that a file is no UTF-8. */
+const straysMax = 10_000;
+
+export interface BrokenByte {
+  byte: number;
+  line: number;
+}
+
+/** Looks at all bytes of a file, and says what they can be. */
+export class ByteWatch {
+  /** Characters of UTF-8 of more than one byte. */
+  characters = 0;
+  /** Bytes that are no UTF-8. */
+  strays = 0;
+  firstStray: BrokenByte | undefined;
+  /** Bytes that windows-1252 does not have. */
+  firstUndefined: BrokenByte | undefined;
+  #lines = 0;
+  #carried: Buffer = Buffer.alloc(0);
+
+  /** `lines` are those before the chunk. */
+  look(chunk: Buffer, lines: number): void {
+    this.#lines = lines;
+    const bytes = this.#carried.length === 0 ? chunk : Buffer.concat([this.#carried, chunk]);
+    const cut = bytes.length - unfinished(bytes);
+    this.#walk(bytes.subarray(0, cut));
+    this.#carried = Buffer.from(bytes.subarray(cut));
+  }
+
+  end(): void {
+    this.#walk(this.#carried);
+    this.#carried = Buffer.alloc(0);
+  }
+
+  #walk(bytes: Buffer): void {
+    if (this.strays < straysMax && !isAscii(bytes)) this.#count(bytes);
+  }
+
+  #count(bytes: Buffer): void {
+    const isGood = isUtf8(bytes);
+    for (let index = 0; index < bytes.length; index += 1) {
+      const byte = bytes[index] ?? 0;
+      if (byte < 0x80) continue;
+      const length = lengthOf(byte);
+      const isCharacter = length > 0 && (isGood || isUtf8(bytes.subarray(index, index + length)));
+      if (isCharacter && index + length <= bytes.length) {
+        this.characters += 1;
+        index += length - 1;
+        continue;
+      }
+      this.strays += 1;
+      this.firstStray ??= { byte, line: this.#lineAt(bytes, index) };
+      if (undefinedIn1252.has(byte)) this.firstUndefined ??= { byte, line: this.#lineAt(bytes, index) };
+    }
+  }
+
+  #lineAt(bytes: Buffer, index: number): number {
+    let lines = this.#lines;
+    for (let at = bytes.indexOf(lineFeed); at >= 0 && at < index; at = bytes.indexOf(lineFeed, at + 1))
+      lines += 1;
+    return lines + 1;
+  }
+}
+
+const lengthOf = (byte: number): number => (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 0);
+
+/** How many bytes at the end are a character that goes on in the next chunk. */
+function unfinished(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return lengthOf(byte) > back ? back : 0;
+  }
+  return 0;
+}

@@ -1,0 +1,56 @@
+// The header of a file that may not be what a load needs, for the sample of a map.
+import { openBytes, standardInput } from './bytes.ts';
+import { findDelimiter } from './csv.ts';
+import { checkEncoding, decode, encodingByBom } from './encodings.ts';
+import { Stop } from '../exit.ts';
+import type { Input } from './source.ts';
+import { firstBytes } from './start.ts';
+
+const startBytes = 64 * 1024;
+const rowsMax = 20;
+
+export async function headerOf(input: Input): Promise<string[]> {
+  if (input.path === standardInput) throw new Stop('--sample takes files, and not standard input.');
+  if (input.format === 'xlsx') {
+    const { readSheet } = await import('read-excel-file/node');
+    return widest(
+      (await readSheet(input.path, input.sheet ?? 1)).slice(0, rowsMax).map((row) => row.map(String)),
+    );
+  }
+  const { start } = await firstBytes(openBytes(input.path), startBytes, true);
+  return input.format === 'csv' ? csvHeader(start, input) : keysOf(start.toString());
+}
+
+async function csvHeader(start: Buffer, { rules }: Input): Promise<string[]> {
+  const bom = encodingByBom(start);
+  const encoding = checkEncoding(
+    rules.encoding ?? bom?.encoding ?? (isCutUtf8(start) ? 'utf-8' : 'windows-1252'),
+  );
+  const lines = decode(start.subarray(bom?.bomBytes ?? 0), encoding)
+    .split(/\r\n|\n|\r/)
+    .slice(0, rowsMax);
+  const delimiter = rules.delimiter ?? findDelimiter(Buffer.from(lines.join('\n')), () => false);
+  // Quotes that go over line ends are in rows, and a header has none.
+  return widest(lines.map((line) => line.split(delimiter))).map((cell) =>
+    cell.replace(/^"(.*)"$/, '$1').trim(),
+  );
+}
+
+/** The end may be within a character. */
+const isCutUtf8 = (start: Buffer): boolean => !start.toString().slice(0, -1).includes('\ufffd');
+
+const widest = (rows: readonly string[][]): string[] =>
+  rows.reduce<string[]>((best, row) => (filled(row) > filled(best) ? row : best), []);
+
+const filled = (row: readonly string[]): number => row.filter((cell) => cell.trim() !== '').length;
+
+/** Of the first object. */
+function keysOf(text: string): string[] {
+  const [object = '{}'] = /\{[^{}]*\}/.exec(text) ?? [];
+  try {
+    const parsed: object = JSON.parse(object);
+    return Object.keys(parsed);
+  } catch {
+    return [];
+  }
+}

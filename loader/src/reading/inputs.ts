@@ -1,0 +1,98 @@
+// Which kind and format each file has: by its name, unless a map or an option says it.
+import { basename, resolve } from 'node:path';
+import type { Kind } from '@integration-sync/client';
+import { Stop } from '../exit.ts';
+import { kinds } from '../kinds.ts';
+import { rulesFor, type LoadMap, type Rules } from '../mapping/map.ts';
+import { checkFile, standardInput } from './bytes.ts';
+import { openCsv } from './csv-source.ts';
+import { openJson, openNdjson } from './json-source.ts';
+import type { Format, Input, Source } from './source.ts';
+import { measureWorkbook, openXlsx } from './xlsx-source.ts';
+
+export interface Wanted {
+  files: readonly string[];
+  map: LoadMap;
+  /** Options of the command, which come before the map. */
+  rules: Rules;
+}
+
+const formats: Readonly<Record<string, Format>> = {
+  csv: 'csv',
+  tsv: 'csv',
+  txt: 'csv',
+  ndjson: 'ndjson',
+  jsonl: 'ndjson',
+  json: 'json',
+  xlsx: 'xlsx',
+};
+
+/** In the order in which kinds refer to each other, and files of a kind as they were given. */
+export async function resolveInputs(wanted: Wanted): Promise<Input[]> {
+  const inputs: Input[] = [];
+  for (const file of wanted.files) inputs.push(...(await inputsOf(file, wanted)));
+  return inputs.toSorted((one, other) => kinds.indexOf(one.kind) - kinds.indexOf(other.kind));
+}
+
+async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
+  const { map, rules: options } = wanted;
+  if (file === standardInput) {
+    const rules = { ...rulesFor(map, file), ...options };
+    if (rules.kind === undefined)
+      throw new Stop('Say --kind suppliers, products or batches of standard input.');
+    return [{ path: file, kind: rules.kind, format: 'csv', sheet: undefined, rules }];
+  }
+  await checkFile(file);
+  const name = basename(file);
+  const extension = /\.(\w+)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  const format = formats[extension];
+  if (format === undefined) {
+    throw new Stop(
+      `${file}: its name says no format. Name it .csv, .tsv, .txt, .ndjson, .json or .xlsx, or with .gz behind.`,
+    );
+  }
+  const path = resolve(file);
+  if (format === 'xlsx') return sheetsOf(path, name, wanted);
+  const rules = { ...rulesFor(map, name), ...options };
+  return [{ path, kind: kindOf(name, rules, file), format, sheet: undefined, rules }];
+}
+
+/** Sheets whose names say a kind, or else the first one, whose kind the file's name says. */
+async function sheetsOf(path: string, name: string, { map, rules: options }: Wanted): Promise<Input[]> {
+  const sheets = await measureWorkbook(path);
+  const named = sheets.flatMap((sheet): Input[] => {
+    const said = rulesFor(map, name, sheet);
+    const kind = options.kind ?? said?.kind ?? kindByName(sheet);
+    const isMapped = [...map.keys()].some((key) => key.endsWith(`#${sheet}`));
+    if (kind === undefined || (!isMapped && kindByName(sheet) === undefined)) return [];
+    return [{ path, kind, format: 'xlsx', sheet, rules: { ...said, ...options } }];
+  });
+  if (named.length > 0) return named;
+  const [sheet] = sheets;
+  const rules = { ...rulesFor(map, name, sheet), ...options };
+  return [{ path, kind: kindOf(name, rules, path), format: 'xlsx', sheet, rules }];
+}
+
+function kindOf(name: string, rules: Rules, file: string): Kind {
+  const kind = rules.kind ?? kindByName(name);
+  if (kind !== undefined) return kind;
+  throw new Stop(
+    `${file}: its name begins with none of ${kinds.join(', ')}. Say --kind, or name it in a map.`,
+  );
+}
+
+/** `Suppliers_2026-03.csv` and `supplier.xlsx` are suppliers. */
+export function kindByName(name: string): Kind | undefined {
+  const lower = name.toLowerCase();
+  return kinds.find((kind) => lower.startsWith(kind) || lower.startsWith(kind.replace(/e?s$/, '')));
+}
+
+const openers: Readonly<Record<Format, (input: Input, piped?: AsyncIterable<Buffer>) => Promise<Source>>> = {
+  csv: openCsv,
+  ndjson: openNdjson,
+  json: openJson,
+  xlsx: openXlsx,
+};
+
+export const openSource = (input: Input, piped?: AsyncIterable<Buffer>): Promise<Source> =>
+  openers[input.format](input, piped);

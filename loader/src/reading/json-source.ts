@@ -1,0 +1,130 @@
+// JSON: one object a line (NDJSON), or one array of them in a whole file.
+import { Stop } from '../exit.ts';
+import { reasonColumn, rowColumn } from '../kinds.ts';
+import { Wrong } from '../mapping/convert.ts';
+import { itemsOfObjects, type Item } from '../mapping/items.ts';
+import { openBytes } from './bytes.ts';
+import { encodingByBom } from './encodings.ts';
+import { placeOf, type Input, type RejectsForm, type Row, type Source } from './source.ts';
+import { Splitter } from './splitter.ts';
+import { firstBytes, withoutStart } from './start.ts';
+
+/** A file of one array is read whole. */
+const wholeBytesMax = 64 * 1024 * 1024;
+const bomBytesMax = 3;
+
+export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buffer>): Promise<Source> {
+  const where = placeOf(input);
+  const make = itemsOfObjects(input.kind, input.rules);
+  const form = { delimiter: undefined, quotes: false, where };
+  const bytes = async (): Promise<AsyncIterable<Buffer>> => {
+    const begun = await firstBytes(standardInput ?? openBytes(input.path), bomBytesMax);
+    const bom = encodingByBom(begun.start);
+    if (bom !== undefined && bom.encoding !== 'utf-8')
+      throw new Stop(`${where} is ${bom.encoding}: JSON is UTF-8.`);
+    return withoutStart(begun.all(), bom?.bomBytes ?? 0);
+  };
+
+  let total: number | undefined;
+  if (standardInput === undefined) {
+    const splitter = new Splitter(form);
+    for await (const chunk of await bytes()) splitter.push(chunk);
+    splitter.end();
+    total = splitter.records;
+  }
+  return {
+    input,
+    total,
+    notes: ['one JSON object a line'],
+    async *rows() {
+      const splitter = new Splitter(form);
+      let number = 0;
+      const read = (block: Buffer): Row[] => {
+        const rows: Row[] = [];
+        const lines = decode(block).split(/\r\n|\n|\r/);
+        // What follows the last line end is no line.
+        if (lines.at(-1) === '') lines.pop();
+        for (const line of lines) {
+          number += 1;
+          if (line.trim() !== '') rows.push({ number, made: makeLine(line, make), raw: line });
+        }
+        return rows;
+      };
+      for await (const chunk of await bytes()) {
+        const block = splitter.push(chunk);
+        if (block !== undefined) yield read(block);
+      }
+      const rest = splitter.end();
+      if (rest !== undefined) yield read(rest);
+    },
+    rejects: ndjsonRejects,
+  };
+}
+
+const decode = (block: Buffer): string => block.toString('utf8');
+
+function makeLine(line: string, make: (row: Item) => Item | Wrong): Item | Wrong {
+  if (line.includes('\ufffd')) return new Wrong('the line has a byte that is no UTF-8');
+  const parsed = parseLine(line);
+  return parsed instanceof Wrong ? parsed : make(parsed);
+}
+
+function parseLine(line: string): Item | Wrong {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isItem(value) ? value : new Wrong('the line is no JSON object');
+  } catch (error) {
+    return new Wrong(`the line is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+export async function openJson(input: Input, standardInput?: AsyncIterable<Buffer>): Promise<Source> {
+  const where = placeOf(input);
+  const begun = await firstBytes(standardInput ?? openBytes(input.path), wholeBytesMax + 1, true);
+  if (begun.start.length > wholeBytesMax) {
+    throw new Stop(`${where} is over 64 MiB: make it one object a line (jq -c '.[]'), and name it .ndjson.`);
+  }
+  const bom = encodingByBom(begun.start);
+  const rows = arrayIn(begun.start.subarray(bom?.bomBytes ?? 0).toString('utf8'), input, where);
+  const make = itemsOfObjects(input.kind, input.rules);
+  return {
+    input,
+    total: rows.length,
+    notes: ['a JSON array'],
+    async *rows() {
+      yield rows.map((row, index) => ({
+        number: index + 1,
+        made: isItem(row) ? make(row) : new Wrong('it is no object'),
+        raw: JSON.stringify(row),
+      }));
+    },
+    rejects: ndjsonRejects,
+  };
+}
+
+/** The array itself, or the body of a push. */
+function arrayIn(text: string, { kind }: Input, where: string): unknown[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Stop(`${where} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const inner = isItem(value) ? value[kind] : value;
+  if (Array.isArray(inner)) return inner;
+  throw new Stop(`${where} is neither an array nor {"${kind}": […]}.`);
+}
+
+const isItem = (value: unknown): value is Item =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A line that is no object stands in `#line`. */
+export const ndjsonRejects: RejectsForm = {
+  extension: '.ndjson',
+  head: Buffer.alloc(0),
+  line({ raw, number }, reason) {
+    const parsed = parseLine(String(raw));
+    const row = parsed instanceof Wrong ? { '#line': raw } : parsed;
+    return Buffer.from(`${JSON.stringify({ ...row, [rowColumn]: number, [reasonColumn]: reason })}\n`);
+  },
+};

@@ -1,0 +1,165 @@
+// Where the records of a CSV file end, without parsing them: a line end within quotes ends none. Blocks that end with a record
+// can be parsed one by one, three fifths as dear as a stream of rows, and a record without an end is seen before it fills memory.
+//
+//   start     a quote opens a quoted field; anything else begins a bare one
+//   bare      a quote is a character like others; a delimiter or a line end ends the field
+//   quoted    only a quote matters
+//   closing   after a quote within quotes: another quote is one character, a delimiter or a line end ends the field
+import { Stop } from '../exit.ts';
+
+const start = 0;
+const bare = 1;
+const quoted = 2;
+const closing = 3;
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const quoteByte = 0x22;
+
+export const recordBytesMax = 1024 * 1024;
+
+export interface SplitterOptions {
+  /** Undefined where there are lines and no fields, as in NDJSON. */
+  delimiter: number | undefined;
+  quotes: boolean;
+  where: string;
+}
+
+export class Splitter {
+  /** Complete records so far, empty lines among them. */
+  records = 0;
+  lines = 0;
+  /** Whether line ends of two sorts are there. */
+  isMixed = false;
+  readonly #delimiter: number;
+  readonly #quote: number;
+  readonly #where: string;
+  #state = start;
+  #openedInLine = 0;
+  #lineEnd: number | undefined;
+  #pendingReturn = false;
+  #carried: Buffer[] = [];
+  #carriedBytes = 0;
+
+  constructor({ delimiter, quotes, where }: SplitterOptions) {
+    this.#delimiter = delimiter ?? -1;
+    this.#quote = quotes ? quoteByte : -1;
+    this.#where = where;
+  }
+
+  /** The complete records of what was carried and this chunk; undefined where there is none yet. */
+  push(chunk: Buffer): Buffer | undefined {
+    const end = this.#scan(chunk);
+    if (end < 0) {
+      this.#carry(chunk);
+      return undefined;
+    }
+    const block = Buffer.concat([...this.#carried, chunk.subarray(0, end)]);
+    this.#carried = [];
+    this.#carriedBytes = 0;
+    this.#carry(chunk.subarray(end));
+    return block;
+  }
+
+  /** What comes after the last line end. */
+  end(): Buffer | undefined {
+    if (this.#state === quoted) throw this.#unclosed();
+    if (this.#carriedBytes === 0) return undefined;
+    if (this.#pendingReturn) this.#endLine(carriageReturn);
+    else this.lines += 1;
+    this.records += 1;
+    const rest = Buffer.concat(this.#carried);
+    this.#carried = [];
+    this.#carriedBytes = 0;
+    return rest;
+  }
+
+  #carry(rest: Buffer): void {
+    if (rest.length === 0) return;
+    this.#carried.push(rest);
+    this.#carriedBytes += rest.length;
+    if (this.#carriedBytes <= recordBytesMax) return;
+    if (this.#state === quoted) throw this.#unclosed();
+    throw new Stop(
+      `${this.#where}, line ${this.lines + 1}: it is longer than 1 MiB. Is this the right file?`,
+    );
+  }
+
+  #unclosed(): Stop {
+    return new Stop(
+      `${this.#where}, line ${this.#openedInLine}: a quote is opened here and not closed. Close it, or say --no-quotes if quotes are characters like others.`,
+    );
+  }
+
+  /** Where the last complete record ends in the chunk, or -1. */
+  #scan(chunk: Buffer): number {
+    const delimiter = this.#delimiter;
+    const quote = this.#quote;
+    let state = this.#state;
+    let end = -1;
+    let index = 0;
+    if (this.#pendingReturn && chunk.length > 0) {
+      this.#pendingReturn = false;
+      const isPair = chunk[0] === lineFeed;
+      this.#endRecord(isPair ? lineFeed + carriageReturn : carriageReturn);
+      end = index = isPair ? 1 : 0;
+      state = start;
+    }
+    for (; index < chunk.length; index += 1) {
+      if (state === quoted) {
+        const next = chunk.indexOf(quoteByte, index);
+        const to = next < 0 ? chunk.length : next;
+        this.#countLines(chunk, index, to);
+        index = to;
+        if (next >= 0) state = closing;
+        continue;
+      }
+      const byte = chunk[index];
+      if (byte === lineFeed || byte === carriageReturn) {
+        state = start;
+        if (byte === carriageReturn && index + 1 === chunk.length) {
+          this.#pendingReturn = true;
+          break;
+        }
+        const isPair = byte === carriageReturn && chunk[index + 1] === lineFeed;
+        if (isPair) index += 1;
+        this.#endRecord(isPair ? lineFeed + carriageReturn : byte);
+        end = index + 1;
+      } else if (byte === delimiter) state = start;
+      else if (byte === quote && state === start) {
+        state = quoted;
+        this.#openedInLine = this.lines + 1;
+      } else if (state === closing) {
+        if (byte !== quote) throw this.#misplaced();
+        state = quoted;
+      } else state = bare;
+    }
+    this.#state = state;
+    return end;
+  }
+
+  #misplaced(): Stop {
+    const line = this.lines + 1;
+    const opened = this.#openedInLine === line ? '' : `, which was opened in line ${this.#openedInLine}`;
+    return new Stop(
+      `${this.#where}, line ${line}: text follows a closing quote${opened}. Quotes within a field are written twice; say --no-quotes if they are characters like others.`,
+    );
+  }
+
+  #endRecord(sort: number): void {
+    this.records += 1;
+    this.#endLine(sort);
+  }
+
+  #endLine(sort: number): void {
+    this.lines += 1;
+    if (this.#lineEnd !== undefined && this.#lineEnd !== sort) this.isMixed = true;
+    this.#lineEnd = sort;
+  }
+
+  #countLines(chunk: Buffer, from: number, to: number): void {
+    for (let at = chunk.indexOf(lineFeed, from); at >= 0 && at < to; at = chunk.indexOf(lineFeed, at + 1)) {
+      this.lines += 1;
+    }
+  }
+}

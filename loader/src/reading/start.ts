@@ -1,0 +1,47 @@
+// The first bytes of a stream, which are looked at before the rest is read.
+
+export interface Begun {
+  start: Buffer;
+  /** All bytes, those of the start among them. It can be read once. */
+  all(): AsyncGenerator<Buffer, void, undefined>;
+}
+
+/** With `close`, nothing but the start is wanted. */
+export async function firstBytes(
+  chunks: AsyncIterable<Buffer>,
+  bytes: number,
+  close = false,
+): Promise<Begun> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const taken: Buffer[] = [];
+  let length = 0;
+  while (length < bytes) {
+    const next = await iterator.next();
+    if (next.done === true) break;
+    taken.push(next.value);
+    length += next.value.length;
+  }
+  if (close) await iterator.return?.();
+  return {
+    start: Buffer.concat(taken),
+    async *all() {
+      yield* taken;
+      for (;;) {
+        const next = await iterator.next();
+        if (next.done === true) return;
+        yield next.value;
+      }
+    },
+  };
+}
+
+export async function* withoutStart(
+  chunks: AsyncIterable<Buffer>,
+  bytes: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    if (chunk.length > left) yield chunk.subarray(left);
+    left = Math.max(left - chunk.length, 0);
+  }
+}

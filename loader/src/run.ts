@@ -1,0 +1,40 @@
+// From arguments to a command. The one place that turns what a command threw into a message and an exit code.
+import type { Command, Context } from './command.ts';
+import { exportCommand } from './commands/export.ts';
+import { load } from './commands/load.ts';
+import { plan } from './commands/plan.ts';
+import { prune } from './commands/prune.ts';
+import { singer } from './commands/singer.ts';
+import { stopOf } from './connection.ts';
+import { exitCodes, type ExitCode } from './exit.ts';
+
+const commands: readonly Command[] = [plan, load, prune, exportCommand, singer];
+
+const usage = `Usage: integration-sync COMMAND ...
+
+${commands.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join('\n')}
+
+integration-sync COMMAND --help says more of each.
+`;
+
+export async function run(args: readonly string[], context: Context): Promise<ExitCode> {
+  const [name, ...rest] = args;
+  const command = commands.find((one) => one.name === name);
+  if (command === undefined) {
+    const isAsked = name === '--help' || name === '-h';
+    if (isAsked) await context.streams.out(usage);
+    else context.streams.err(usage);
+    return isAsked ? exitCodes.all : exitCodes.stopped;
+  }
+  try {
+    return await command.run(rest, context);
+  } catch (error) {
+    const stop = context.interrupt.aborted ? undefined : stopOf(error);
+    if (stop === undefined) {
+      context.streams.err('Interrupted.\n');
+      return exitCodes.interrupted;
+    }
+    context.streams.err(`${stop.message}\n`);
+    return stop.exitCode;
+  }
+}

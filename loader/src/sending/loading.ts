@@ -1,0 +1,234 @@
+// One load: the rows of its files go out in lanes, kind after kind, and what was answered is written down in the order of the
+// rows. Rows whose reference was not found go once more at the end.
+//
+//   loading    every file in turn, from the first row that is not acknowledged
+//   retrying   the deferred rows; an interrupted retry begins anew, which is safe
+//   finished
+import type { Kind, PushOutcome } from '@integration-sync/client';
+import { exitCodes, Stop } from '../exit.ts';
+import type { Item } from '../mapping/items.ts';
+import { placeOf, type Source } from '../reading/source.ts';
+import type { Deferred } from './deferred.ts';
+import { Lanes } from './lanes.ts';
+import type { Outputs } from './outputs.ts';
+import { settle, slotOf, Slots, type Slot } from './slots.ts';
+import { writeJson, stateFile, type FileState, type LoadState } from './state.ts';
+
+export type SendItems = (kind: Kind, items: readonly Item[]) => Promise<PushOutcome>;
+
+export interface LoadingOptions {
+  state: LoadState;
+  /** One for each file of the state. */
+  sources: readonly Source[];
+  outputs: Outputs;
+  /** Where the state is written; undefined for standard input and for a plan. */
+  folder: string | undefined;
+  send: SendItems;
+  lanes: number;
+  /** Once aborted, no more pushes begin. */
+  interrupt: AbortSignal;
+  /** An accepted row. */
+  accepted?: (kind: Kind, id: string) => void;
+  /** Up to this row of so many. */
+  progressed?: (file: FileState, row: number, total: number | undefined) => void;
+}
+
+/** Rows that are read and not yet acknowledged. */
+const underWayMax = 8_000;
+/** The state says so many rows ahead which rows may have been sent. */
+const reachRows = 20_000;
+const saveEveryMs = 1_000;
+/** A file whose first rows are all rejected is not what its user thinks. */
+const probedRows = 500;
+const shownReasons = 5;
+const itemsMax = 500;
+
+export interface Reason {
+  place: string;
+  row: number;
+  reason: string;
+}
+
+export class Loading {
+  /** The first few, for people. */
+  readonly reasons: Reason[] = [];
+  readonly #options: LoadingOptions;
+  #savedAt = 0;
+
+  constructor(options: LoadingOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { state, sources } = this.#options;
+    if (state.phase === 'loading') {
+      for (const [index, source] of sources.entries()) await this.#sendFile(index, source);
+      state.phase = 'retrying';
+      await this.#save();
+    }
+    for (const [index, source] of sources.entries()) await this.#retry(index, source);
+    state.phase = 'finished';
+    await this.#save();
+  }
+
+  async #sendFile(index: number, source: Source): Promise<void> {
+    const file = this.#fileAt(index);
+    const { send, interrupt } = this.#options;
+    const from = file.row;
+    const again = file.reach;
+    const slots = new Slots();
+    const { kind } = file;
+    let released = 0;
+    let refused = 0;
+    const release = (): void => {
+      slots.release((slot) => {
+        released += 1;
+        if (slot.status === 'rejected' || slot.status === 'deferred') refused += 1;
+        this.#settled(index, source, slot, slot.row <= again);
+      });
+      this.#options.progressed?.(file, file.row, source.total);
+    };
+    const openLanes = (count: number): Lanes =>
+      new Lanes({
+        lanes: count,
+        interrupt,
+        send: (sent) => send(kind, itemsOf(sent)),
+        answered: (sent, outcome) => {
+          for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
+          release();
+        },
+      });
+    // The first rows are one push.
+    let isProbed = from > 0;
+    let lanes = openLanes(isProbed ? this.#options.lanes : 1);
+    try {
+      for await (const rows of source.rows()) {
+        const last = rows.at(-1)?.number ?? 0;
+        if (last <= from) continue;
+        if (last > file.reach) {
+          file.reach = last + reachRows;
+          await this.#save();
+        }
+        for (const row of rows) {
+          if (row.number <= from) continue;
+          const slot = slotOf(row);
+          slots.add(slot);
+          if (slot.status === undefined) lanes.add(slot);
+          if (!isProbed && released + slots.size >= probedRows) {
+            isProbed = true;
+            await lanes.drain();
+            release();
+            if (refused === released) throw new Stop(this.#allRejected(source));
+            await this.#save();
+            lanes = openLanes(this.#options.lanes);
+          }
+        }
+        release();
+        while (slots.size > underWayMax) {
+          lanes.flush();
+          await lanes.next();
+          interrupt.throwIfAborted();
+        }
+        interrupt.throwIfAborted();
+        if (Date.now() - this.#savedAt > saveEveryMs) await this.#save();
+      }
+      await lanes.drain();
+      release();
+      await this.#save();
+    } catch (error) {
+      await lanes.stop();
+      release();
+      throw error;
+    }
+  }
+
+  /** For whoever stops: what is acknowledged is not sent again. */
+  async save(): Promise<void> {
+    // A retry begins anew: what is known is how it began.
+    if (this.#options.state.phase === 'loading') await this.#save();
+  }
+
+  async #save(): Promise<void> {
+    this.#savedAt = Date.now();
+    const state = await this.#options.outputs.flush();
+    if (this.#options.folder !== undefined) await writeJson(this.#options.folder, stateFile, state);
+  }
+
+  #fileAt(index: number): FileState {
+    const file = this.#options.state.files[index];
+    if (file === undefined) throw new Error(`the state has no file ${index}`);
+    return file;
+  }
+
+  #settled(index: number, source: Source, slot: Slot, isAgain: boolean): void {
+    const file = this.#fileAt(index);
+    const { deferred } = this.#options.outputs;
+    const { kind } = file;
+    file.row = slot.row;
+    const earlier = slot.id === '' ? undefined : deferred?.drop(kind, slot.id);
+    if (earlier !== undefined)
+      this.#rejectDeferred(earlier, `${earlier.reason} (row ${slot.row} has its id too)`);
+    if (slot.status === 'deferred') {
+      const { row, id, raw, item = {}, reason } = slot;
+      if (deferred?.add({ kind, file: index, row, id, raw, item, reason }) === true) return;
+      slot.status = 'rejected';
+    }
+    this.#count(file, source, slot, isAgain);
+  }
+
+  #count(file: FileState, source: Source, slot: Slot, isAgain: boolean): void {
+    const { outputs, accepted } = this.#options;
+    const { counts } = file;
+    outputs.result(file, slot);
+    if (slot.status === 'rejected') {
+      counts.rejected += 1;
+      outputs.reject(file, source.rejects, slot, slot.reason);
+      if (this.reasons.length < shownReasons) {
+        this.reasons.push({ place: placeOf(file), row: slot.row, reason: slot.reason });
+      }
+      return;
+    }
+    accepted?.(file.kind, slot.id);
+    if (slot.status === 'created') counts.created += 1;
+    else if (slot.status === 'updated') counts.updated += 1;
+    else if (isAgain) counts.sentAgain += 1;
+    else counts.unchanged += 1;
+  }
+
+  #rejectDeferred({ file: index, ...deferred }: Deferred, reason: string): void {
+    const source = this.#options.sources[index];
+    if (source === undefined) return;
+    const slot: Slot = { ...deferred, status: 'rejected', internalId: '', reason };
+    this.#count(this.#fileAt(index), source, slot, false);
+  }
+
+  async #retry(index: number, source: Source): Promise<void> {
+    const { send, interrupt, outputs } = this.#options;
+    const file = this.#fileAt(index);
+    const rows = outputs.deferred?.of(index) ?? [];
+    for (let from = 0; from < rows.length; from += itemsMax) {
+      interrupt.throwIfAborted();
+      const some: Slot[] = rows
+        .slice(from, from + itemsMax)
+        .map((row) => Object.assign(row, { status: undefined, internalId: '' }));
+      const outcome = await send(file.kind, itemsOf(some));
+      for (const [at, slot] of some.entries()) {
+        settle(slot, outcome, at);
+        if (slot.status === 'deferred') slot.status = 'rejected';
+        this.#count(file, source, slot, false);
+      }
+    }
+  }
+
+  #allRejected(source: Source): string {
+    const { deferred } = this.#options.outputs;
+    const waiting = deferred?.first(shownReasons).map(({ row, reason }) => ({ row, reason })) ?? [];
+    const shown = [...this.reasons, ...waiting].slice(0, shownReasons);
+    const lines = shown.map(({ row, reason }) => `  row ${row}: ${reason}`);
+    return [`${placeOf(source.input)}: the first ${probedRows} rows were all rejected.`, ...lines].join('\n');
+  }
+}
+
+export const interrupted = (): Stop => new Stop('Interrupted. --resume goes on.', exitCodes.interrupted);
+
+const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);

@@ -1,0 +1,99 @@
+// What a load writes beside the service: rejects for each file, the results of all rows, and what the state keeps.
+import { basename, join } from 'node:path';
+import type { RejectsForm } from '../reading/source.ts';
+import { DeferredRows } from './deferred.ts';
+import { Output } from './output.ts';
+import type { Slot } from './slots.ts';
+import { deferredFile, rejectedIdsFile, type FileState, type LoadState } from './state.ts';
+
+const resultsHead = Buffer.from('file,row,externalId,internalId,status\r\n');
+
+export class Outputs implements AsyncDisposable {
+  /** Undefined where no state is kept, as in a plan. */
+  readonly deferred: DeferredRows | undefined;
+  readonly #state: LoadState;
+  readonly #results: Output | undefined;
+  readonly #rejectedIds: Output | undefined;
+  readonly #rejects = new Map<FileState, Output>();
+
+  private constructor(
+    state: LoadState,
+    results: Output | undefined,
+    kept?: { deferred: DeferredRows; rejectedIds: Output },
+  ) {
+    this.#state = state;
+    this.#results = results;
+    this.deferred = kept?.deferred;
+    this.#rejectedIds = kept?.rejectedIds;
+    for (const file of state.files) {
+      if (file.rejects !== undefined)
+        this.#rejects.set(file, Output.at(file.rejects.path, file.rejects.bytes));
+    }
+  }
+
+  /** `folder` is where the state is; without it nothing is kept. */
+  static async open(state: LoadState, folder: string | undefined, isResumed: boolean): Promise<Outputs> {
+    const results =
+      state.results && Output.at(state.results.path, isResumed ? state.results.bytes : undefined);
+    if (results?.bytes === 0) results.write(resultsHead);
+    if (folder === undefined) return new Outputs(state, results);
+    const idsBytes = isResumed ? state.rejectedIdsBytes : undefined;
+    return new Outputs(state, results, {
+      deferred: await DeferredRows.open(
+        join(folder, deferredFile),
+        isResumed ? state.deferredBytes : undefined,
+      ),
+      rejectedIds: Output.at(join(folder, rejectedIdsFile), idsBytes),
+    });
+  }
+
+  result(file: FileState, slot: Pick<Slot, 'row' | 'id' | 'internalId' | 'status'>): void {
+    if (this.#results === undefined) return;
+    const cells = [basename(file.path), String(slot.row), slot.id, slot.internalId, slot.status ?? ''];
+    this.#results.write(Buffer.from(`${cells.map(quoted).join(',')}\r\n`));
+  }
+
+  reject(file: FileState, form: RejectsForm, slot: Pick<Slot, 'row' | 'raw' | 'id'>, reason: string): void {
+    if (slot.id !== '') this.#rejectedIds?.write(Buffer.from(`${JSON.stringify([file.kind, slot.id])}\n`));
+    if (this.#state.rejectsFolder === undefined) return;
+    let output = this.#rejects.get(file);
+    if (output === undefined) {
+      const name = basename(file.path)
+        .replace(/\.gz$/i, '')
+        .replace(/\.\w+$/, '');
+      output = Output.fresh(this.#state.rejectsFolder, name === '-' ? file.kind : name, form.extension);
+      output.write(form.head);
+      this.#rejects.set(file, output);
+    }
+    output.write(form.line({ raw: slot.raw, number: slot.row }, reason));
+  }
+
+  /** Writes all there is. The state that comes back is of the moment of the call, and never ahead of what is written. */
+  async flush(): Promise<LoadState> {
+    const state = structuredClone(this.#state);
+    if (state.results !== undefined) state.results.bytes = this.#results?.bytes ?? 0;
+    state.deferredBytes = this.deferred?.log.bytes ?? 0;
+    state.rejectedIdsBytes = this.#rejectedIds?.bytes ?? 0;
+    const lengths = this.#state.files.map((file) => this.#rejects.get(file)?.bytes ?? 0);
+    for (const output of this.#all()) await output.flush();
+    for (const [index, file] of this.#state.files.entries()) {
+      const path = this.#rejects.get(file)?.path;
+      if (path === undefined) continue;
+      file.rejects = { path, bytes: lengths[index] ?? 0 };
+      const cloned = state.files[index];
+      if (cloned !== undefined) cloned.rejects = { ...file.rejects };
+    }
+    return state;
+  }
+
+  #all(): Output[] {
+    const kept = [this.#results, this.deferred?.log, this.#rejectedIds];
+    return [...this.#rejects.values(), ...kept.filter((one) => one !== undefined)];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const output of this.#all()) await output[Symbol.asyncDispose]();
+  }
+}
+
+const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -1,0 +1,69 @@
+// The rows that are under way. Answers come in any order, and rows are let go in the order of the file: so a number says how
+// far a load is, and rejects stand as their rows stood.
+import type { PushOutcome } from '@integration-sync/client';
+import { Wrong } from '../mapping/convert.ts';
+import type { Item } from '../mapping/items.ts';
+import type { Row } from '../reading/source.ts';
+
+export type Status = 'created' | 'updated' | 'unchanged' | 'rejected' | 'deferred';
+
+export interface Slot {
+  row: number;
+  id: string;
+  raw: unknown;
+  /** Undefined of a row that is wrong before it is sent. */
+  item: Item | undefined;
+  status: Status | undefined;
+  internalId: string;
+  reason: string;
+}
+
+export class Slots {
+  #slots: Slot[] = [];
+  #head = 0;
+
+  get size(): number {
+    return this.#slots.length - this.#head;
+  }
+
+  add(slot: Slot): void {
+    this.#slots.push(slot);
+  }
+
+  /** Lets go of the oldest rows, as far as all of them have a status. */
+  release(letGo: (slot: Slot) => void): void {
+    for (let slot = this.#slots[this.#head]; slot?.status !== undefined; slot = this.#slots[this.#head]) {
+      this.#head += 1;
+      if (this.#head > 10_000) {
+        this.#slots = this.#slots.slice(this.#head);
+        this.#head = 0;
+      }
+      letGo(slot);
+    }
+  }
+}
+
+export function slotOf({ number, made, raw }: Row): Slot {
+  if (made instanceof Wrong) {
+    const { reason, id } = made;
+    return { row: number, id, raw, item: undefined, status: 'rejected', internalId: '', reason };
+  }
+  const { externalId } = made;
+  const id = typeof externalId === 'string' ? externalId : '';
+  return { row: number, id, raw, item: made, status: undefined, internalId: '', reason: '' };
+}
+
+/** What the answer says of the item that stood at this place. */
+export function settle(slot: Slot, { details, records }: PushOutcome, at: number): void {
+  const detail = details[at];
+  slot.internalId = records[at]?.internalId ?? '';
+  if (detail === undefined) {
+    slot.status = 'rejected';
+    slot.reason = 'the service did not say what became of it';
+  } else if (detail.action === 'failed') {
+    slot.status = detail.problems.every(({ code }) => code === 'reference_not_found')
+      ? 'deferred'
+      : 'rejected';
+    slot.reason = detail.problems.map((problem) => problem.detail).join('; ');
+  } else slot.status = detail.action;
+}

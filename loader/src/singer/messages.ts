@@ -1,0 +1,43 @@
+// The messages of Singer (hub.meltano.com/singer/spec), one JSON object a line.
+import { Stop } from '../exit.ts';
+
+export type Message =
+  | { type: 'SCHEMA'; stream: string; schema: { properties?: Record<string, unknown> } }
+  | { type: 'RECORD'; stream: string; record: Record<string, unknown>; version?: number }
+  | { type: 'STATE'; value: unknown }
+  | { type: 'ACTIVATE_VERSION'; stream: string; version: number }
+  /** Of a later specification; what a target does not know it leaves alone. */
+  | { type: 'other' };
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function parseMessage(line: string, number: number): Message {
+  let message: unknown;
+  try {
+    message = JSON.parse(line);
+  } catch {
+    throw wrong(number, 'it is no JSON', line);
+  }
+  if (!isObject(message)) throw wrong(number, 'it is no object', line);
+  const { type, stream, schema, record, version, value } = message;
+  if (type === 'STATE') return { type, value };
+  if (type === 'BATCH')
+    throw wrong(number, 'BATCH messages are not taken: switch batches off in the tap', line);
+  if (type !== 'SCHEMA' && type !== 'RECORD' && type !== 'ACTIVATE_VERSION') return { type: 'other' };
+  if (typeof stream !== 'string') throw wrong(number, 'it has no stream', line);
+  if (type === 'SCHEMA') {
+    if (!isObject(schema)) throw wrong(number, 'it has no schema', line);
+    return {
+      type,
+      stream,
+      schema: isObject(schema['properties']) ? { properties: schema['properties'] } : {},
+    };
+  }
+  if (type === 'ACTIVATE_VERSION') return { type, stream, version: Number(version) };
+  if (!isObject(record)) throw wrong(number, 'it has no record', line);
+  return { type, stream, record, ...(typeof version === 'number' ? { version } : {}) };
+}
+
+const wrong = (number: number, what: string, line: string): Stop =>
+  new Stop(`Message ${number}: ${what}: ${line.slice(0, 80)}`);

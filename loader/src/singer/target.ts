@@ -1,0 +1,234 @@
+// A Singer target: records go out in lanes, and a STATE comes out once all records before it are acknowledged, accepted or
+// rejected. So a tap that begins anew from a STATE leaves nothing out, whenever the target was killed.
+import type { Client, Kind, PushOutcome } from '@integration-sync/client';
+import { find, refusal, tooMany } from '../commands/prune.ts';
+import { exitCodes, Stop, type ExitCode } from '../exit.ts';
+import { kinds } from '../kinds.ts';
+import type { Item } from '../mapping/items.ts';
+import type { Rules } from '../mapping/map.ts';
+import { ndjsonRejects } from '../reading/json-source.ts';
+import { Lanes } from '../sending/lanes.ts';
+import { Output } from '../sending/output.ts';
+import { settle, slotOf, Slots, type Slot } from '../sending/slots.ts';
+import { parseMessage, type Message } from './messages.ts';
+import { openStream, type Stream } from './streams.ts';
+
+export interface TargetOptions {
+  client: Client;
+  send: (kind: Kind, items: readonly Item[]) => Promise<PushOutcome>;
+  rulesOf: (stream: string) => Rules;
+  lanes: number;
+  rejectsFolder: string;
+  /** ACTIVATE_VERSION archives no more than this part of the records. */
+  mostPercent: number;
+  emit: (state: string) => void | Promise<void>;
+  say: (text: string) => void;
+}
+
+const underWayMax = 8_000;
+const itemsMax = 500;
+
+interface Pending {
+  /** Once so many rows are let go. */
+  after: number;
+  state: string;
+}
+
+export class Target implements AsyncDisposable {
+  readonly counts = { accepted: 0, rejected: 0 };
+  readonly #options: TargetOptions;
+  readonly #streams = new Map<string, Stream>();
+  readonly #streamOf = new WeakMap<Slot, Stream>();
+  readonly #lanes: Record<Kind, Lanes>;
+  readonly #slots = new Slots();
+  readonly #rejects = new Map<string, Output>();
+  /** Rows whose reference was not found, once more when all else is sent. */
+  readonly #later = new Map<string, Slot>();
+  #pending: Pending[] = [];
+  #added = 0;
+  #released = 0;
+  #messages = 0;
+  #isRefused = false;
+
+  constructor(options: TargetOptions) {
+    this.#options = options;
+    const lanesOf = (kind: Kind): Lanes =>
+      new Lanes({
+        lanes: options.lanes,
+        send: (slots) => options.send(kind, itemsOf(slots)),
+        answered: (slots, outcome) => this.#answered(kind, slots, outcome),
+      });
+    this.#lanes = {
+      suppliers: lanesOf('suppliers'),
+      products: lanesOf('products'),
+      batches: lanesOf('batches'),
+    };
+  }
+
+  get exitCode(): ExitCode {
+    return this.counts.rejected > 0 || this.#isRefused ? exitCodes.rejected : exitCodes.all;
+  }
+
+  get isWaiting(): boolean {
+    return this.#slots.size > 0;
+  }
+
+  async take(line: string): Promise<void> {
+    this.#messages += 1;
+    const message = parseMessage(line, this.#messages);
+    if (message.type === 'RECORD') await this.#record(message, line);
+    else if (message.type === 'STATE') {
+      this.#pending.push({ after: this.#added, state: JSON.stringify(message.value) });
+      await this.#emit();
+    } else if (message.type === 'SCHEMA') await this.#schema(message);
+    else if (message.type === 'ACTIVATE_VERSION') await this.#activate(message);
+  }
+
+  /** All that came is acknowledged, and all STATE is out. */
+  async drain(): Promise<void> {
+    for (const kind of kinds) {
+      await this.#lanes[kind].drain();
+      await this.#sendLater(kind);
+    }
+    this.#release();
+    await this.#emit();
+  }
+
+  /** What is in flight is waited for, and no more is sent. */
+  async stop(): Promise<void> {
+    await Promise.all(kinds.map((kind) => this.#lanes[kind].stop()));
+    this.#release();
+    await this.#emit();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const output of this.#rejects.values()) await output[Symbol.asyncDispose]();
+  }
+
+  async #schema({ stream: name, schema }: Extract<Message, { type: 'SCHEMA' }>): Promise<void> {
+    const before = this.#streams.get(name);
+    const stream = openStream(name, Object.keys(schema.properties ?? {}), this.#options.rulesOf(name));
+    // A schema may come again, in the midst of a version.
+    if (before !== undefined)
+      Object.assign(stream, { version: before.version, mark: before.mark, rejectedIds: before.rejectedIds });
+    this.#streams.set(name, stream);
+  }
+
+  async #record(
+    { stream: name, record, version }: Extract<Message, { type: 'RECORD' }>,
+    line: string,
+  ): Promise<void> {
+    const stream = this.#streams.get(name);
+    if (stream === undefined) {
+      throw new Stop(
+        `Message ${this.#messages}: a RECORD of ${name} before its SCHEMA. Nothing after the last STATE is acknowledged.`,
+      );
+    }
+    if (version !== undefined && version !== stream.version) await this.#begin(stream, version);
+    const slot = slotOf({ number: this.#messages, made: stream.make(record), raw: line });
+    this.#streamOf.set(slot, stream);
+    this.#slots.add(slot);
+    this.#added += 1;
+    if (slot.status === undefined) this.#lanes[stream.kind].add(slot);
+    if (this.#slots.size <= underWayMax) return;
+    this.#release();
+    while (this.#slots.size > underWayMax) {
+      const busy = kinds.find((kind) => !this.#lanes[kind].isIdle);
+      if (busy === undefined) await this.drain();
+      else {
+        for (const kind of kinds) this.#lanes[kind].flush();
+        await this.#lanes[busy].next();
+      }
+      await this.#emit();
+      if (this.#later.size > underWayMax / 2) await this.drain();
+    }
+  }
+
+  /** The first record of a version: what no record of it names is known by its time. */
+  async #begin(stream: Stream, version: number): Promise<void> {
+    await this.drain();
+    const { value } = await this.#options.client.pages(stream.kind, { limit: 1 }).next();
+    stream.version = version;
+    stream.mark = value === undefined ? undefined : value.nextSince;
+    stream.rejectedIds = [];
+  }
+
+  async #activate({ stream: name, version }: Extract<Message, { type: 'ACTIVATE_VERSION' }>): Promise<void> {
+    const stream = this.#streams.get(name);
+    // Some taps say it before the first record too.
+    if (stream?.mark === undefined || stream.version !== version) return;
+    await this.drain();
+    const { client, mostPercent, say } = this.#options;
+    const { kind, mark, rejectedIds } = stream;
+    const { ids, total } = await find(client, kind, { mark, rejectedIds });
+    if (tooMany(ids.length, total, mostPercent)) {
+      this.#isRefused = true;
+      say(`${refusal(kind, ids.length, total, mostPercent)}\n`);
+      return;
+    }
+    if (ids.length > 0) await client.archive(kind, ids);
+    say(`${name}: ${ids.length} ${kind} that version ${version} lacks are archived.\n`);
+  }
+
+  #answered(kind: Kind, slots: readonly Slot[], outcome: PushOutcome): void {
+    for (const [at, slot] of slots.entries()) {
+      settle(slot, outcome, at);
+      const key = `${kind} ${slot.id}`;
+      const earlier = this.#later.get(key);
+      if (earlier !== undefined) earlier.status = 'rejected';
+      this.#later.delete(key);
+      if (slot.status !== 'deferred') continue;
+      slot.status = undefined;
+      this.#later.set(key, slot);
+    }
+    this.#release();
+  }
+
+  async #sendLater(kind: Kind): Promise<void> {
+    const slots = [...this.#later].flatMap(([key, slot]) => (key.startsWith(`${kind} `) ? [slot] : []));
+    for (let from = 0; from < slots.length; from += itemsMax) {
+      const some = slots.slice(from, from + itemsMax);
+      const outcome = await this.#options.send(kind, itemsOf(some));
+      for (const [at, slot] of some.entries()) {
+        settle(slot, outcome, at);
+        if (slot.status === 'deferred') slot.status = 'rejected';
+        this.#later.delete(`${kind} ${slot.id}`);
+      }
+    }
+  }
+
+  #release(): void {
+    this.#slots.release((slot) => {
+      this.#released += 1;
+      if (slot.status === 'rejected') this.#reject(slot);
+      else this.counts.accepted += 1;
+    });
+  }
+
+  #reject(slot: Slot): void {
+    const stream = this.#streamOf.get(slot);
+    if (stream === undefined) return;
+    this.counts.rejected += 1;
+    if (slot.id !== '') stream.rejectedIds.push(slot.id);
+    let output = this.#rejects.get(stream.name);
+    if (output === undefined) {
+      const name = stream.name.replaceAll(/[^\w.-]/g, '_');
+      output = Output.fresh(this.#options.rejectsFolder, `${stream.kind}-${name}`, ndjsonRejects.extension);
+      this.#rejects.set(stream.name, output);
+    }
+    const message: { record?: object } = JSON.parse(String(slot.raw));
+    output.write(ndjsonRejects.line({ raw: JSON.stringify(message.record), number: slot.row }, slot.reason));
+  }
+
+  /** Of several that are due, the last one says all. Rejects are on disk before it. */
+  async #emit(): Promise<void> {
+    const due = this.#pending.filter(({ after }) => after <= this.#released);
+    const last = due.at(-1);
+    if (last === undefined) return;
+    this.#pending = this.#pending.slice(due.length);
+    for (const output of this.#rejects.values()) await output.flush();
+    await this.#options.emit(last.state);
+  }
+}
+
+const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);

@@ -1,0 +1,242 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import iconv from 'iconv-lite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { run } from '../../../loader/src/run.ts';
+import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { zip } from '../../support/workbooks.ts';
+
+// Files that cannot be loaded as they are. All of them are looked at before the service is asked for anything: here there is none.
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+interface Said {
+  code: number;
+  err: string;
+  out: string;
+}
+
+async function load(args: string[], input: Buffer[] = []): Promise<Said> {
+  let err = '';
+  let out = '';
+  const code = await run(args, {
+    environment: {
+      // Nothing listens there.
+      INTEGRATION_SYNC_URL: 'http://127.0.0.1:1',
+      INTEGRATION_SYNC_KEY: 'isk_key',
+    },
+    streams: { out: (text) => void (out += text), err: (text) => void (err += text), isTerminal: false },
+    input: (async function* () {
+      yield* input;
+    })(),
+    interrupt: new AbortController().signal,
+    abort: new AbortController().signal,
+  });
+  return { code, err, out };
+}
+
+async function loadFile(name: string, content: string | Buffer, ...options: string[]): Promise<Said> {
+  const path = join(folder.path, name);
+  await writeFile(path, content);
+  return load(['load', path, '--state', join(folder.path, 'state'), '--patience', '1', ...options]);
+}
+
+const good = 'externalId;name\nS-1;One\n';
+
+it('says that the service does not answer, with 1, where all is well but that', async () => {
+  const said = await loadFile('suppliers.csv', good);
+  expect(said).toMatchObject({ code: 1, err: expect.stringContaining('http://127.0.0.1:1 does not answer') });
+  expect(said.err).toContain('suppliers.csv: suppliers, 1 rows; utf-8; ";" between columns');
+});
+
+const workbook = Buffer.from('<workbook><sheets><sheet name="Tabelle1" sheetId="1"/></sheets></workbook>');
+
+const cases: [
+  what: string,
+  name: string,
+  content: () => string | Buffer,
+  expected: string | RegExp,
+  options?: string[],
+][] = [
+  [
+    'a needed column that is missing',
+    'suppliers.csv',
+    () => 'externalId;nmae\nS-1;One\n',
+    'no column is "name", which suppliers need. The nearest are "nmae"',
+  ],
+  [
+    'a needed column that is there twice',
+    'suppliers.csv',
+    () => 'externalId;name;Name\nS-1;One;One\n',
+    'the columns "name" and "Name" are both "name"',
+  ],
+  [
+    'an unclosed quote',
+    'suppliers.csv',
+    () => `${good}S-2;"Two\nS-3;Three\n`,
+    'suppliers.csv, line 3: a quote is opened here and not closed',
+  ],
+  [
+    'a broken byte in UTF-8',
+    'suppliers.csv',
+    () =>
+      Buffer.concat([Buffer.from(`${good}S-2;Größe Ä Ö\nS-3;`), Buffer.from([0xe4]), Buffer.from(' ß ü\n')]),
+    /line 4: byte 0xe4 is no UTF-8, as the rest of the file is/,
+  ],
+  [
+    'a broken byte in what says to be UTF-8',
+    'suppliers.csv',
+    () => Buffer.concat([Buffer.from(`\ufeff${good}S-2;M`), Buffer.from([0xfc]), Buffer.from('ller\n')]),
+    /line 3: byte 0xfc is no UTF-8/,
+  ],
+  [
+    'bytes of DOS',
+    'suppliers.csv',
+    () => iconv.encode('externalId;name\nS-1;Müller\n', 'cp850'),
+    'line 2: byte 0x81 is neither UTF-8 nor windows-1252. Say --encoding, such as cp850',
+  ],
+  [
+    'an encoding that there is not',
+    'suppliers.csv',
+    () => good,
+    '"utf-9" is no encoding',
+    ['--encoding', 'utf-9'],
+  ],
+  [
+    '20 MB in one line',
+    'suppliers.csv.gz',
+    () => gzipSync(Buffer.concat([Buffer.from(good), Buffer.alloc(20 * 1024 * 1024, 'x')])),
+    'line 3: it is longer than 1 MiB',
+  ],
+  ['an empty file', 'suppliers.csv', () => '', 'suppliers.csv is empty'],
+  [
+    'a gzip file that is cut off',
+    'suppliers.csv.gz',
+    () => gzipSync(Buffer.from(good.repeat(1_000))).subarray(0, 60),
+    'is no whole gzip file',
+  ],
+  [
+    'a name that says no kind',
+    'vendors.csv',
+    () => good,
+    'begins with none of suppliers, products, batches. Say --kind',
+  ],
+  ['a name that says no format', 'suppliers.pdf', () => good, 'its name says no format'],
+  ['JSON that is none', 'suppliers.json', () => '[{]', 'is no JSON'],
+  [
+    'JSON without an array',
+    'suppliers.json',
+    () => '{"products":[]}',
+    'is neither an array nor {"suppliers": […]}',
+  ],
+  ['a text that is no workbook', 'suppliers.xlsx', () => good, 'is no Excel workbook'],
+  [
+    'a zip that unpacks to gigabytes',
+    'suppliers.xlsx',
+    () =>
+      zip(
+        { 'xl/workbook.xml': workbook, 'xl/media/image1.png': Buffer.alloc(60 * 1024 * 1024) },
+        { times: 9, saidBytes: 1_000 },
+      ),
+    'unpacks to more than 512 MiB',
+  ],
+  [
+    'a sheet of more than 250,000 rows',
+    'suppliers.xlsx',
+    () =>
+      zip({
+        'xl/workbook.xml': workbook,
+        'xl/worksheets/sheet1.xml': Buffer.from(
+          `<sheetData>${'<row r="1"></row>'.repeat(250_001)}</sheetData>`,
+        ),
+      }),
+    'a sheet of more than 250,000 rows. Save it as CSV',
+  ],
+  ['a map that names no field', 'suppliers.csv', () => good, 'The map', ['--map', 'does-not-exist.json']],
+  ['an option that there is not', 'suppliers.csv', () => good, "Unknown option '--fast'", ['--fast']],
+];
+
+it.each(cases)(
+  '%s stops it before anything is sent',
+  async (_what, name, content, expected, options = []) => {
+    const said = await loadFile(name, content(), ...options);
+    expect(said.err).toMatch(expected);
+    expect(said.code).toBe(3);
+  },
+);
+
+it('mixed line ends are taken, and said', async () => {
+  const said = await loadFile('suppliers.csv', 'externalId;name\r\nS-1;One\nS-2;Two\r');
+  expect(said.err).toContain('suppliers, 2 rows');
+  expect(said.err).toContain('line ends of two sorts, both taken');
+});
+
+it('a directory, and a file that is not there, stop it', async () => {
+  await mkdir(join(folder.path, 'suppliers.csv'));
+  const directory = await load(['load', join(folder.path, 'suppliers.csv')]);
+  expect(directory).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('is a directory: name the files in it'),
+  });
+  expect(await load(['load', 'nothing.csv'])).toMatchObject({
+    code: 3,
+    err: 'There is no file nothing.csv.\n',
+  });
+});
+
+it('an unclosed quote in standard input stops it too', async () => {
+  const said = await load(
+    ['load', '-', '--kind', 'suppliers', '--patience', '1'],
+    [Buffer.from('externalId;name\n"S-1;One\n')],
+  );
+  expect(said).toMatchObject({ code: 3, err: expect.stringContaining('standard input, line 2') });
+});
+
+const without = async (environment: Record<string, string>, ...args: string[]): Promise<Said> => {
+  let err = '';
+  const path = join(folder.path, 'suppliers.csv');
+  await writeFile(path, good);
+  const code = await run(args.length === 0 ? ['load', path] : args, {
+    environment,
+    streams: { out: () => undefined, err: (text) => void (err += text), isTerminal: false },
+    input: (async function* () {})(),
+    interrupt: new AbortController().signal,
+    abort: new AbortController().signal,
+  });
+  return { code, err, out: '' };
+};
+
+it('no key, no address, no command and no files are explained', async () => {
+  expect(await without({})).toMatchObject({ code: 3, err: expect.stringContaining('INTEGRATION_SYNC_URL') });
+  const url = { INTEGRATION_SYNC_URL: 'http://127.0.0.1:1' };
+  expect(await without(url)).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('set INTEGRATION_SYNC_KEY'),
+  });
+  expect(await without(url, 'lod')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('Usage: integration-sync COMMAND'),
+  });
+  expect(await without(url, 'load')).toMatchObject({ code: 3, err: expect.stringContaining('Which files?') });
+});
+
+it('prints a map to start from, of a header that it does not know', async () => {
+  const said = await loadFile(
+    'suppliers.csv',
+    Buffer.from('Lieferantenliste;;;\r\nExtern_ID;Name 1;Länd;E-Mail\r\n1;Müller;DE;\r\n', 'latin1'),
+    '--sample',
+  );
+  expect(JSON.parse(said.out)).toEqual({
+    'suppliers.csv': {
+      kind: 'suppliers',
+      columns: { Extern_ID: 'externalId', 'Name 1': 'name', Länd: null, 'E-Mail': 'email' },
+      constants: {},
+      emptyClears: false,
+    },
+  });
+});

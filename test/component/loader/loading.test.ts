@@ -1,0 +1,207 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PushOutcome } from '@integration-sync/client';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { ndjsonRejects } from '../../../loader/src/reading/json-source.ts';
+import type { Row, Source } from '../../../loader/src/reading/source.ts';
+import { Loading, type LoadingOptions } from '../../../loader/src/sending/loading.ts';
+import { Outputs } from '../../../loader/src/sending/outputs.ts';
+import { noCounts, type LoadState } from '../../../loader/src/sending/state.ts';
+import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+
+// Loads against a service that is told what to answer: what a real one answers at a moment like these cannot be arranged.
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+const row = (number: number, externalId: string, name: string): Row => ({
+  number,
+  made: { externalId, name },
+  raw: JSON.stringify({ externalId, name }),
+});
+
+const stateOf = (): LoadState => ({
+  version: 1,
+  url: 'http://service.test',
+  phase: 'loading',
+  startedAt: '',
+  autoCreateDDS: false,
+  rejectsFolder: join(folder.path, 'rejects'),
+  files: [
+    {
+      path: 'products.ndjson',
+      kind: 'products',
+      format: 'ndjson',
+      sheet: undefined,
+      rules: {},
+      hash: '',
+      row: 0,
+      reach: 0,
+      counts: noCounts(),
+      rejects: undefined,
+    },
+  ],
+  results: undefined,
+  deferredBytes: 0,
+  rejectedIdsBytes: 0,
+  marks: {},
+});
+
+const sourceOf = (rows: Row[]): Source => ({
+  input: { path: 'products.ndjson', kind: 'products', format: 'ndjson', sheet: undefined, rules: {} },
+  total: rows.length,
+  notes: [],
+  async *rows() {
+    yield rows;
+  },
+  rejects: ndjsonRejects,
+});
+
+type Send = LoadingOptions['send'];
+
+/** Rejects where `lacks` says so, for want of a supplier. */
+function answering(sent: string[][], lacks: (name: string, call: number) => boolean): Send {
+  return async (_kind, items) => {
+    const names = items.map(({ name }) => String(name));
+    sent.push(names);
+    return {
+      details: names.map((name, index) => ({
+        index,
+        action: lacks(name, sent.length) ? 'failed' : 'created',
+        changedFields: [],
+        problems: lacks(name, sent.length)
+          ? [{ pointer: `/products/${index}`, code: 'reference_not_found', detail: 'no such supplier' }]
+          : [],
+        ignored: [],
+      })),
+      records: names.map((name) => ({ externalId: name, internalId: `i-${name}`, status: 'CREATED' })),
+    } as unknown as PushOutcome;
+  };
+}
+
+async function load(rows: Row[], send: Send): Promise<LoadState> {
+  const state = stateOf();
+  await using outputs = await Outputs.open(state, join(folder.path, 'state'), false);
+  const interrupt = new AbortController().signal;
+  await new Loading({
+    state,
+    sources: [sourceOf(rows)],
+    outputs,
+    folder: join(folder.path, 'state'),
+    send,
+    lanes: 4,
+    interrupt,
+  }).run();
+  return state;
+}
+
+const rejected = async (): Promise<object[]> => {
+  const text = await readFile(join(folder.path, 'rejects/products.ndjson'), 'utf8').catch(() => '');
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as object]));
+};
+
+it('sends rows whose reference was not found once more at the end', async () => {
+  const sent: string[][] = [];
+  const { files, phase } = await load(
+    [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')],
+    answering(sent, (name, call) => name === 'oak' && call < 2),
+  );
+  expect(sent.at(-1)).toEqual(['oak']);
+  expect({ phase, ...files[0]?.counts }).toMatchObject({ phase: 'finished', created: 2, rejected: 0 });
+  expect(await rejected()).toEqual([]);
+});
+
+it('rejects them if it is still not found', async () => {
+  const sent: string[][] = [];
+  const { files } = await load(
+    [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')],
+    answering(sent, (name) => name === 'oak'),
+  );
+  expect(sent.flat().filter((name) => name === 'oak')).toHaveLength(2);
+  expect(files[0]?.counts).toMatchObject({ created: 1, rejected: 1 });
+  expect(await rejected()).toMatchObject([{ name: 'oak', '#row': 1, '#reason': 'no such supplier' }]);
+});
+
+it('does not send an earlier row again where a later row of its id came', async () => {
+  const sent: string[][] = [];
+  const rows = [
+    row(1, 'P-1', 'early'),
+    ...Array.from({ length: 600 }, (_, index) => row(index + 2, `P-${index + 9}`, 'other')),
+    row(700, 'P-1', 'late'),
+  ];
+  const { files } = await load(
+    rows,
+    answering(sent, (name) => name === 'early'),
+  );
+  expect(sent.flat().filter((name) => name === 'early')).toHaveLength(1);
+  expect(files[0]?.counts).toMatchObject({ created: 601, rejected: 1 });
+  expect(await rejected()).toMatchObject([
+    { name: 'early', '#reason': 'no such supplier (row 700 has its id too)' },
+  ]);
+});
+
+it('goes on with deferred rows that an interrupted load had left', async () => {
+  const state = stateOf();
+  const kept = join(folder.path, 'state');
+  const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
+  const interrupt = new AbortController().signal;
+  const common = { state, sources: [sourceOf(rows)], folder: kept, lanes: 1, interrupt };
+  {
+    await using outputs = await Outputs.open(state, kept, false);
+    const send = answering([], (name, call) => {
+      if (call > 1) throw new Error('the process is gone');
+      return name === 'oak';
+    });
+    await expect(new Loading({ ...common, outputs, send }).run()).rejects.toThrow('is gone');
+  }
+  const saved = JSON.parse(await readFile(join(kept, 'load.json'), 'utf8')) as LoadState;
+  expect(saved).toMatchObject({ phase: 'retrying', files: [{ row: 2 }] });
+  await using outputs = await Outputs.open(saved, kept, true);
+  const sent: string[][] = [];
+  await new Loading({ ...common, state: saved, outputs, send: answering(sent, () => false) }).run();
+  expect(sent).toEqual([['oak']]);
+  expect(saved.files[0]?.counts).toMatchObject({ created: 2, rejected: 0 });
+});
+
+it('pushes what waits in a lane that fills slowly, so that a load never stands still', async () => {
+  const sent: string[][] = [];
+  const rows = Array.from({ length: 30_000 }, (_, index) =>
+    row(index + 1, index === 600 ? 'P-rare' : 'P-same', `n${index}`),
+  );
+  const { files } = await load(
+    rows,
+    answering(sent, () => false),
+  );
+  expect(files[0]?.counts.created).toBe(30_000);
+  expect(sent.flat().filter((name) => name !== 'n600')).toEqual(
+    rows.flatMap((_row, index) => (index === 600 ? [] : [`n${index}`])),
+  );
+});
+
+it('sends no more once it is interrupted, and knows what was acknowledged', async () => {
+  const state = stateOf();
+  const rows = Array.from({ length: 5_000 }, (_, index) => row(index + 1, `P-${index}`, `n${index}`));
+  const interrupt = new AbortController();
+  const sent: string[][] = [];
+  const answer = answering(sent, () => false);
+  const folderOfState = join(folder.path, 'state');
+  await using outputs = await Outputs.open(state, folderOfState, false);
+  const loading = new Loading({
+    state,
+    sources: [sourceOf(rows)],
+    outputs,
+    folder: folderOfState,
+    lanes: 1,
+    interrupt: interrupt.signal,
+    send: async (kind, items) => {
+      if (sent.length === 2) interrupt.abort(new Error('enough'));
+      return answer(kind, items);
+    },
+  });
+  await expect(loading.run()).rejects.toThrow('enough');
+  expect(sent.map((names) => names.length)).toEqual([500, 500, 500]);
+  expect(state.files[0]).toMatchObject({ row: 1_500, counts: { created: 1_500 } });
+});

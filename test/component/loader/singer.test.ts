@@ -1,0 +1,146 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client, PushOutcome } from '@integration-sync/client';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Target, type TargetOptions } from '../../../loader/src/singer/target.ts';
+import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+
+// When a STATE comes out, with a service whose answers a test lets go.
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+type Action = 'created' | 'failed';
+const outcomeOf = (actions: Action[], code = 'required'): PushOutcome =>
+  ({
+    details: actions.map((action, index) => ({
+      index,
+      action,
+      changedFields: [],
+      problems: action === 'failed' ? [{ pointer: '', code, detail: `it is ${code}` }] : [],
+      ignored: [],
+    })),
+    records: actions.map(() => ({ externalId: '', internalId: '', status: 'CREATED' })),
+  }) as unknown as PushOutcome;
+
+function openTarget(send: TargetOptions['send']) {
+  const states: unknown[] = [];
+  const target = new Target({
+    client: {} as Client,
+    send,
+    rulesOf: () => ({}),
+    lanes: 2,
+    rejectsFolder: join(folder.path, 'rejects'),
+    mostPercent: 10,
+    emit: (state) => void states.push(JSON.parse(state)),
+    say: () => undefined,
+  });
+  const take = async (...messages: object[]): Promise<void> => {
+    for (const message of messages) await target.take(JSON.stringify(message));
+  };
+  return { target, states, take };
+}
+
+const schema = (stream: string, ...columns: string[]) => ({
+  type: 'SCHEMA',
+  stream,
+  schema: { properties: Object.fromEntries(columns.map((column) => [column, {}])) },
+  key_properties: [],
+});
+const suppliers = schema('public-suppliers', 'external_id', 'name', '_sdc_extracted_at');
+const record = (id: number | string) => ({
+  type: 'RECORD',
+  stream: 'public-suppliers',
+  record: { external_id: id, name: 'One' },
+});
+const state = (value: number) => ({ type: 'STATE', value });
+
+it('gives a STATE out once all records before it are acknowledged, and not sooner', async () => {
+  const answers: (() => void)[] = [];
+  const { target, states, take } = openTarget(
+    (_kind, items) =>
+      new Promise((settle) => {
+        answers.push(() => settle(outcomeOf(items.map(() => 'created'))));
+      }),
+  );
+  await take(suppliers, state(0));
+  expect(states).toEqual([0]);
+  await take(record(1), state(1), record(2), state(2), state(3));
+  const drained = target.drain();
+  while (answers.length < 2) await new Promise((settle) => setImmediate(settle));
+  expect(states).toEqual([0]);
+  for (const answer of answers) answer();
+  await drained;
+  expect(states).toEqual([0, 3]);
+  expect(target.counts).toEqual({ accepted: 2, rejected: 0 });
+});
+
+it('sends items whose columns it has matched, and leaves the others out', async () => {
+  const sent: object[] = [];
+  const { target, take } = openTarget(async (kind, items) => {
+    sent.push({ kind, items });
+    return outcomeOf(items.map(() => 'created'));
+  });
+  await take(suppliers, {
+    ...record(4711),
+    record: { external_id: 4711, name: 'One', _sdc_extracted_at: 'now' },
+  });
+  await target.drain();
+  expect(sent).toEqual([{ kind: 'suppliers', items: [{ externalId: '4711', name: 'One' }] }]);
+});
+
+it('takes a rejected record as acknowledged once it is on disk, and goes on', async () => {
+  const { target, states, take } = openTarget(async (_kind, items) =>
+    outcomeOf(items.map(({ externalId }) => (externalId === '2' ? 'failed' : 'created'))),
+  );
+  await take(suppliers, record(1), record(2), record(3), state(9));
+  await target.drain();
+  expect(states).toEqual([9]);
+  expect(target.counts).toEqual({ accepted: 2, rejected: 1 });
+  const [file = ''] = await readdir(join(folder.path, 'rejects'));
+  expect(file).toBe('suppliers-public-suppliers.ndjson');
+  const line = await readFile(join(folder.path, 'rejects', file), 'utf8');
+  expect(JSON.parse(line)).toEqual({ external_id: 2, name: 'One', '#row': 3, '#reason': 'it is required' });
+  await target[Symbol.asyncDispose]();
+});
+
+it('sends a record once more whose reference came later, before any STATE after it', async () => {
+  const sent: string[] = [];
+  const { target, states, take } = openTarget(async (kind, items) => {
+    sent.push(`${kind} ${items.length}`);
+    const isLacking = kind === 'products' && !sent.includes('suppliers 1');
+    return outcomeOf(
+      items.map(() => (isLacking ? 'failed' : 'created')),
+      'reference_not_found',
+    );
+  });
+  await take(schema('products', 'externalId', 'name', 'supplierExternalId'));
+  const products = Array.from({ length: 1_000 }, (_, index) => ({
+    type: 'RECORD',
+    stream: 'products',
+    record: { externalId: `P-${index}`, name: 'Oak', supplierExternalId: '1' },
+  }));
+  await take(...products, state(1));
+  while (sent.length === 0) await new Promise((settle) => setImmediate(settle));
+  expect(states).toEqual([]);
+  await take(suppliers, record(1), state(2));
+  await target.drain();
+  expect(states).toEqual([2]);
+  expect(target.counts).toEqual({ accepted: 1_001, rejected: 0 });
+});
+
+it('stops at a RECORD before its SCHEMA, at BATCH and at what is no message, without a STATE', async () => {
+  const { states, take, target } = openTarget(async (_kind, items) => outcomeOf(items.map(() => 'created')));
+  await expect(take(record(1), state(1))).rejects.toThrow(
+    'Message 1: a RECORD of public-suppliers before its SCHEMA',
+  );
+  await expect(target.take('nonsense')).rejects.toThrow('Message 2: it is no JSON: nonsense');
+  await expect(take({ type: 'BATCH' })).rejects.toThrow('BATCH messages are not taken');
+  await expect(take(schema('vendors', 'id'))).rejects.toThrow('The stream vendors is of no kind');
+  await expect(take(schema('suppliers', 'id'))).rejects.toThrow('no column is "externalId"');
+  await take({ type: 'LOG', text: 'hello' });
+  expect(states).toEqual([]);
+});

@@ -1,0 +1,65 @@
+// The loader as a process, in a folder of its own.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Stack } from '@integration-sync/dev/stack';
+
+const main = resolve(import.meta.dirname, '../../loader/src/main.ts');
+
+export interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface LoaderOptions {
+  stack: Pick<Stack, 'gateway' | 'token'>;
+  integration: string;
+  folder: string;
+  environment?: Record<string, string>;
+  /** Of the key; all unless given. */
+  scope?: string;
+}
+
+export interface Loader {
+  run(...args: string[]): Promise<Ended>;
+  /** With standard input, or to be killed. */
+  start(...args: string[]): { child: ChildProcess; ended: Promise<Ended> };
+  write(name: string, content: string | Buffer): Promise<string>;
+}
+
+export function openLoader({ stack, integration, folder, environment, scope }: LoaderOptions): Loader {
+  const start: Loader['start'] = (...args) => {
+    const child = spawn(process.execPath, [main, ...args], {
+      cwd: folder,
+      stdio: 'pipe',
+      env: {
+        PATH: process.env['PATH'],
+        INTEGRATION_SYNC_URL: stack.gateway,
+        INTEGRATION_SYNC_KEY: stack.token({ integration, ...(scope === undefined ? {} : { scope }) }),
+        ...environment,
+      },
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+    const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
+    return { child, ended };
+  };
+  return {
+    start,
+    async run(...args) {
+      const { child, ended } = start(...args);
+      child.stdin?.end();
+      return ended;
+    },
+    async write(name, content) {
+      const path = join(folder, name);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, content);
+      return path;
+    },
+  };
+}

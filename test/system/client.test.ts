@@ -1,0 +1,157 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { openClient as open, verifyWebhook, type Client, type Event } from '@integration-sync/client';
+import type { Stack } from '@integration-sync/dev/stack';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { startTestStack } from '../support/stack.ts';
+
+// The client package, against the whole service.
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startTestStack();
+});
+afterAll(() => stack[Symbol.asyncDispose]());
+
+const clientOf = (integration: string): Client =>
+  open({ baseUrl: stack.gateway, token: stack.token({ integration }) });
+
+const suppliers = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ externalId: `S-${index}`, name: `Supplier ${index}` }));
+
+it('pushes, plans and lists more than one request holds', async () => {
+  const acme = clientOf('client-push');
+  const items = suppliers(1_100);
+  expect(await acme.plan('suppliers', items)).toMatchObject({ success: true, created: 1_100, syncIds: [] });
+  const pushed = await acme.push('suppliers', items);
+  expect(pushed).toMatchObject({ success: true, created: 1_100, unchanged: 0 });
+  expect(pushed.syncIds).toHaveLength(3);
+  expect(await acme.push('suppliers', items)).toMatchObject({ updated: 1_100, unchanged: 1_100 });
+  const listed = await Array.fromAsync(acme.list('suppliers', { details: true }));
+  expect(listed.map(({ externalId, details }) => Object.assign({ externalId }, details?.fields))).toEqual(
+    items,
+  );
+  const runs = await Array.fromAsync(acme.runs({ entityType: 'supplier' }));
+  expect(runs).toHaveLength(6);
+  const [syncId = ''] = pushed.syncIds;
+  expect(await acme.run(syncId)).toMatchObject({ syncId, created: 500, errors: [] });
+});
+
+it('has a misspelt field refused, with the place of its item among all that were pushed', async () => {
+  const acme = clientOf('client-strict');
+  const items = suppliers(600);
+  const misspelt = { ...items[550], contry: 'SE' } as (typeof items)[number];
+  items[550] = misspelt;
+  const { details, created } = await acme.push('suppliers', items);
+  expect(created).toBe(599);
+  expect(details.filter(({ action }) => action === 'failed')).toMatchObject([
+    { index: 550, problems: [{ pointer: '/suppliers/550/contry', code: 'unknown_field' }] },
+  ]);
+});
+
+it('polls what has changed since, page by page, and archives', async () => {
+  const acme = clientOf('client-poll');
+  await acme.push('suppliers', suppliers(250));
+  const walk = async (changedSince?: string) => {
+    const pages = await Array.fromAsync(acme.poll('suppliers', { changedSince }));
+    return {
+      ids: pages.flatMap(({ entities }) => entities.map((one) => one.externalId)),
+      next: pages.at(-1)?.next,
+    };
+  };
+  const all = await walk();
+  expect(all.ids).toHaveLength(250);
+  await acme.push('suppliers', [{ externalId: 'S-7', name: 'Seven' }]);
+  expect(await acme.archive('suppliers', ['S-9', 'S-404'])).toMatchObject({ archived: 1, success: false });
+  const changed = await eventually(
+    () => walk(all.next),
+    ({ ids }) => ids.includes('S-7') && ids.includes('S-9'),
+  );
+  expect(changed.next).not.toBe(all.next);
+  const archived = await Array.fromAsync(acme.list('suppliers', { externalId: ['S-9'] }));
+  expect(archived).toMatchObject([{ syncStatus: 'ARCHIVED' }]);
+});
+
+it('goes on polling until its caller ends it', async () => {
+  const acme = clientOf('client-follow');
+  const abort = new AbortController();
+  const seen: string[] = [];
+  const following = (async () => {
+    for await (const { entities } of acme.poll('suppliers', { everyMs: 50, signal: abort.signal })) {
+      seen.push(...entities.map(({ name }) => name));
+    }
+  })();
+  await acme.push('suppliers', [{ externalId: 'S-1', name: 'One' }]);
+  await eventually(
+    () => seen,
+    (names) => names.includes('One'),
+  );
+  await acme.push('suppliers', [{ externalId: 'S-1', name: 'Uno' }]);
+  await eventually(
+    () => seen,
+    (names) => names.includes('Uno'),
+  );
+  abort.abort(new Error('enough'));
+  await expect(following).rejects.toThrow('enough');
+});
+
+it('takes a key, or a client’s id and secret', async () => {
+  const key = stack.key ?? '';
+  await open({ baseUrl: stack.gateway, key }).push('suppliers', suppliers(1));
+  const client = open({
+    baseUrl: `${stack.gateway}/api/v1/integration/`,
+    clientId: 'acme',
+    clientSecret: key,
+  });
+  expect(await Array.fromAsync(client.list('suppliers'))).toMatchObject([{ externalId: 'S-0' }]);
+  const wrong = open({ baseUrl: stack.gateway, clientId: 'acme', clientSecret: 'isk_wrong' });
+  await expect(wrong.list('suppliers').next()).rejects.toMatchObject({ status: 401, code: 'invalid_client' });
+});
+
+it('manages webhooks, and verifies what they deliver', async () => {
+  const acme = clientOf('client-webhooks');
+  const received: Promise<Event | object>[] = [];
+  let secret = '';
+  const server = createServer((request, response) => {
+    void Array.fromAsync(request).then((chunks: Buffer[]) => {
+      received.push(
+        verifyWebhook({ secret, headers: request.headers, body: new Uint8Array(Buffer.concat(chunks)) }),
+      );
+      response.writeHead(204).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address() as { port: number };
+  const url = `http://127.0.0.1:${address.port}/`;
+  try {
+    const registered = await acme.webhooks.register({ url, events: ['supplier.created'] });
+    ({ secret } = registered);
+    expect(await acme.webhooks.test(registered.id)).toMatchObject({ delivered: true });
+    await acme.push('suppliers', suppliers(1));
+    await eventually(
+      () => received.length,
+      (count) => count >= 2,
+    );
+    expect(await Promise.all(received)).toMatchObject([
+      { event: 'webhook.test', data: { webhookId: registered.id } },
+      { event: 'supplier.created', data: { externalId: 'S-0' } },
+    ]);
+    const attempts = await eventually(
+      () => Array.fromAsync(acme.webhooks.deliveries(registered.id, { outcome: 'succeeded' })),
+      (all) => all.length === 2,
+    );
+    expect(attempts.map(({ event }) => event)).toEqual(['supplier.created', 'webhook.test']);
+    expect(await acme.webhooks.change(registered.id, { active: false })).toMatchObject({ active: false });
+    expect((await acme.webhooks.rotateSecret(registered.id, { gracePeriodSeconds: 0 })).secret).not.toBe(
+      secret,
+    );
+    expect(await Array.fromAsync(acme.webhooks.list())).toHaveLength(1);
+    await acme.webhooks.remove(registered.id);
+    await expect(acme.webhooks.get(registered.id)).rejects.toMatchObject({ status: 404 });
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});

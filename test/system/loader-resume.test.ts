@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Stack } from '@integration-sync/dev/stack';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder, type TemporaryFolder } from '../support/folder.ts';
+import { openLoader, type Loader } from '../support/loader-command.ts';
+import { openClient, startTestStack, type Client } from '../support/stack.ts';
+
+// A load that ends before its time, and goes on.
+
+let stack: Stack;
+let folder: TemporaryFolder;
+let acme: Client;
+let loader: Loader;
+
+beforeAll(async () => {
+  stack = await startTestStack();
+});
+afterAll(() => stack[Symbol.asyncDispose]());
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  acme = openClient(stack);
+  loader = openLoader({ stack, integration: acme.integration, folder: folder.path });
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+const rowCount = 6_000;
+/** Every hundredth is rejected, and the last 1,000 rows repeat ids of the first. */
+const lines = Array.from({ length: rowCount }, (_, index) => {
+  const id = index < 5_000 ? index : index - 5_000;
+  return `S-${id},name ${index},${index % 100 === 50 ? 'Narnia' : 'DE'}`;
+});
+const file = ['externalId,name,country', ...lines].join('\n');
+
+interface State {
+  phase: string;
+  files: { row: number }[];
+}
+
+const stateOf = async (): Promise<State | undefined> =>
+  readFile(join(folder.path, '.integration-sync/load.json'), 'utf8').then(
+    (text) => JSON.parse(text) as State,
+    () => undefined,
+  );
+
+const isUnderWay = (state: State | undefined): boolean => (state?.files[0]?.row ?? 0) > 0;
+
+async function expectAllLoaded(): Promise<void> {
+  const names = new Map<string, string>();
+  let path: string | undefined = '/suppliers?limit=100';
+  while (path !== undefined) {
+    const { body, headers } = await acme.get(path);
+    for (const { externalId, name } of (
+      body as unknown as { entities: { externalId: string; name: string }[] }
+    ).entities) {
+      names.set(externalId, name);
+    }
+    path = /<([^>]+)>/.exec(headers.get('link') ?? '')?.[1];
+  }
+  const expected = new Map<string, string>();
+  for (const line of lines) {
+    const [id = '', name = '', country] = line.split(',');
+    if (country === 'DE') expected.set(id, name);
+  }
+  expect(names.size).toBe(expected.size);
+  expect(Object.fromEntries(names)).toEqual(Object.fromEntries(expected));
+  const rejects = (await readFile(join(folder.path, 'rejects/suppliers.csv'), 'utf8'))
+    .trim()
+    .split('\r\n')
+    .slice(1);
+  const rejected = lines.flatMap((line, index) => (line.endsWith('Narnia') ? [String(index + 2)] : []));
+  expect(rejects.map((line) => line.split(',')[3])).toEqual(rejected);
+  const results = (await readFile(join(folder.path, 'results.csv'), 'utf8')).trim().split('\r\n').slice(1);
+  expect(results.map((line) => Number(line.split(',')[1]))).toEqual(lines.map((_line, index) => index + 2));
+}
+
+const args = ['load', 'suppliers.csv', '--lanes', '1', '--results', 'results.csv'];
+
+it('goes on after kill -9 with the first row that was not acknowledged, and writes nothing twice', async () => {
+  await loader.write('suppliers.csv', file);
+  const { child, ended } = loader.start(...args);
+  await eventually(stateOf, isUnderWay, 60_000);
+  child.kill('SIGKILL');
+  await ended;
+  const resumed = await loader.run('load', '--resume', '--json');
+  const { total, finished } = JSON.parse(resumed.out) as { total: Record<string, number>; finished: boolean };
+  expect({ code: resumed.code, finished, rejected: total['rejected'] }).toEqual({
+    code: 2,
+    finished: true,
+    rejected: 60,
+  });
+  const { created = 0, updated = 0, unchanged = 0, sentAgain = 0 } = total;
+  expect(created + updated + unchanged + sentAgain).toBe(rowCount - 60);
+  await expectAllLoaded();
+  expect(await loader.run('load', '--resume')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('The last load has finished'),
+  });
+});
+
+it('saves on Ctrl-C, and refuses to go on with a file that has changed', async () => {
+  await loader.write('suppliers.csv', file);
+  const { child, ended } = loader.start(...args);
+  await eventually(stateOf, isUnderWay, 60_000);
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 130, err: expect.stringContaining('Interrupted') });
+  expect((await stateOf())?.phase).toBe('loading');
+  expect(await loader.run('prune')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('has not finished'),
+  });
+  await loader.write('suppliers.csv', file.replace('name 5999', 'name 6000'));
+  expect(await loader.run('load', '--resume')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('is not what it was when the load began'),
+  });
+  await loader.write('suppliers.csv', file);
+  expect((await loader.run('load', '--resume')).code).toBe(2);
+  await expectAllLoaded();
+});

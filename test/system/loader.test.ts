@@ -1,0 +1,371 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Stack } from '@integration-sync/dev/stack';
+import iconv from 'iconv-lite';
+import { afterAll, beforeAll, beforeEach, afterEach, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder, type TemporaryFolder } from '../support/folder.ts';
+import { openLoader, type Loader } from '../support/loader-command.ts';
+import { openClient, startTestStack, type Client } from '../support/stack.ts';
+import { makeWorkbook } from '../support/workbooks.ts';
+
+// The loader as its users have it: a process, files, and the whole service.
+
+let stack: Stack;
+let folder: TemporaryFolder;
+let acme: Client;
+let loader: Loader;
+
+beforeAll(async () => {
+  stack = await startTestStack();
+});
+afterAll(() => stack[Symbol.asyncDispose]());
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  acme = openClient(stack);
+  loader = openLoader({ stack, integration: acme.integration, folder: folder.path });
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+const read = (name: string): Promise<string> => readFile(join(folder.path, name), 'latin1');
+
+interface Listed {
+  externalId: string;
+  syncStatus: string;
+  details: { fields: Record<string, unknown> };
+}
+async function fieldsOf(kind: string): Promise<Record<string, unknown>> {
+  const { body } = await acme.get(`/${kind}?details=true&limit=100`);
+  const { entities } = body as unknown as { entities: Listed[] };
+  return Object.fromEntries(entities.map(({ externalId, details }) => [externalId, details.fields]));
+}
+
+const latin1 = (lines: string[]): Buffer => Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
+
+it('loads what a German Excel writes, without a map: suppliers, products and batches in their order', async () => {
+  await loader.write(
+    'batches.csv',
+    latin1([
+      'External ID;Product_external_ID;batchNumber;Quantity;unit;receivedDate',
+      'B-1;P-1;Los Größe 1;1.250,5;kg;31.03.2026',
+      'B-2;P-1;"Los ""2""; klein";12;kg;2026-04-01',
+    ]),
+  );
+  await loader.write('Products 2026.csv', latin1(['externalId;name;supplierExternalId', 'P-1;Eiche;S-1']));
+  await loader.write(
+    'suppliers.csv.gz',
+    gzipSync(
+      latin1([
+        'sep=;',
+        'externalId;name;certifications;isEuOrigin',
+        '0001;Holz Müller;FSC, PEFC;ja',
+        'S-1;Ähre;;nein',
+      ]),
+    ),
+  );
+  const { code, out, err } = await loader.run(
+    'load',
+    'batches.csv',
+    'Products 2026.csv',
+    'suppliers.csv.gz',
+    '--json',
+  );
+  expect({ code, err }).toMatchObject({ code: 0 });
+  expect(err).toContain('windows-1252, as in "0001;Holz Müller;FSC, PEFC;ja"');
+  expect(err).toContain('decimal comma, as in "1.250,5"; dates as DD.MM.YYYY, as in "31.03.2026"');
+  expect(JSON.parse(out)).toMatchObject({ finished: true, total: { created: 5, rejected: 0 } });
+  expect(await fieldsOf('suppliers')).toEqual({
+    '0001': { name: 'Holz Müller', certifications: ['FSC', 'PEFC'], isEuOrigin: true },
+    'S-1': { name: 'Ähre', isEuOrigin: false },
+  });
+  expect(await fieldsOf('batches')).toEqual({
+    'B-1': {
+      productExternalId: 'P-1',
+      batchNumber: 'Los Größe 1',
+      quantity: 1250.5,
+      unit: 'kg',
+      receivedDate: '2026-03-31',
+    },
+    'B-2': {
+      productExternalId: 'P-1',
+      batchNumber: 'Los "2"; klein',
+      quantity: 12,
+      unit: 'kg',
+      receivedDate: '2026-04-01',
+    },
+  });
+});
+
+it('writes rejects like the file that came in, which load once they are repaired', async () => {
+  await loader.write(
+    'suppliers.csv',
+    latin1(['externalId;name;country', 'S-1;Müller;DE', 'S-2;Größe;GERMANY', 'S-3;Böhm;XX', 'S-4;Æbel;DK']),
+  );
+  const first = await loader.run('load', 'suppliers.csv', '--results', 'results.csv');
+  expect(first.code).toBe(2);
+  expect(first.out).toContain('2 created, 0 updated, 0 unchanged, 2 rejected');
+  const rejects = await read('rejects/suppliers.csv');
+  expect(rejects.split('\r\n')).toEqual([
+    'externalId;name;country;#row;#reason',
+    expect.stringMatching(/^S-2;Größe;GERMANY;3;"country: expected .*got ""GERMANY"""$/),
+    expect.stringMatching(/^S-3;Böhm;XX;4;/),
+    '',
+  ]);
+  const results = (await read('results.csv')).split('\r\n');
+  expect(results[0]).toBe('file,row,externalId,internalId,status');
+  expect(results[1]).toMatch(/^suppliers\.csv,2,S-1,sup_\w+,created$/);
+  expect(results[2]).toBe('suppliers.csv,3,S-2,,rejected');
+  expect(results).toHaveLength(6);
+  await loader.write('rejects/suppliers.csv', Buffer.from(rejects.replaceAll(/GERMANY|XX/g, 'DE'), 'latin1'));
+  const repaired = await loader.run('load', 'rejects/suppliers.csv');
+  expect(repaired).toMatchObject({ code: 0, out: expect.stringContaining('2 created') });
+  expect(await fieldsOf('suppliers')).toMatchObject({ 'S-2': { name: 'Größe', country: 'DE' } });
+});
+
+it('has the last row of an id win, with eight pushes in flight', async () => {
+  const rows: string[] = ['externalId,name'];
+  for (let turn = 1; turn <= 20; turn += 1) {
+    for (let id = 0; id < 300; id += 1) rows.push(`S-${(id * 7) % 300},turn ${turn}`);
+  }
+  await loader.write('suppliers.csv', rows.join('\n'));
+  const { code, out } = await loader.run('load', 'suppliers.csv', '--lanes', '8', '--json');
+  expect({ code, ...JSON.parse(out).total }).toMatchObject({ code: 0, created: 300, rejected: 0 });
+  const names = new Set<string>();
+  for (let page = 1; page <= 3; page += 1) {
+    const { body } = await acme.get(`/suppliers?limit=100&page=${page}`);
+    for (const { name } of (body as unknown as { entities: { name: string }[] }).entities) names.add(name);
+  }
+  expect([...names]).toEqual(['turn 20']);
+});
+
+it('plans what the same files would do, takes what they hold as there, and changes nothing', async () => {
+  await loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
+  await loader.write('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,S-1\nP-2,Pine,S-404\n');
+  const planned = await loader.run('plan', 'suppliers.csv', 'products.csv');
+  expect(planned.code).toBe(2);
+  expect(planned.out).toContain('1 to create, 0 to update, 0 unchanged, 1 rejected');
+  expect(planned.out).toContain(
+    'products.csv, row 3: Supplier with externalId "S-404" not found. Sync suppliers first.',
+  );
+  expect((await acme.get('/suppliers')).body).toMatchObject({ total: 0 });
+  expect((await acme.get('/sync-runs')).body).toMatchObject({ total: 0 });
+});
+
+it('stops where the first 500 rows are all rejected, shows five, and sends no more', async () => {
+  const rows = Array.from({ length: 3_000 }, (_, index) => `S-${index},One,Narnia`);
+  await loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
+  const { code, err } = await loader.run('load', 'suppliers.csv');
+  expect(code).toBe(3);
+  expect(err).toContain('the first 500 rows were all rejected.\n  row 2: country: expected');
+  expect(err.match(/^ {2}row \d+: /gm)).toHaveLength(5);
+  const { body } = await acme.get('/sync-runs');
+  const { entities } = body as unknown as { entities: { failed: number }[] };
+  expect(entities.reduce((sum, { failed }) => sum + failed, 0)).toBe(500);
+});
+
+it('names the scope that the key lacks, and takes a key that may write only', async () => {
+  await loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
+  const { integration } = acme;
+  const reading = openLoader({
+    stack,
+    integration,
+    folder: folder.path,
+    scope: 'integration:suppliers:read',
+  });
+  expect(await reading.run('load', 'suppliers.csv')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('403: the key lacks the scope integration:suppliers:write.'),
+  });
+  const writing = openLoader({
+    stack,
+    integration,
+    folder: folder.path,
+    scope: 'integration:suppliers:write',
+  });
+  expect(await writing.run('load', 'suppliers.csv')).toMatchObject({ code: 0 });
+  expect(await writing.run('prune')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('had a key that may not read'),
+  });
+  const environment = { INTEGRATION_SYNC_KEY: 'isk_wrong' };
+  const wrong = openLoader({ stack, integration, folder: folder.path, environment });
+  expect(await wrong.run('load', 'suppliers.csv')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('401: the service does not take the key'),
+  });
+});
+
+it('takes standard input, NDJSON and JSON', async () => {
+  const { child, ended } = loader.start('load', '-', '--kind', 'suppliers');
+  child.stdin?.end('externalId\tname\nS-1\tOne\n');
+  expect((await ended).code).toBe(0);
+  await loader.write(
+    'products.ndjson',
+    '{"externalId":"P-1","name":"Oak","contry":"SE"}\nnonsense\n{"externalId":"P-2","name":"Pine"}\n',
+  );
+  const lines = await loader.run('load', 'products.ndjson');
+  expect(lines).toMatchObject({
+    code: 2,
+    out: expect.stringContaining('1 created, 0 updated, 0 unchanged, 2 rejected'),
+  });
+  const rejects = (await read('rejects/products.ndjson'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(rejects).toEqual([
+    {
+      externalId: 'P-1',
+      name: 'Oak',
+      contry: 'SE',
+      '#row': 1,
+      '#reason': expect.stringContaining('the nearest known one is "country"'),
+    },
+    { '#line': 'nonsense', '#row': 2, '#reason': expect.stringContaining('the line is no JSON') },
+  ]);
+  await loader.write(
+    'batches.json',
+    JSON.stringify([{ externalId: 'B-1', productExternalId: 'P-2', batchNumber: '1', quantity: 2 }]),
+  );
+  expect((await loader.run('load', 'batches.json')).code).toBe(0);
+  expect(await fieldsOf('batches')).toMatchObject({ 'B-1': { quantity: 2 } });
+});
+
+it('takes a workbook with a sheet for each kind, as Excel writes it', async () => {
+  const book = makeWorkbook({
+    Notes: [['nothing to load']],
+    Suppliers: [
+      ['External ID', 'Name', 'Is EU origin'],
+      [4711, 'Holz & Söhne', true],
+      ['0042', 'Two', null],
+      [47.5, 'Half', null],
+    ],
+    Products: [
+      ['externalId', 'name', 'supplierExternalId'],
+      ['P-1', 'Oak', 4711],
+    ],
+    Batches: [
+      ['externalId', 'productExternalId', 'batchNumber', 'quantity', 'receivedDate'],
+      ['B-1', 'P-1', 7, 1250.5, { day: '2026-03-31' }],
+    ],
+  });
+  await loader.write('export.xlsx', book);
+  const { code, out } = await loader.run('load', 'export.xlsx');
+  expect(code).toBe(2);
+  expect(out).toContain('47.5 is a number with a fraction, and no id');
+  expect(await fieldsOf('suppliers')).toEqual({
+    '4711': { name: 'Holz & Söhne', isEuOrigin: true },
+    '0042': { name: 'Two' },
+  });
+  expect(await fieldsOf('batches')).toEqual({
+    'B-1': { productExternalId: 'P-1', batchNumber: '7', quantity: 1250.5, receivedDate: '2026-03-31' },
+  });
+});
+
+it('takes what SAP writes: a title, tabs, days as 20260331, 12,5- and DOS', async () => {
+  const lines = [
+    'Bestand vom 31.03.2026',
+    '',
+    'Charge\tMaterial\tNr\tMenge\tEingang',
+    'Größe\tP-1\tB-1\t1.250,5\t20260331',
+    'X\tP-1\tB-2\t12,5-\t00000000',
+  ];
+  await loader.write('products.csv', 'externalId,name\nP-1,Oak\n');
+  await loader.write('bestand.txt', iconv.encode(lines.join('\r\n'), 'cp850'));
+  await loader.write(
+    'map.json',
+    JSON.stringify({
+      'bestand*.txt': {
+        kind: 'batches',
+        encoding: 'cp850',
+        columns: {
+          Nr: 'externalId',
+          Material: 'productExternalId',
+          Charge: 'batchNumber',
+          Menge: 'quantity',
+          Eingang: 'receivedDate',
+        },
+        constants: { unit: 'kg' },
+      },
+    }),
+  );
+  const { code, out, err } = await loader.run('load', 'products.csv', 'bestand.txt', '--map', 'map.json');
+  expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('header in row 3') });
+  expect(out).toContain('bestand.txt, row 5: quantity: expected a finite number of 0 or more, got -12.5');
+  expect(await fieldsOf('batches')).toEqual({
+    'B-1': {
+      productExternalId: 'P-1',
+      batchNumber: 'Größe',
+      quantity: 1250.5,
+      unit: 'kg',
+      receivedDate: '2026-03-31',
+    },
+  });
+});
+
+it('exports what a plan finds unchanged, and follows changes', async () => {
+  const suppliers = Array.from({ length: 250 }, (_, index) => ({
+    externalId: `S-${index}`,
+    name: `Größe "${index}" 🌲`,
+    certifications: ['FSC; one', 'PEFC'],
+  }));
+  await acme.post('/suppliers', { suppliers });
+  await acme.post('/suppliers/archive', { externalIds: ['S-7'] });
+  expect((await loader.run('export', 'suppliers', '--out', 'all')).code).toBe(0);
+  const planned = await loader.run('plan', 'all/suppliers.ndjson', '--json');
+  expect(JSON.parse(planned.out).total).toMatchObject({
+    created: 0,
+    updated: 0,
+    unchanged: 249,
+    rejected: 0,
+  });
+
+  const follower = loader.start('export', 'suppliers', '--follow', '--every', '1', '--from', 'place.json');
+  let followed = '';
+  follower.child.stdout?.on('data', (chunk: Buffer) => (followed += chunk.toString()));
+  const changes = (): { syncStatus: string; item: { externalId: string; name: string } }[] =>
+    followed
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+  await eventually(changes, (all) => all.length === 250);
+  expect(changes().filter(({ syncStatus }) => syncStatus === 'ARCHIVED')).toMatchObject([
+    { item: { externalId: 'S-7' } },
+  ]);
+  await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'Uno' }] });
+  await eventually(changes, (all) => all.some(({ item }) => item.name === 'Uno'));
+  follower.child.kill('SIGINT');
+  expect((await follower.ended).code).toBe(130);
+});
+
+it('prunes what a full load did not have, and takes rejected rows as loaded', async () => {
+  const suppliers = Array.from({ length: 100 }, (_, index) => ({ externalId: `S-${index}`, name: 'old' }));
+  await acme.post('/suppliers', { suppliers });
+  // The time up to which all is known catches up with the push.
+  await eventually(
+    async () => (await acme.get('/suppliers?limit=1')).headers.get('x-next-since') ?? '',
+    (next) => Date.parse(next) > Date.now() - 2_000,
+    60_000,
+  );
+  const rows = suppliers
+    .slice(5)
+    .map(({ externalId }, index) => `${externalId},new,${index === 0 ? 'Narnia' : 'DE'}`);
+  await loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
+  expect((await loader.run('load', 'suppliers.csv')).code).toBe(2);
+  const shown = await loader.run('prune');
+  expect(shown).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('suppliers: 5 of 100 records were not in the last load'),
+  });
+  expect(shown.out).toContain('Nothing is changed');
+  expect(await loader.run('prune', '--apply', '--most', '4')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('5 of 100 records were not in the last load, more than 4 %'),
+  });
+  expect((await loader.run('prune', '--apply')).code).toBe(0);
+  const { body } = await acme.get('/suppliers?limit=100');
+  const archived = (body as unknown as { entities: Listed[] }).entities.filter(
+    (one) => one.syncStatus === 'ARCHIVED',
+  );
+  expect(archived.map(({ externalId }) => externalId)).toEqual(['S-0', 'S-1', 'S-2', 'S-3', 'S-4']);
+});

@@ -1,0 +1,267 @@
+// How calls are repeated and paced, against a service that is written out here: a real one answers 429 or 503 only when it must.
+import { openClient, RequestFailed, Unreachable } from '@integration-sync/client';
+import { expect, it } from 'vitest';
+import { pause } from '../../support/pause.ts';
+
+interface Asked {
+  url: string;
+  headers: Headers;
+  body: string;
+  at: number;
+}
+
+type Respond = (asked: Asked, count: number) => Response | Promise<Response>;
+
+const supplier = { externalId: 'S-1', name: 'One' };
+const json = (body: object, headers: Record<string, string> = {}): Response =>
+  Response.json(body, { headers });
+const problem = (status: number, code: string, headers: Record<string, string> = {}): Response =>
+  Response.json({ status, code, detail: `it is ${code}` }, { status, headers });
+
+function openAsked(respond: Respond, options: object = {}) {
+  const asked: Asked[] = [];
+  const client = openClient({
+    baseUrl: 'http://service.test/',
+    key: 'isk_key',
+    fetch: async (url, init = {}) => {
+      const one = {
+        url: url instanceof Request ? url.url : url.toString(),
+        headers: new Headers(init.headers),
+        body: typeof init.body === 'string' ? init.body : '',
+        at: Date.now(),
+      };
+      asked.push(one);
+      return respond(one, asked.length);
+    },
+    ...options,
+  });
+  return { client, asked };
+}
+
+/** Of a push or a plan in which each item is created. */
+function created({ body }: Asked): object {
+  const [items]: { externalId: string }[][] = Object.values(JSON.parse(body));
+  return {
+    success: true,
+    created: items?.length,
+    updated: 0,
+    unchanged: 0,
+    errors: [],
+    records: items?.map(({ externalId }) => ({
+      externalId,
+      internalId: `i-${externalId}`,
+      status: 'CREATED',
+    })),
+    details: items?.map((_item, index) => ({
+      index,
+      action: 'created',
+      changedFields: [],
+      problems: [{ pointer: `/suppliers/${index}/name`, code: 'required', detail: '' }],
+      ignored: [],
+    })),
+  };
+}
+
+it('sends the key, strict handling and the wish for details', async () => {
+  const { client, asked } = openAsked((one) => json(created(one), { 'x-sync-id': 'sync_1' }));
+  const outcome = await client.push('suppliers', [supplier]);
+  expect(outcome).toMatchObject({ created: 1, syncIds: ['sync_1'], ddsCreated: [] });
+  const [push] = asked;
+  expect(push?.url).toBe('http://service.test/api/v1/integration/suppliers?details=true');
+  expect(push?.headers.get('authorization')).toBe('Bearer isk_key');
+  expect(push?.headers.get('prefer')).toBe('handling=strict');
+  expect(JSON.parse(push?.body ?? '')).toEqual({ suppliers: [supplier] });
+});
+
+it('cuts a push at 500 items, and counts through all of its requests', async () => {
+  const { client, asked } = openAsked((one, count) => json(created(one), { 'x-sync-id': `sync_${count}` }));
+  const items = Array.from({ length: 1_201 }, (_, index) => ({ ...supplier, externalId: `S-${index}` }));
+  const outcome = await client.push('suppliers', items);
+  expect(asked.map(({ body }) => JSON.parse(body).suppliers.length)).toEqual([500, 500, 201]);
+  expect(outcome.created).toBe(1_201);
+  expect(outcome.records.map(({ externalId }) => externalId)).toEqual(
+    items.map(({ externalId }) => externalId),
+  );
+  expect(outcome.details.map(({ index }) => index)).toEqual(items.map((_item, index) => index));
+  expect(outcome.details[1_200]?.problems[0]?.pointer).toBe('/suppliers/1200/name');
+  expect(outcome.syncIds).toEqual(['sync_1', 'sync_2', 'sync_3']);
+});
+
+it('cuts a push below 5 MiB, counted in bytes and not in characters', async () => {
+  const { client, asked } = openAsked((one) => json(created(one)));
+  const items = Array.from({ length: 400 }, (_, index) => ({
+    externalId: `S-${index}`,
+    name: 'x',
+    certifications: ['€'.repeat(7_000)],
+  }));
+  await client.push('suppliers', items);
+  const sizes = asked.map(({ body }) => Buffer.byteLength(body));
+  expect(Math.max(...sizes)).toBeLessThan(4.6 * 1024 * 1024);
+  expect(Math.max(...sizes)).toBeGreaterThan(4.4 * 1024 * 1024);
+  expect(asked).toHaveLength(2);
+});
+
+it('halves what is too large for the service, keeps to it, and fails a single item alone', async () => {
+  const { client, asked } = openAsked((one) =>
+    one.body.length > 2_000 ? problem(413, 'body_too_large') : json(created(one)),
+  );
+  const small = Array.from({ length: 60 }, (_, index) => ({ externalId: `S-${index}`, name: 'small' }));
+  const large = { externalId: 'S-large', name: 'x'.repeat(3_000) };
+  const outcome = await client.push('suppliers', [...small, large]);
+  expect(outcome).toMatchObject({ success: false, created: 60 });
+  expect(outcome.errors).toEqual([{ externalId: 'S-large', error: expect.stringContaining('413') }]);
+  expect(outcome.records.map(({ externalId }) => externalId)).toEqual([
+    ...small.map(({ externalId }) => externalId),
+    'S-large',
+  ]);
+  expect(outcome.details.at(-1)).toMatchObject({ index: 60, action: 'failed' });
+  const before = asked.length;
+  await client.push('suppliers', small);
+  expect(asked.slice(before).every(({ body }) => body.length <= 2_000)).toBe(true);
+});
+
+for (const status of [429, 503, 504]) {
+  it(`repeats after ${status}, no sooner than Retry-After says`, async () => {
+    const { client, asked } = openAsked((one, count) =>
+      count < 3 ? problem(status, 'wait', { 'retry-after': '7' }) : json(created(one)),
+    );
+    expect((await client.push('suppliers', [supplier])).created).toBe(1);
+    const [first, second, third] = asked.map(({ at }) => at);
+    expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(7_000);
+    expect(Number(third) - Number(second)).toBeGreaterThanOrEqual(7_000);
+  });
+}
+
+it('repeats after a broken connection, with longer waits', async () => {
+  const { client, asked } = openAsked((one, count) => {
+    if (count < 6) throw new TypeError('fetch failed', { cause: new Error('ECONNRESET') });
+    return json(created(one));
+  });
+  expect((await client.push('suppliers', [supplier])).created).toBe(1);
+  const waits = asked.slice(1).map(({ at }, index) => at - Number(asked[index]?.at));
+  expect(Number(waits[4])).toBeGreaterThan(Number(waits[0]) * 4);
+});
+
+it('gives up once its patience ends, and says why', async () => {
+  const { client, asked } = openAsked(() => problem(503, 'unavailable'), { patienceMs: 20_000 });
+  const begunAt = Date.now();
+  const failing = client.push('suppliers', [supplier]);
+  await expect(failing).rejects.toThrow(Unreachable);
+  await expect(failing).rejects.toThrow(
+    'POST /api/v1/integration/suppliers was answered 503: it is unavailable',
+  );
+  expect(Date.now() - begunAt).toBeLessThan(20_000);
+  expect(asked.length).toBeGreaterThan(3);
+});
+
+for (const [status, code] of [
+  [400, 'invalid_request'],
+  [401, 'unauthorized'],
+  [404, 'not_found'],
+  [500, 'internal'],
+] as const) {
+  it(`does not repeat what was answered ${status}`, async () => {
+    const { client, asked } = openAsked(() => problem(status, code));
+    await expect(client.push('suppliers', [supplier])).rejects.toMatchObject({ status, code });
+    expect(asked).toHaveLength(1);
+  });
+}
+
+it('says which scope is missing', async () => {
+  const { client } = openAsked(() =>
+    problem(403, 'insufficient_scope', {
+      'www-authenticate': 'Bearer error="insufficient_scope", scope="integration:suppliers:write"',
+    }),
+  );
+  const refused = await client.push('suppliers', [supplier]).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(RequestFailed);
+  expect(refused).toMatchObject({ scope: 'integration:suppliers:write' });
+});
+
+it('does not repeat the registration of a webhook that may have arrived', async () => {
+  const { client, asked } = openAsked(() => problem(503, 'unavailable'));
+  const registration = { url: 'https://erp.example.com/', events: ['sync.completed' as const] };
+  await expect(client.webhooks.register(registration)).rejects.toMatchObject({ status: 503 });
+  expect(asked).toHaveLength(1);
+});
+
+it('ends at once when its signal is aborted, waiting or not', async () => {
+  const { client, asked } = openAsked(() => problem(503, 'unavailable', { 'retry-after': '60' }));
+  const abort = new AbortController();
+  const pushing = client.push('suppliers', [supplier], { signal: abort.signal });
+  setTimeout(() => abort.abort(new Error('enough')), 1_000);
+  const begunAt = Date.now();
+  await expect(pushing).rejects.toThrow('enough');
+  expect(Date.now() - begunAt).toBe(1_000);
+  expect(asked).toHaveLength(1);
+});
+
+/** Windows as the gateway counts them: each begins with a request, and what it says of its end is rounded up. */
+function limited(limit: number, windowMs: number): { respond: Respond; refused: () => number } {
+  let endsAt = 0;
+  let count = 0;
+  let refused = 0;
+  const respond: Respond = async (one) => {
+    await pause(5 + (count % 3) * 10);
+    if (Date.now() >= endsAt) {
+      endsAt = Date.now() + windowMs;
+      count = 0;
+    }
+    count += 1;
+    const reset = String(Math.ceil((endsAt - Date.now()) / 1_000));
+    const headers = {
+      'ratelimit-limit': String(limit),
+      'ratelimit-remaining': String(Math.max(limit - count, 0)),
+      'ratelimit-reset': reset,
+    };
+    const isOver = count > limit;
+    await pause(40);
+    if (!isOver) return json(created(one), headers);
+    refused += 1;
+    return problem(429, 'rate_limited', { ...headers, 'retry-after': reset });
+  };
+  return { respond, refused: () => refused };
+}
+
+for (const [limit, windowMs] of [
+  [4, 1_000],
+  [40, 10_000],
+] as const) {
+  it(`uses nine tenths of ${limit} requests in ${windowMs} ms, with eight callers`, async () => {
+    const service = limited(limit, windowMs);
+    const { client, asked } = openAsked(service.respond);
+    await client.push('suppliers', [supplier]);
+    const begunAt = Date.now();
+    const callers = Array.from({ length: 8 }, async () => {
+      for (let count = 0; count < 30; count += 1) await client.push('suppliers', [supplier]);
+    });
+    await Promise.all(callers);
+    const perSecond = 240 / ((Date.now() - begunAt) / 1_000);
+    expect(perSecond).toBeGreaterThan(0.9 * 4);
+    expect(service.refused()).toBeLessThan(10);
+    expect(asked.length).toBe(241 + service.refused());
+  });
+}
+
+it('fetches a token with id and secret once for many calls, and anew after a 401', async () => {
+  let tokens = 0;
+  const { client, asked } = openAsked(
+    (one) => {
+      if (one.url.endsWith('/oauth/token')) {
+        tokens += 1;
+        return json({ access_token: `token-${tokens}`, expires_in: 3_600 });
+      }
+      const isRevoked = tokens === 1 && asked.length > 4;
+      return isRevoked ? problem(401, 'unauthorized') : json(created(one));
+    },
+    { key: undefined, clientId: 'erp:1', clientSecret: 'isk_ä' },
+  );
+  await Promise.all([client.push('suppliers', [supplier]), client.push('suppliers', [supplier])]);
+  expect(tokens).toBe(1);
+  expect(asked[0]?.headers.get('authorization')).toBe(`Basic ${btoa('erp%3A1:isk_%C3%A4')}`);
+  expect(asked[0]?.body).toBe('grant_type=client_credentials');
+  await client.push('suppliers', [supplier]);
+  await client.push('suppliers', [supplier]);
+  expect(tokens).toBe(2);
+  expect(asked.at(-1)?.headers.get('authorization')).toBe('Bearer token-2');
+});

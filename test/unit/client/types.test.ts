@@ -1,0 +1,15 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { clientTypes } from '@integration-sync/dev/client-types';
+import { expect, it } from 'vitest';
+
+const client = join(import.meta.dirname, '../../../client');
+
+it('client/ has the types that the schemas have (npm run generate writes them)', async () => {
+  expect(await readFile(join(client, 'src/types.ts'), 'utf8')).toBe(await clientTypes());
+});
+
+it('client/ has no dependencies', async () => {
+  const manifest = JSON.parse(await readFile(join(client, 'package.json'), 'utf8'));
+  expect(Object.keys(manifest)).not.toContain('dependencies');
+});

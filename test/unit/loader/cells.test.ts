@@ -1,0 +1,294 @@
+import { Batch, Product, Supplier } from '@integration-sync/contracts';
+import { describe, expect, it } from 'vitest';
+import { fieldsOf, kinds, neededOf } from '../../../loader/src/kinds.ts';
+import { bindColumns } from '../../../loader/src/mapping/columns.ts';
+import { Wrong } from '../../../loader/src/mapping/convert.ts';
+import { dateFormat, findDates, readDate } from '../../../loader/src/mapping/dates.ts';
+import { itemsOfCells, itemsOfObjects, type Table } from '../../../loader/src/mapping/items.ts';
+import { parseMap, rulesFor, type Rules } from '../../../loader/src/mapping/map.ts';
+import { findDecimals, readNumber } from '../../../loader/src/mapping/numbers.ts';
+
+const found = (texts: string[]) => findDates(texts)?.map(({ text }) => text);
+
+const bind = (header: string[], rules: Partial<Rules> = {}) =>
+  bindColumns(header, { kind: 'batches', ...rules }, 'batches.csv');
+
+const table = (columns: string[], sample: unknown[][] = [], kind: Table['kind'] = 'batches'): Table => ({
+  kind,
+  bound: columns.map((column, index) => ({ index, column, field: column })),
+  width: columns.length,
+  sample: sample as Table['sample'],
+  delimiter: ';',
+  where: 'batches.csv',
+});
+
+const made = (rules: Rules) => itemsOfCells(table(['externalId', 'unit']), rules).make(['B-1', '']);
+
+const looking = (column: string, cells: string[], rules: Rules = {}, delimiter: string | undefined = ';') =>
+  itemsOfCells(
+    {
+      ...table(
+        [column],
+        cells.map((cell) => [cell]),
+      ),
+      delimiter,
+    },
+    rules,
+  ).notes;
+
+const valueOf = (
+  column: string,
+  cell: unknown,
+  rules: Rules = {},
+  kind: Table['kind'] = 'batches',
+): unknown => {
+  const item = itemsOfCells(table([column], [], kind), rules).make([cell] as never);
+  return item instanceof Wrong ? `wrong: ${item.reason}` : item[column];
+};
+
+describe('the fields', () => {
+  const types: Readonly<Record<string, string[]>> = {
+    text: ['string'],
+    id: ['string'],
+    date: ['string'],
+    amount: ['number'],
+    flag: ['boolean'],
+    list: ['array'],
+  };
+
+  it.each([
+    ['suppliers', Supplier],
+    ['products', Product],
+    ['batches', Batch],
+  ] as const)('of %s are those of the contract', (kind, schema) => {
+    const plain = JSON.parse(JSON.stringify(schema)) as {
+      required: string[];
+      properties: Record<string, { type: string | string[]; format?: string }>;
+    };
+    expect(Object.keys(fieldsOf[kind])).toEqual(Object.keys(plain.properties));
+    expect(neededOf(kind)).toEqual(plain.required);
+    for (const [name, { type }] of Object.entries(fieldsOf[kind])) {
+      const property = plain.properties[name];
+      expect([property?.type].flat().filter((one) => one !== 'null')).toEqual(types[type]);
+      expect(property?.format === 'day-or-instant').toBe(type === 'date');
+    }
+  });
+
+  it('stand in the order of references', () => {
+    expect(kinds).toEqual(['suppliers', 'products', 'batches']);
+  });
+});
+
+describe('numbers', () => {
+  it.each([
+    ['1.250,5', ',', 1250.5],
+    ['12,5', ',', 12.5],
+    ['1250', ',', 1250],
+    ['1.250', ',', 1250],
+    ['1 250,75', ',', 1250.75],
+    ['12,5-', ',', -12.5],
+    ['-3', ',', -3],
+    ['1,250.5', '.', 1250.5],
+    ['12.5', '.', 12.5],
+    ['1e3', '.', 1000],
+    ['1,250', '.', 1250],
+  ] as const)('%s with a decimal %s is %d', (text, sign, number) => {
+    expect(readNumber(text, sign)).toBe(number);
+  });
+
+  it.each([
+    ['1.25', ','],
+    ['1,25', '.'],
+    ['12.50', ','],
+    ['1,2,3', '.'],
+    ['abc', ','],
+    ['', ','],
+    ['1..5', '.'],
+    ['0x10', '.'],
+    ['Infinity', '.'],
+  ] as const)('%s with a decimal %s is none', (text, sign) => {
+    expect(readNumber(text, sign)).toBeUndefined();
+  });
+
+  it('tells what can be read in one way only', () => {
+    expect(findDecimals(['5', '1.250', '12,5', '3.14'])).toEqual({
+      comma: '12,5',
+      point: '3.14',
+      either: '1.250',
+    });
+    expect(findDecimals(['1.250.000', '1,250.75'])).toMatchObject({ comma: '1.250.000', point: '1,250.75' });
+    expect(findDecimals(['5', ''])).toEqual({ comma: undefined, point: undefined, either: undefined });
+  });
+});
+
+describe('dates', () => {
+  it.each([
+    ['DD.MM.YYYY', '31.03.2026', '2026-03-31'],
+    ['DD.MM.YYYY', '1.3.2026', '2026-03-01'],
+    ['DD.MM.YYYY', '31.03.2026 00:00:00', '2026-03-31'],
+    ['YYYYMMDD', '20260331', '2026-03-31'],
+    ['MM/DD/YYYY', '3/31/2026', '2026-03-31'],
+    ['DD.MM.YYYY', '2026-03-31', '2026-03-31'],
+    ['DD.MM.YYYY', '2026-03-31 00:00:00', '2026-03-31'],
+    ['DD.MM.YYYY', '2026-03-31T10:00:00Z', '2026-03-31T10:00:00Z'],
+  ])('as %s, %s is %s', (format, text, day) => {
+    expect(readDate(text, dateFormat(format))).toBe(day);
+  });
+
+  it.each([
+    ['DD.MM.YYYY', '31/03/2026'],
+    ['DD.MM.YYYY', '31.03.26'],
+    ['YYYYMMDD', '2026331'],
+    ['DD.MM.YYYY', '31.03.2026 10:00:00'],
+  ])('as %s, %s is none', (format, text) => {
+    expect(readDate(text, dateFormat(format))).toBeUndefined();
+  });
+
+  it('finds the format that all values have, and says where there are two', () => {
+    expect(found(['', '2026-03-31'])).toBeUndefined();
+    expect(found(['31.03.2026', '00.00.0000', '2026-03-31'])).toEqual(['DD.MM.YYYY']);
+    expect(found(['20260331', '00000000'])).toEqual(['YYYYMMDD']);
+    expect(found(['03/04/2026', '31/03/2026'])).toEqual(['DD/MM/YYYY']);
+    expect(found(['03/04/2026', '03/31/2026'])).toEqual(['MM/DD/YYYY']);
+    expect(found(['03/04/2026'])).toEqual(['DD/MM/YYYY', 'MM/DD/YYYY']);
+    expect(found(['next week'])).toEqual([]);
+  });
+});
+
+describe('columns', () => {
+  it('match fields whatever their case, blanks and underscores', () => {
+    const { bound, unused } = bind([
+      'External ID',
+      'product_external_id',
+      'BATCH-NUMBER',
+      'Note',
+      '#row',
+      '',
+    ]);
+    expect(bound.map(({ field, index }) => [field, index])).toEqual([
+      ['externalId', 0],
+      ['productExternalId', 1],
+      ['batchNumber', 2],
+    ]);
+    expect(unused).toEqual(['Note']);
+  });
+
+  it('that are needed and missing stop the load, with the nearest ones', () => {
+    expect(() => bind(['externalId', 'product_extern_id', 'Charge'])).toThrow(
+      /^batches.csv: no column is "productExternalId", which batches need. The nearest are "product_extern_id"/,
+    );
+    expect(() => bind(['externalId', 'productExternalId', 'Charge'])).toThrow(
+      'no column is "batchNumber", which batches need. The columns are "externalId", "productExternalId", "Charge".',
+    );
+  });
+
+  it('that are there twice stop the load', () => {
+    expect(() => bind(['externalId', 'External ID', 'productExternalId', 'batchNumber'])).toThrow(
+      'batches.csv: the columns "externalId" and "External ID" are both "externalId". Map one of them to null.',
+    );
+  });
+
+  it('follow a map, in which a constant can stand for a column', () => {
+    const columns = {
+      Charge: 'batchNumber',
+      Material: 'productExternalId',
+      Nr: 'externalId',
+      batchNumber: null,
+    };
+    const { bound } = bind(['nr', 'MATERIAL', 'Charge', 'batchNumber'], { columns });
+    expect(bound.map(({ field }) => field)).toEqual(['externalId', 'productExternalId', 'batchNumber']);
+    const constants = { batchNumber: 'none' };
+    expect(bind(['externalId', 'productExternalId'], { constants }).bound).toHaveLength(2);
+    expect(() => bind(['Nr'], { columns: { Nr: 'externlId' } })).toThrow(
+      'the map says "externlId" for "Nr", which is no field of batches: the nearest is "externalId"',
+    );
+  });
+});
+
+describe('rows', () => {
+  it('have an Excel number in an id column become its digits', () => {
+    expect(valueOf('externalId', 4711)).toBe('4711');
+    expect(valueOf('externalId', '0004711')).toBe('0004711');
+    expect(valueOf('externalId', 4711.5)).toMatch('wrong: externalId: 4711.5 is a number with a fraction');
+    expect(valueOf('externalId', 1234567890123456)).toMatch('more than 15 digits, which Excel does not keep');
+    expect(valueOf('externalId', 123456789012345)).toBe('123456789012345');
+  });
+
+  it('have lists, words for true and false, and days become what their fields take', () => {
+    expect(valueOf('certifications', 'FSC; PEFC;', {}, 'suppliers')).toEqual(['FSC', 'PEFC']);
+    expect(valueOf('certifications', 'FSC, PEFC', {}, 'suppliers')).toEqual(['FSC', 'PEFC']);
+    expect(valueOf('certifications', 'A/B', { lists: '/' }, 'suppliers')).toEqual(['A', 'B']);
+    expect(valueOf('isEuOrigin', 'Ja', {}, 'suppliers')).toBe(true);
+    expect(valueOf('isEuOrigin', 0, {}, 'suppliers')).toBe(false);
+    expect(valueOf('isEuOrigin', 'vielleicht', {}, 'suppliers')).toMatch('neither true nor false');
+    expect(valueOf('isEuOrigin', 'si', { true: ['SI'] }, 'suppliers')).toBe(true);
+    expect(valueOf('receivedDate', new Date('2026-03-31T00:00:00Z'))).toBe('2026-03-31');
+    expect(valueOf('receivedDate', '00000000')).toBeUndefined();
+    expect(valueOf('quantity', '12,x')).toMatch('wrong: quantity: "12,x" is no number with a decimal comma');
+  });
+
+  it('leave out what is empty, or clear it where a map says so', () => {
+    expect(made({})).toEqual({ externalId: 'B-1' });
+    expect(made({ emptyClears: true })).toEqual({ externalId: 'B-1', unit: null });
+    expect(made({ constants: { unit: 'kg' } })).toEqual({ externalId: 'B-1', unit: 'kg' });
+  });
+
+  it('are wrong with more cells than the header, and say their id nevertheless', () => {
+    const { make } = itemsOfCells(table(['batchNumber', 'externalId']), {});
+    expect(make(['1', 'B-1', '', ''])).toEqual({ batchNumber: '1', externalId: 'B-1' });
+    expect(make(['1', 'B-1', 'x'])).toMatchObject({
+      id: 'B-1',
+      reason: expect.stringContaining('3 cells where the header has 2'),
+    });
+    expect(make(['1'])).toEqual({ batchNumber: '1' });
+  });
+
+  it('stop the load where numbers or days can be read in two ways', () => {
+    expect(looking('quantity', ['12,5'])).toEqual(['decimal comma, as in "12,5"']);
+    expect(looking('quantity', ['1.250'])[0]).toContain('because of the semicolons: "1.250" is thousands');
+    expect(() => looking('quantity', ['1.250'], {}, '\t')).toThrow(
+      'can be thousands or a fraction: say --decimal',
+    );
+    expect(() => looking('quantity', ['1,5', '1.5'])).toThrow('has "1,5" and "1.5": say --decimal');
+    expect(looking('quantity', ['1,5', '1.5'], { decimal: '.' })).toEqual([]);
+    expect(() => looking('receivedDate', ['03/04/2026'])).toThrow(
+      'can be DD/MM/YYYY or MM/DD/YYYY: say --dates',
+    );
+    expect(() => looking('receivedDate', ['soon'])).toThrow('has "soon", which is no date');
+  });
+
+  it('of JSON pass as they are, or as a map says', () => {
+    expect(itemsOfObjects('batches', {})({ externalId: 'B', contry: 1, '#row': 4, '#reason': '' })).toEqual({
+      externalId: 'B',
+      contry: 1,
+    });
+    const columns = { nr: 'externalId', menge: 'quantity', am: 'receivedDate' };
+    const make = itemsOfObjects('batches', { columns, decimal: ',', dates: 'DD.MM.YYYY' });
+    expect(make({ nr: 7, menge: '1,5', am: '31.03.2026', other: true })).toEqual({
+      externalId: '7',
+      quantity: 1.5,
+      receivedDate: '2026-03-31',
+    });
+  });
+});
+
+describe('a map', () => {
+  it('is found by the name of a file, and of a sheet', () => {
+    const map = parseMap(
+      { 'lief*.csv': { kind: 'suppliers' }, 'b.xlsx#März': { kind: 'batches' } },
+      'map.json',
+    );
+    expect(rulesFor(map, 'Lieferanten.CSV')).toEqual({ kind: 'suppliers' });
+    expect(rulesFor(map, 'lief.csv.bak')).toBeUndefined();
+    expect(rulesFor(map, 'b.xlsx', 'März')).toEqual({ kind: 'batches' });
+    expect(rulesFor(map, 'b.xlsx', 'April')).toBeUndefined();
+  });
+
+  it('stops the load for what it cannot say', () => {
+    expect(() => parseMap({ 'a.csv': { colums: {} } }, 'map.json')).toThrow('the nearest is "columns"');
+    expect(() => parseMap({ 'a.csv': { kind: 'vendors' } }, 'map.json')).toThrow(
+      '"kind" of "a.csv" is not suppliers',
+    );
+    expect(() => parseMap([], 'map.json')).toThrow('is no object');
+  });
+});
