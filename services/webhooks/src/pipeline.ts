@@ -94,7 +94,7 @@ export interface LogStream {
 /** Work on failing endpoints, before it is due: healthy ones must not feel it. */
 const failureLimits = { max: 4, patienceMs: 500 };
 /** What hangs at a handover stays with the old owner; what does not ends within this time. */
-const handoverMs = 300;
+const handoverMs = 500;
 const handoverPollMs = 10;
 
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {

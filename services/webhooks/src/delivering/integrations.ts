@@ -8,6 +8,7 @@
 //   kept up            at the floor of its partition: what it gets of that its cutoffs say
 //   is new, or enabled at the end of what was read so far
 import type { Log } from '@integration-sync/runtime/log';
+import { LRUCache } from 'lru-cache';
 import type { Endpoint, Missed, Subscriber } from '../endpoints/endpoint.ts';
 import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
@@ -75,6 +76,9 @@ interface State extends ActiveIntegration {
 }
 
 const keptMs = 30_000;
+/** No attempt that was in flight at a handover ends later. */
+const earlyMs = 15_000;
+const earlyMax = 10_000;
 const roomEveryMs = 1_000;
 
 export function openIntegrations(options: IntegrationsOptions): Integrations {
@@ -84,6 +88,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
   const states = new Map<string, State>();
   /** Those with something in flight at the owner before. */
   const held = new Set<EndpointQueue>();
+  /** What the owner before has delivered of endpoints that are not in memory here. */
+  const early = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
   let endpointCount = 0;
 
   const missedOf = (queue: EndpointQueue): Missed => {
@@ -133,6 +139,10 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       nowMs: Date.now(),
       now: performance.now(),
     });
+    for (const one of offset?.open ?? []) {
+      const delivery = early.has(nameOf(found._id, one)) ? queue.find(one) : undefined;
+      if (delivery !== undefined) queue.finish(delivery);
+    }
     state.queues.set(found._id, queue);
     if (queue.freeFrom(() => true)) held.add(queue);
     endpointCount += 1;
@@ -272,6 +282,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
     },
     delivered(name, endpointId, point) {
       const queue = states.get(name)?.queues.get(endpointId);
+      // This replica may be about to take the partition, and have read its offsets already.
+      if (queue === undefined) early.set(nameOf(endpointId, point), true);
       const delivery = queue?.find(point);
       if (queue === undefined || delivery === undefined || delivery.inFlightSince !== undefined) return;
       queue.finish(delivery);
@@ -286,3 +298,6 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
 }
 
 const noOffsets: ReadonlyMap<string, StoredOffset> = new Map();
+
+const nameOf = (endpointId: string, { sequence, index }: LogPoint): string =>
+  `${endpointId} ${sequence} ${index}`;
