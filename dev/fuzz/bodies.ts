@@ -27,12 +27,18 @@ const keys = (count: number, value: string): string =>
 const names = (name: string): string =>
   `{"suppliers":[${Array.from({ length: 500 }, (_, at) => `{"externalId":"S-${at}","name":"${name}"}`).join(',')}]}`;
 
-/** Each draws a body of its kind; all but the last two are as large as a body may be. */
+/** Each draws a body of its kind. */
 const kinds: Readonly<Record<string, (random: Random) => string>> = {
   brackets: (random) => filled('{"suppliers":', random.pick(['[', '[[],', '{"a":'] as const), ''),
   'brackets that close': () => `{"suppliers":${'['.repeat(bodyBytesMax / 2)}${']'.repeat(bodyBytesMax / 2)}}`,
   keys: (random) => `{${keys(300_000, random.pick(['1', '{}', '""'] as const))}}`,
   'keys of items': (random) => `{"suppliers":[{${keys(random.pick([60_000, 250_000] as const), '1')}}]}`,
+  'items with keys of their own': (random) => {
+    const count = random.pick([15, 120] as const);
+    const own = (item: number): string =>
+      Array.from({ length: count }, (_, at) => `"k${item}_${at}":1`).join(',');
+    return `{"suppliers":[${Array.from({ length: 500 }, (_, item) => `{${own(item)}}`).join(',')}]}`;
+  },
   nothing: (random) => filled('{"suppliers":[', random.pick(['{},', '0,', '"",', 'null,'] as const), '0]}'),
   escapes: (random) =>
     filled(

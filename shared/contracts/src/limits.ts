@@ -22,6 +22,11 @@ export const limits = {
    * its time and memory for these, and not for the bytes of texts.
    */
   bodyStructureMax: 128_000,
+  /**
+   * Sequences of keys with which objects of a body begin: 16 for each of 500 items, more than where each item names its
+   * fields in an order of its own.
+   */
+  bodyKeySequencesMax: 8_000,
   deliveryDeadlineMs: 10_000,
   failuresBeforeDisabling: 10,
   runsKeptDays: 7,

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../shared/runtime/src/json.ts';
 import { checkStructure } from '../../../shared/runtime/src/json-structure.ts';
 
-const { bodyDepthMax, bodyStructureMax, itemsPerPushMax, textCharactersMax, textsMax } = limits;
+const { bodyDepthMax, bodyKeySequencesMax, bodyStructureMax, itemsPerPushMax, textCharactersMax, textsMax } =
+  limits;
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
@@ -43,7 +44,7 @@ describe('a body', () => {
 
   it.each([
     ['commas', (count: number) => `[${'1,'.repeat(count - 1)}1]`],
-    ['keys', (count: number) => `{${Array.from({ length: count / 2 }, (_, at) => `"${at}":1`).join(',')}}`],
+    ['keys', (count: number) => `[{"a":${'1},{"a":'.repeat(count / 3 - 1)}1}]`],
     ['objects', (count: number) => `[${'{},'.repeat(count / 2 - 1)}{}]`],
   ])('may have so much structure, and no more: %s', (_kind, of) => {
     expect(refusalOf(of(bodyStructureMax))).toBeUndefined();
@@ -51,6 +52,29 @@ describe('a body', () => {
       code: 'invalid_request',
       detail: expect.stringContaining('more than 128000 brackets, commas and colons'),
     });
+  });
+
+  const objects = (keys: readonly string[][]): string =>
+    `[${keys.map((names) => `{${names.map((name) => `"${name}":1`).join(',')}}`).join(',')}]`;
+  const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
+  it.each([
+    ['of one object', (count: number) => [numbersTo(count).map((at) => `k${at}`)]],
+    ['of an object each', (count: number) => numbersTo(count).map((at) => [`k${at}`])],
+    ['behind the same one', (count: number) => [['a'], ...numbersTo(count - 1).map((at) => ['a', `k${at}`])]],
+    ['in other orders', (count: number) => numbersTo(count / 4).map((at) => [`k${at}`, 'a', 'b', 'c'])],
+  ])('may have so many sequences of keys, and not many more: %s', (_kind, of) => {
+    expect(refusalOf(objects(of(bodyKeySequencesMax)))).toBeUndefined();
+    // A few count as one, by chance.
+    expect(refusalOf(objects(of(bodyKeySequencesMax * 1.2)))).toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining('more than 8000 different sequences of keys'),
+    });
+  });
+
+  it('may have the same sequence of keys in any number of objects', () => {
+    const names = numbersTo(40).map((at) => `k${at}`);
+    expect(refusalOf(objects(numbersTo(1_500).map(() => names)))).toBeUndefined();
   });
 
   it.each(['[', '{"":', '{"a":1,', '[1,', '"a",'])(
