@@ -467,7 +467,7 @@ describe('refusals of the token endpoint', () => {
       async () => gateway.lines.filter(({ requestId }) => requestId === id),
       ({ length }) => length > 0,
     );
-    expect(lines).toMatchObject([{ level: 'info', code: 'invalid_request', aborted: true, bytesIn: 11 }]);
+    expect(lines).toMatchObject([{ level: 'info', code: 'invalid_request', bytesIn: 11 }]);
   });
 
   it.each([
