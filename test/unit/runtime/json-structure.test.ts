@@ -32,6 +32,10 @@ function measure(value: unknown): { depth: number; structure: number } {
   };
 }
 
+const objects = (keys: readonly string[][]): string =>
+  `[${keys.map((names) => `{${names.map((name) => `"${name}":1`).join(',')}}`).join(',')}]`;
+const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+
 describe('a body', () => {
   it('may be nested as deep as the bound, and no deeper', () => {
     expect(refusalOf(nested(bodyDepthMax))).toBeUndefined();
@@ -53,10 +57,6 @@ describe('a body', () => {
       detail: expect.stringContaining('more than 128000 brackets, commas and colons'),
     });
   });
-
-  const objects = (keys: readonly string[][]): string =>
-    `[${keys.map((names) => `{${names.map((name) => `"${name}":1`).join(',')}}`).join(',')}]`;
-  const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
 
   it.each([
     ['of one object', (count: number) => [numbersTo(count).map((at) => `k${at}`)]],
