@@ -58,11 +58,13 @@ const pureContracts: Border = {
 /** The client and the loader run at the callers', and know the service by its interface alone. */
 const outside: Border = {
   group: ['@integration-sync/*', '@integration-sync/*/**', '!@integration-sync/client'],
-  message: 'What runs at callers knows of this service what callers know.',
+  message:
+    'What runs at callers knows of this service what callers know: import @integration-sync/client, which has the types.',
 };
 const everyPlatform: Border = {
   group: ['node:*', '@integration-sync/**'],
-  message: 'The client runs in browsers as well, and is a package alone.',
+  message:
+    'The client runs in browsers as well, and is a package alone: npm run generate writes the types of @integration-sync/contracts into it.',
 };
 
 /** These hold for all that runs in production. */
