@@ -26,7 +26,7 @@ import { deliveredSubject, listenForChanges, noted } from './delivering/changes.
 import { openDeliver } from './delivering/deliver.ts';
 import { openIntegrations, type ActiveIntegration } from './delivering/integrations.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
-import { openProgress } from './delivering/progress.ts';
+import { openProgress, type HandedOver } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
 import { openReport } from './delivering/report.ts';
 import { openScheduler } from './delivering/scheduler.ts';
@@ -260,15 +260,19 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       const floors = await reader.remove(partitions);
       const ended = integrations.ofPartitions(partitions);
       const resume = pause(ended);
+      let inFlight: readonly HandedOver[];
       try {
         await settled(ended);
-        await progress.handOver(ended, owned);
+        inFlight = await progress.handOver(ended, owned);
       } catch (error) {
         resume();
         await reader.add(floors);
         throw error;
       }
       integrations.end(partitions);
+      // What has ended since; what ends later says so itself.
+      const since = inFlight.filter(({ queue, point }) => queue.find(point) === undefined);
+      await Promise.all(since.map(({ queue, point }) => tellDelivered(queue, point)));
       for (const partition of partitions) owned.delete(partition);
       return released.map((claim) => ({ ...claim, floor: floors.get(claim.partition) ?? claim.floor }));
     },

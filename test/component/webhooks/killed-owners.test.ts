@@ -27,7 +27,7 @@ it.each([
   await using proxy = await openMongodbProxy(inject('engines').mongodb);
   await using killed = await startWebhookProcess({ ...house.environment, MONGODB_URL: proxy.url });
   const other = await house.start();
-  await using traffic = await openTraffic(house, 2);
+  await using traffic = await openTraffic(house, 8);
   await owns(other, partitionsNumber / 2);
   {
     await using _traffic = traffic.announceOn();

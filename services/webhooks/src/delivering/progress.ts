@@ -7,11 +7,18 @@
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   has caught up                               its offset goes
 import type { Log } from '@integration-sync/runtime/log';
+import type { LogPoint } from '../log/offset.ts';
 import type { Claim, Claims } from '../owning/claims.ts';
 import type { Offsets, StoredOffset } from '../owning/offsets.ts';
 import { openLooks } from '../tools/looks.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, Integrations } from './integrations.ts';
+
+/** In flight at a handover: its next owner leaves it alone until this replica says how it ended. */
+export interface HandedOver {
+  queue: EndpointQueue;
+  point: LogPoint;
+}
 
 export interface Progress extends AsyncDisposable {
   /** The endpoint may have something undelivered. */
@@ -21,8 +28,11 @@ export interface Progress extends AsyncDisposable {
   /** How many endpoints are behind, and for how long the first of them has been. */
   readonly behind: number;
   readonly behindForMs: number;
-  /** Stores what is undelivered of these, for their next owner. */
-  handOver(integrations: readonly ActiveIntegration[], claims: ReadonlyMap<number, Claim>): Promise<void>;
+  /** Stores what is undelivered of these, for their next owner. Resolves with what was in flight then. */
+  handOver(
+    integrations: readonly ActiveIntegration[],
+    claims: ReadonlyMap<number, Claim>,
+  ): Promise<readonly HandedOver[]>;
 }
 
 export interface ProgressOptions {
@@ -154,9 +164,12 @@ export function openProgress(options: ProgressOptions): Progress {
   };
   /** What is stored later is never older. */
   let storing = Promise.resolve();
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = storing.then(work);
-    storing = turn.catch(() => undefined);
+    storing = turn.then(
+      () => undefined,
+      () => undefined,
+    );
     return turn;
   };
   const looks = openLooks(() => inTurn(check), { what: 'what is delivered', everyMs, log });
@@ -176,14 +189,20 @@ export function openProgress(options: ProgressOptions): Progress {
     handOver: (ended, ofPartitions) =>
       inTurn(async () => {
         const now = performance.now();
+        const inFlight: HandedOver[] = [];
         for (const active of ended) {
           const claim = ofPartitions.get(active.partition);
           if (claim === undefined) continue;
           const points = new Map<string, StoredOffset>();
           const undelivered = [...active.queues.values()].filter((queue) => busy.has(queue));
-          for (const queue of undelivered) points.set(queue.id, queue.handover(Date.now(), now, self));
+          for (const queue of undelivered) {
+            const offset = queue.handover(Date.now(), now, self);
+            points.set(queue.id, offset);
+            for (const one of offset.open) if (one.heldBy === self) inFlight.push({ queue, point: one });
+          }
           await offsets.save(active.name, claim, points);
         }
+        return inFlight;
       }),
     [Symbol.asyncDispose]: () => looks[Symbol.asyncDispose](),
   };
