@@ -213,10 +213,16 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
 
 // ---- What they print ----
 
-/** The last JSON of the output is what the document shows, but for ids, times and what it shortens by "…". */
+/**
+ * The last JSON of the output is what the document shows, but for ids, times and what it shortens by "…". A program that goes
+ * on in the background may print more after it.
+ */
 function isAsShown(output: string, shown: unknown): boolean {
-  const printed = lastJson(output);
-  return printed !== undefined && matches(printed, shown);
+  const lines = output.split('\n');
+  return lines.some((_, index) => {
+    const printed = lastJson(lines.slice(0, index + 1).join('\n'));
+    return printed !== undefined && matches(printed, shown);
+  });
 }
 
 /** Answers have no end of line, so that the next one stands right behind them. */
