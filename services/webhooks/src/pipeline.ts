@@ -205,11 +205,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     try {
       await integrations.take(batches);
       metrics.read(batches, first === undefined ? 0 : (Date.now() - first.storedAt.getTime()) / 1000);
-    } catch (error) {
-      // The process stops.
-      log.debug({ err: error }, 'event batches are left to the next owner');
+    } finally {
+      for (const span of spans) span?.end();
     }
-    for (const span of spans) span?.end();
   };
   const reader = openLogReader({
     bus,

@@ -17,7 +17,7 @@ export interface LogReader extends AsyncDisposable {
 
 export interface LogReaderOptions {
   bus: Pick<Bus, 'follow' | 'streamFacts'>;
-  /** Those that came together, in order. Never fails; nothing more is read meanwhile than a few. */
+  /** Those that came together, in order. Where it fails the process stops, and they are left to the next owner. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
   /** Whether the log is still the one that the floors are of. Otherwise reading is stopped soon. */
   isSameStream: () => Promise<boolean>;
@@ -44,15 +44,21 @@ export function openLogReader({ bus, take, isSameStream, ensure, log }: LogReade
   let waitingBytes = 0;
   let working: Promise<void> | undefined;
   let changing = Promise.resolve();
+  let hasFailed = false;
 
   const workOn = async (): Promise<void> => {
     // What comes together is looked up together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.length > 0) {
+    while (waiting.length > 0 && !hasFailed) {
       const batches = waiting;
       [waiting, waitingBytes] = [[], 0];
-      await take(batches);
-      through = Math.max(through, batches.at(-1)?.sequence ?? 0);
+      try {
+        await take(batches);
+        through = Math.max(through, batches.at(-1)?.sequence ?? 0);
+      } catch (error) {
+        hasFailed = true;
+        log.debug({ err: error }, 'event batches are left to the next owner');
+      }
     }
     working = undefined;
   };
@@ -64,7 +70,7 @@ export function openLogReader({ bus, take, isSameStream, ensure, log }: LogReade
       return undefined;
     }
     received = batch.sequence;
-    if (batch.sequence <= (before.get(batch.partition) ?? Infinity)) return undefined;
+    if (hasFailed || batch.sequence <= (before.get(batch.partition) ?? Infinity)) return undefined;
     waiting.push(batch);
     waitingBytes += batch.bytes;
     working ??= workOn();
@@ -116,7 +122,7 @@ export function openLogReader({ bus, take, isSameStream, ensure, log }: LogReade
     if (now === undefined) return;
     if (!(await isSameStream())) return;
     const { lastSequence } = await bus.streamFacts(eventBatchesStream);
-    if (!(await now.isAtEnd()) || now !== reading || working !== undefined) return;
+    if (!(await now.isAtEnd()) || now !== reading || working !== undefined || hasFailed) return;
     through = Math.max(through, lastSequence);
     received = Math.max(received, through);
   };
