@@ -244,9 +244,10 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     claims,
     log,
     async onTaken(taken) {
+      const behind = await offsets.ofPartitions(taken.map(({ partition }) => partition));
       for (const claim of taken) owned.set(claim.partition, claim);
       try {
-        await integrations.begin(await offsets.ofPartitions(taken.map(({ partition }) => partition)));
+        await integrations.begin(behind);
       } catch (error) {
         lose(taken);
         throw error;

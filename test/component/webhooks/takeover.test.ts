@@ -30,7 +30,10 @@ describe.concurrent('when a replica is killed', { timeout: 90_000 }, () => {
     const beganMs = awake();
 
     expectTakenOver(await receiver.received(before + 8, { withinMs: 20_000 }), beganMs);
-    expect(idsOf(receiver.hits.slice(before))).toEqual(new Set(ids));
+    // What was delivered in the last moments before a death may come again.
+    const again = idsOf(receiver.hits.slice(before));
+    expect([...again]).toEqual(expect.arrayContaining(ids));
+    expect(again.size).toBeLessThanOrEqual(ids.length + 1);
     for (const { headers } of receiver.hits) expect(headers['webhook-timestamp']).toMatch(/^\d+$/);
   });
 

@@ -88,6 +88,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
   const states = new Map<string, State>();
   /** Those with something in flight at the owner before. */
   const held = new Set<EndpointQueue>();
+  /** Offsets of integrations that are not in memory yet. */
+  const begun = new Map<string, ReadonlyMap<string, StoredOffset>>();
   /** What the owner before has delivered of endpoints that are not in memory here. */
   const early = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
   let endpointCount = 0;
@@ -156,8 +158,10 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
     endpointCount -= 1;
   };
 
-  const stateOf = (name: string, offsets: ReadonlyMap<string, StoredOffset>): State => {
+  const stateOf = (name: string): State => {
     const partition = partitionOf(name);
+    const offsets = begun.get(name) ?? noOffsets;
+    begun.delete(name);
     return {
       name,
       partition,
@@ -209,7 +213,7 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
     const subscribers = await endpoints.subscribersOf(changed.map(({ _id }) => _id));
     for (const { _id: name, revision } of changed) {
       if (!owns(partitionOf(name))) continue;
-      const state = states.get(name) ?? stateOf(name, noOffsets);
+      const state = states.get(name) ?? stateOf(name);
       states.set(name, state);
       state.revision = revision;
       state.readAt = now;
@@ -251,11 +255,14 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       for (const batch of batches) if (owns(batch.partition)) takeOne(batch);
       makeRoom();
     },
-    begin: (offsets) =>
-      inTurn(async () => {
-        for (const [name, some] of offsets) if (!states.has(name)) states.set(name, stateOf(name, some));
+    begin(offsets) {
+      // At once: a look-up whose turn comes before finds them as well.
+      for (const [name, some] of offsets) begun.set(name, some);
+      return inTurn(async () => {
+        for (const name of offsets.keys()) if (!states.has(name)) states.set(name, stateOf(name));
         if (offsets.size > 0) await lookUp([...offsets.keys()]);
-      }),
+      });
+    },
     refresh: (name, endpointId) =>
       inTurn(async () => {
         if (!owns(partitionOf(name))) return;
@@ -291,6 +298,7 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
     },
     ofPartitions: (partitions) => [...states.values()].filter(({ partition }) => partitions.has(partition)),
     end(partitions) {
+      for (const name of begun.keys()) if (partitions.has(partitionOf(name))) begun.delete(name);
       for (const state of states.values()) if (partitions.has(state.partition)) forget(state);
     },
     missedOf,

@@ -76,7 +76,9 @@ export async function openOffsets(
         { _id: integration, term: { $lte: term } },
         { $set: saved },
       );
-      if (replaced.matchedCount === 0) await isFirst(collection.insertOne({ _id: integration, ...saved }));
+      // Where it has none there is nothing to keep: an integration that is being removed comes not back by that.
+      if (replaced.matchedCount === 0 && offsets.size > 0)
+        await isFirst(collection.insertOne({ _id: integration, ...saved }));
     },
   };
 }
