@@ -34,5 +34,5 @@ process.exitCode = await run(process.argv.slice(2), {
   interrupt: interrupt.signal,
   abort: abort.signal,
 });
-// Standard input that nobody ends would keep the process.
+// An open standard input would keep the process alive.
 process.stdin.destroy();

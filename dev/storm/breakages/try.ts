@@ -1,4 +1,4 @@
-// npm run storm -- breakages: a brief storm on each broken copy of the services, which has to name what is broken.
+// npm run storm -- breakages: a brief storm on each broken copy of the services. The storm must name the breakage.
 import { join } from 'node:path';
 import { repositoryFolder } from '../../stack/services.ts';
 import { verify } from '../check/verify.ts';

@@ -25,7 +25,7 @@ export type AttemptEnd = 'done' | 'stored' | 'unstored';
 
 export interface DeliverOptions {
   send: Send;
-  cache: Pick<EndpointCache, 'get' | 'forget'>;
+  cache: Pick<EndpointCache, 'get'>;
   recorder: Recorder;
   report: Report;
   /** What the endpoint would miss if it were disabled now. */

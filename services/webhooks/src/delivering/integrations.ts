@@ -94,10 +94,10 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
   const early = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
   let endpointCount = 0;
 
-  const missedOf = (queue: EndpointQueue): Missed => {
-    const { epoch: _epoch, ...offset } = queue.offset(Date.now(), performance.now());
-    return { ...offset, stream: stream().id };
-  };
+  const missedOf = (
+    queue: EndpointQueue,
+    { epoch: _epoch, ...offset }: StoredOffset = queue.offset(Date.now(), performance.now()),
+  ): Missed => ({ ...offset, stream: stream().id });
 
   /** The owner says what was undelivered when a period ended. */
   const tellMissed = (queue: EndpointQueue, found: Subscriber, offset?: StoredOffset): void => {
@@ -105,9 +105,7 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       const epoch = Number(key);
       if (missed !== null || queue.toldMissed.has(epoch)) continue;
       queue.toldMissed.add(epoch);
-      const { epoch: _epoch, ...stored } =
-        offset?.epoch === epoch ? offset : queue.offset(Date.now(), performance.now());
-      const told = { ...stored, stream: stream().id };
+      const told = missedOf(queue, offset?.epoch === epoch ? offset : undefined);
       retry('what an endpoint missed', () => endpoints.recordMissed(found._id, epoch, told)).catch(
         (error: unknown) => log.debug({ err: error, endpoint: found._id }, 'what it missed is not said'),
       );

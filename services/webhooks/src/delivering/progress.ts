@@ -52,7 +52,7 @@ export interface ProgressOptions {
 const everyMs = 100;
 const heldUpMs = 300;
 const savedEveryMs = 2_000;
-export const savedEveryDeliveries = 64;
+const savedEveryDeliveries = 64;
 const floorsEveryMs = 200;
 const savesAtOnce = 16;
 

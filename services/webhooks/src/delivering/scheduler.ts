@@ -5,7 +5,7 @@
 //   an endpoint      8, while its integration has less than half of its share and of all; 1 beyond that, so that a
 //                    thousand hanging endpoints leave room for its others
 import { openShares } from '../tools/shares.ts';
-import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
+import { openMax, type Delivery, type EndpointQueue } from './endpoint-queue.ts';
 import type { StreamEvent } from '../log/event.ts';
 
 export interface Scheduler {
@@ -29,7 +29,6 @@ export interface SchedulerOptions {
   now?: () => number;
 }
 
-const perEndpoint = 8;
 const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
 /** Where nothing may begin, the scheduler asks again. */
 const againMs = 100;
@@ -48,7 +47,7 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
   let isPumping = false;
 
   const limitOf = (integration: string): number =>
-    places.of(integration) < Math.min(inFlightMax, places.share) / 2 ? perEndpoint : 1;
+    places.of(integration) < Math.min(inFlightMax, places.share) / 2 ? openMax : 1;
 
   const begin = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent): void => {
     queue.begin(delivery, now());

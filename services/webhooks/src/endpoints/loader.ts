@@ -1,6 +1,5 @@
 // Endpoints by their ids, many with one look-up.
 import { openBatcher } from '@integration-sync/runtime/batcher';
-import type { Limiter } from '../tools/limiter.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Endpoints } from './store.ts';
 
@@ -8,13 +7,8 @@ const idsMax = 500;
 
 export const openLoader = (
   endpoints: Pick<Endpoints, 'findAll'>,
-  limit?: Limiter,
 ): ((id: string) => Promise<Endpoint | null>) =>
-  openBatcher(
-    async (ids) => {
-      const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
-      return ids.map((id) => found.get(id) ?? null);
-    },
-    idsMax,
-    limit,
-  );
+  openBatcher(async (ids) => {
+    const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
+    return ids.map((id) => found.get(id) ?? null);
+  }, idsMax);

@@ -47,7 +47,7 @@ export interface Claims {
   floorOf(partition: number): Promise<number>;
 }
 
-export const claimsCollection = 'webhook_partitions';
+const claimsCollection = 'webhook_partitions';
 const floorsCollection = 'webhook_replicas';
 const forgottenAfterMs = 60 * 60 * 1000;
 
@@ -101,9 +101,8 @@ export function openClaims({ store, self, stream }: ClaimsOptions): Claims {
         const owner = byId.get(partition)?.owner ?? null;
         return owner === null || owner === self || isDead(owner);
       });
-      const owners = free.flatMap((partition) => byId.get(partition)?.owner ?? []);
       if (free.length === 0) return [];
-      const floors = await floorsOf(owners);
+      const floors = await floorsOf(free.flatMap((partition) => byId.get(partition)?.owner ?? []));
       // The log may have grown beyond all that this replica has read.
       const log = await stream();
       const taken = await Promise.all(

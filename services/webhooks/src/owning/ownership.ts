@@ -15,7 +15,6 @@ import type { Claim, Claims } from './claims.ts';
 import type { Replicas } from './replicas.ts';
 
 export interface Ownership extends AsyncDisposable {
-  readonly count: number;
   /** Whether what is owned is certainly this replica's. */
   readonly isSure: boolean;
   /** For how long this replica has tried in vain to find out what is its own. */
@@ -115,9 +114,6 @@ export function openOwnership(options: OwnershipOptions): Ownership {
   looks.look();
 
   return {
-    get count() {
-      return owned.size;
-    },
     get isSure() {
       wasHeard &&= replicas.isHeard;
       return wasHeard;
