@@ -156,6 +156,14 @@ it('what another replica tried since counts', () => {
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
+it('keeps what is open beyond all that was read, until the reader comes to it', () => {
+  const open = [{ sequence: 3, index: 1, attempts: 0, dueAtMs: 0 }];
+  const { queue, window } = queueOf(closed, [], { from: { sequence: 4, index: 0, epoch: 0, open } });
+  expect([beginNext(queue), queue.firstUndelivered()]).toEqual(['nothing', 3]);
+  window.add(batchOf(3, 2));
+  expect([beginNext(queue), beginNext(queue)]).toEqual(['3-1', 'nothing']);
+});
+
 it('begins anew where it is told to, and an attempt that ends afterwards means nothing', () => {
   const { queue } = queueOf(closed, [batchOf(1, 3), batchOf(9)]);
   beginNext(queue);

@@ -140,16 +140,18 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     }
   };
 
-  const eventOf = ({ sequence, index }: LogPoint): StreamEvent | 'gone' | undefined => {
+  const eventOf = ({ sequence, index }: LogPoint): StreamEvent | 'gone' | 'end' | undefined => {
     const batch = window.at(sequence);
-    if (batch === undefined) return undefined;
-    return batch === 'end' || batch.sequence !== sequence ? 'gone' : (batch.events()[index] ?? 'gone');
+    if (batch === undefined || batch === 'end') return batch;
+    return batch.sequence === sequence ? (batch.events()[index] ?? 'gone') : 'gone';
   };
 
   const stepOf = (delivery: Delivery, now: number): NextStep => {
     if (delivery.dueAt > now) return { kind: 'wait', ms: delivery.dueAt - now };
     const event = eventOf(delivery);
     if (event === undefined) return { kind: 'load', sequence: delivery.sequence };
+    // A floor may be older than an offset: the reader comes to it.
+    if (event === 'end') return { kind: 'nothing' };
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
     // The log has lost it.
     queue.finish(delivery);

@@ -48,7 +48,9 @@ export async function openOffsets(
   const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
     const { id, lastSequence } = stream();
     const known = found.stream === id ? Object.entries(found.offsets) : [];
-    return new Map(known.filter(([, { sequence }]) => sequence <= lastSequence + 1));
+    return new Map(
+      known.filter(([, { sequence, index }]) => sequence <= lastSequence + (index === 0 ? 1 : 0)),
+    );
   };
 
   return {
