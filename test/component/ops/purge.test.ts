@@ -175,11 +175,14 @@ describe.concurrent('beside other integrations', () => {
     expect(await placesOf(integration, ...endpointIds)).toEqual([]);
     // A cursor of before names a listing that is gone.
     for (const page of [
-      caller.list('suppliers', next),
-      caller.runs(nextRuns),
-      client.ask('list', { query: nextWebhooks }),
+      () => caller.list('suppliers', next),
+      () => caller.runs(nextRuns),
+      () => client.ask('list', { query: nextWebhooks }),
     ])
-      await expect(page).rejects.toMatchObject({ code: 'invalid_request', errors: [{ pointer: 'cursor' }] });
+      await expect(page()).rejects.toMatchObject({
+        code: 'invalid_request',
+        errors: [{ pointer: 'cursor' }],
+      });
 
     expect(await documentsOf(bystander.integration)).toEqual(ofBystander);
     expect(await placesOf(bystander.integration, ...bystander.endpointIds)).toEqual(

@@ -13,11 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => house[Symbol.asyncDispose]());
 
-/** An endpoint that has had an event, so that its circuit is closed. */
+/** An endpoint that has had an event, so that its circuit is closed. Nothing is in flight any more. */
 async function openEndpoint(client: Client, receiver: Receiver, events?: string[]): Promise<string> {
   const { id } = await client.register(receiver.url, events);
   await client.announce();
   await receiver.received(1);
+  await eventually(
+    async () => (await client.ask('deliveries', { id })).body.entities.length,
+    (attempts) => attempts === 1,
+  );
   return id;
 }
 
