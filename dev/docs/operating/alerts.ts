@@ -74,6 +74,14 @@ export const alerts: readonly Alert[] = [
       'More replicas of webhooks, or a slow MongoDB or NATS; the logs say why a partition has no owner.',
   },
   {
+    title: 'Deliveries are lost',
+    expression: 'sum(increase(webhook_lost_total[1h])) > 0',
+    for: '0m',
+    severity: 'critical',
+    advice:
+      'The log dropped events that endpoints had not had: error lines name them, and their owners read the listings.',
+  },
+  {
     title: 'Our way out is broken',
     expression:
       'sum(rate(webhook_attempts_total{outcome!="succeeded"}[10m])) / sum(rate(webhook_attempts_total[10m])) > 0.5 or ' +

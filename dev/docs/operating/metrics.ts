@@ -101,6 +101,12 @@ const ofWebhooks: readonly MetricRow[] = [
       'longest. High for long: receivers that fail or are slow.',
   },
   {
+    metrics: [counter('webhook_lost_total')],
+    says:
+      'Endpoints that were so far behind that the log dropped events before they had them: it keeps 7 days. An error line names ' +
+      'each; its owner reads the [listings](reading.md) instead.',
+  },
+  {
     metrics: [gauge('webhook_partitions_owned')],
     says:
       'Partitions of the log that this replica delivers: 32 over all replicas. Fewer for longer than some seconds: ' +

@@ -20,6 +20,8 @@ export interface WebhookMetrics {
   /** Event batches that came together, and how long the first of them was in the log. */
   read(batches: readonly { count: number }[], lagSeconds: number): void;
   disabledBy(reason: string): void;
+  /** An endpoint was so far behind that the log dropped events before it had them. */
+  lost(): void;
 }
 
 const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -57,6 +59,11 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
     labelNames: ['reason'],
     registers,
   });
+  const lost = new Counter({
+    name: 'webhook_lost_total',
+    help: 'Endpoints that were so far behind that the log dropped events before they had them.',
+    registers,
+  });
   // Prometheus sees a rise only from what it knew before.
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
   openGauges(registry, gauges);
@@ -72,6 +79,7 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
       lag.observe(lagSeconds);
     },
     disabledBy: (reason) => disabled.inc({ reason }),
+    lost: () => lost.inc(),
   };
 }
 

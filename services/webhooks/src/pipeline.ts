@@ -88,6 +88,7 @@ export interface Pipeline extends AsyncDisposable {
 /** Which making of the log sequences are of, and where it ended when this replica looked last. */
 export interface LogStream {
   id: string;
+  firstSequence: number;
   lastSequence: number;
 }
 
@@ -229,6 +230,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     offsets,
     owned,
     readThrough,
+    firstSequence: () => stream.facts().firstSequence,
+    onLost: openLost(log, metrics),
     isSure: () => ownership.isSure,
     log,
   });
@@ -330,18 +333,29 @@ const unreadMs = 10_000;
 const loadLimits = { max: 4, perIntegrationMax: 1 };
 
 function openLogStream(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
-  let facts: LogStream = { id: '', lastSequence: 0 };
+  let facts: LogStream = { id: '', firstSequence: 0, lastSequence: 0 };
   return {
     facts: (): LogStream => facts,
     async look(): Promise<LogStream> {
-      const { madeAt, lastSequence } = await bus.patiently(`stream ${eventBatchesStream}`, () =>
-        bus.streamFacts(eventBatchesStream),
+      const { madeAt, firstSequence, lastSequence } = await bus.patiently(
+        `stream ${eventBatchesStream}`,
+        () => bus.streamFacts(eventBatchesStream),
       );
-      facts = { id: madeAt.toISOString(), lastSequence };
+      facts = { id: madeAt.toISOString(), firstSequence, lastSequence };
       return facts;
     },
   };
 }
+
+const openLost =
+  (log: Log, metrics: WebhookMetrics) =>
+  ({ id, integration }: EndpointQueue): void => {
+    metrics.lost();
+    log.error(
+      { endpoint: id, integration },
+      'the log dropped events before this endpoint had them: it goes on at the oldest that are left',
+    );
+  };
 
 /** Nothing begins for these. */
 function pause(integrations: readonly ActiveIntegration[]): () => void {

@@ -156,6 +156,31 @@ it('what another replica tried since counts', () => {
   expect([beginNext(queue), inFlight(queue, 3).attempts]).toEqual(['wait 20000', 3]);
 });
 
+describe('what another replica gave up', () => {
+  const trial = { sequence: 5, index: 0, attempts: 4, dueAtMs: 0 };
+
+  it('is not tried a fifth time where it is open', () => {
+    const open = [{ ...trial, attempts: 3 }];
+    const from = { sequence: 5, index: 1, epoch: 0, open };
+    const { queue } = queueOf(failing, [batchOf(5, 2)], { from, tried: [trial] });
+    expect(beginNext(queue, 60_000)).toBe('5-1');
+  });
+
+  it('is not tried a fifth time where no offset has it yet', () => {
+    const { queue } = queueOf(failing, [batchOf(5, 2)], { from: 5, tried: [trial] });
+    expect(beginNext(queue)).toBe('5-1');
+  });
+
+  it('ends here while it is in flight here as well', () => {
+    const open = [{ ...trial, attempts: 3 }];
+    const { queue } = queueOf(failing, [batchOf(5, 2)], { from: { sequence: 5, index: 1, epoch: 0, open } });
+    expect(beginNext(queue, 60_000)).toBe('5-0');
+    queue.adopt([trial], 0, 60_000);
+    queue.finish(inFlight(queue, 5));
+    expect([queue.inFlight, beginNext(queue, 60_000)]).toEqual([0, '5-1']);
+  });
+});
+
 it('keeps what is open beyond all that was read, until the reader comes to it', () => {
   const open = [{ sequence: 3, index: 1, attempts: 0, dueAtMs: 0 }];
   const { queue, window } = queueOf(closed, [], { from: { sequence: 4, index: 0, epoch: 0, open } });

@@ -164,6 +164,10 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     if (event === 'end') return { kind: 'nothing' };
     const { sequence, index } = cursor;
     const trial = triedLater.find((one) => isSame(one, cursor));
+    if (trial !== undefined && isGivenUp(trial)) {
+      cursor = { sequence, index: index + 1 };
+      return queue.next(now, openMax);
+    }
     const delivery =
       trial === undefined
         ? { sequence, index, attempts: 0, dueAt: 0, inFlightSince: undefined, isTrial: false }
@@ -274,6 +278,10 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
       for (const trial of some) {
         const known = open.find((one) => isSame(one, trial));
         if (known === undefined || known.attempts >= trial.attempts) continue;
+        if (isGivenUp(trial) && isWaiting(known)) {
+          queue.finish(known);
+          continue;
+        }
         known.attempts = trial.attempts;
         known.dueAt = opened(trial, atMs, at).dueAt;
       }
@@ -292,6 +300,9 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
 
 const isSame = (one: LogPoint, other: LogPoint): boolean =>
   one.sequence === other.sequence && one.index === other.index;
+
+/** The replica that tried it last may not have lived to store that it is done. */
+const isGivenUp = ({ attempts }: OpenEvent): boolean => attempts >= attemptDelaysMs.length;
 
 const isBefore = (one: LogPoint, other: LogPoint): boolean =>
   one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index);

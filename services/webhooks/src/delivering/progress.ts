@@ -6,6 +6,7 @@
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition goes on without it
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   has caught up                               its offset goes
+//   is before all that the log still holds      nothing; that events were lost to it is said
 import type { Log } from '@integration-sync/runtime/log';
 import type { LogPoint } from '../log/offset.ts';
 import type { Claim, Claims } from '../owning/claims.ts';
@@ -44,6 +45,10 @@ export interface ProgressOptions {
   /** Those of this replica, by partition. */
   owned: ReadonlyMap<number, Claim>;
   readThrough: (partition: number) => number;
+  /** Of the log: what was before is gone. */
+  firstSequence: () => number;
+  /** The log dropped events before this endpoint had them. */
+  onLost: (queue: EndpointQueue) => void;
   /** Whether what is owned is certainly this replica's: otherwise nothing is stored. */
   isSure: () => boolean;
   log: Log;
@@ -57,11 +62,14 @@ const floorsEveryMs = 200;
 const savesAtOnce = 16;
 
 export function openProgress(options: ProgressOptions): Progress {
-  const { self, integrations, claims, offsets, owned, readThrough, isSure, log } = options;
+  const { self, integrations, claims, offsets, owned, readThrough, firstSequence, onLost, isSure, log } =
+    options;
   /** Those with something undelivered, and the event batch that they wait at, and since when. */
   const busy = new Map<EndpointQueue, { first: number; since: number }>();
   const behind = new Set<EndpointQueue>();
   const hurried = new Set<EndpointQueue>();
+  /** Said of them. */
+  const lost = new Set<EndpointQueue>();
   /** Integrations of which an offset has gone. */
   const lessened = new Set<string>();
   let savedFloors = '';
@@ -74,9 +82,15 @@ export function openProgress(options: ProgressOptions): Progress {
       if (first === Infinity) {
         busy.delete(queue);
         hurried.delete(queue);
+        lost.delete(queue);
         if (behind.delete(queue)) lessened.add(queue.integration);
         queue.behind = undefined;
-      } else if (first !== at.first) busy.set(queue, { first, since: now });
+        continue;
+      }
+      if (first !== at.first) busy.set(queue, { first, since: now });
+      if (first >= firstSequence() || lost.has(queue)) continue;
+      lost.add(queue);
+      onLost(queue);
     }
   };
 
