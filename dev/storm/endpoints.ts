@@ -20,6 +20,7 @@ export function planEndpoints({
   if (receivers === 'steady') {
     return integrations.map((integration) => ({ integration, behaviour: 'steady', events: eventKinds }));
   }
+  if (receivers === 'many') return integrations.flatMap(dozenOf);
   return integrations.flatMap((integration, nth): EndpointPlan[] =>
     nth % 2 === 0
       ? [
@@ -33,6 +34,18 @@ export function planEndpoints({
         ],
   );
 }
+
+/** Those that keep up are most; all are 500 of 40 integrations. */
+const dozenOf = (integration: string, nth: number): EndpointPlan[] => {
+  const behaviours: Behaviour[] = ['flaky', 'flaky', 'slow', 'slow', 'dead'];
+  const all = Array.from({ length: nth % 2 === 0 ? 12 : 13 }, (_, place) => behaviours[place] ?? 'steady');
+  return all.map((behaviour) => ({
+    integration,
+    behaviour,
+    events:
+      behaviour === 'slow' ? ['sync.completed'] : behaviour === 'dead' ? ['supplier.created'] : eventKinds,
+  }));
+};
 
 export interface Reaction {
   /** 0: the connection is broken instead. */

@@ -1,6 +1,9 @@
 // A fault: its target and its signal.
 
-/** `database` is FerretDB or mongod; `postgresql` is what lies under FerretDB. */
+/**
+ * `database` is FerretDB or mongod; `postgresql` is what lies under FerretDB. `webhooks-nats` and `webhooks-mongodb` are the
+ * ways of one replica of webhooks to its engines (`ways.ts`): where one stands still, that replica is partitioned.
+ */
 export const targets = [
   'gateway',
   'gateway-2',
@@ -10,6 +13,8 @@ export const targets = [
   'nats',
   'database',
   'postgresql',
+  'webhooks-nats',
+  'webhooks-mongodb',
 ] as const;
 export type Target = (typeof targets)[number];
 

@@ -9,7 +9,7 @@ const several = (target: Target, count: number): [Target, ...Target[]] => [
 ];
 
 /** The likelier the more often it stands here: replicas are many in production, and engines few. */
-const likely: readonly [Target, ...Target[]] = [
+const usual: readonly [Target, ...Target[]] = [
   ...several('catalog', 5),
   ...several('batches', 3),
   ...several('webhooks', 3),
@@ -18,6 +18,13 @@ const likely: readonly [Target, ...Target[]] = [
   'nats',
   'database',
   'postgresql',
+];
+
+/** Of a storm over the owners of partitions. */
+const owners: readonly [Target, ...Target[]] = [
+  ...several('webhooks', 4),
+  ...several('webhooks-nats', 2),
+  ...several('webhooks-mongodb', 2),
 ];
 
 const kindsDrawn: readonly [FaultKind, ...FaultKind[]] = ['kill', 'kill', 'stop', 'stop', 'end'];
@@ -31,7 +38,7 @@ export function* planFaults(random: Random, profile: Profile): Generator<Planned
     const kind = random.pick(kindsDrawn);
     yield {
       afterMs: within(random, profile.faultEveryMs),
-      target: random.pick(likely),
+      target: random.pick(profile.owners === undefined ? usual : owners),
       nth: random.integer(2),
       kind,
       forMs: kind === 'stop' ? within(random, profile.stopMs) : 0,

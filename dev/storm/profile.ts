@@ -2,7 +2,15 @@
 import type { ClusterFault } from './cluster/fault.ts';
 import type { PlannedFault } from './fault.ts';
 
-export const profileNames = ['usual', 'late', 'brief', 'cluster', 'cluster-rolls', 'cluster-brief'] as const;
+export const profileNames = [
+  'usual',
+  'late',
+  'brief',
+  'cluster',
+  'cluster-rolls',
+  'cluster-brief',
+  'owners',
+] as const;
 export type ProfileName = (typeof profileNames)[number];
 
 export type Span = readonly [least: number, most: number];
@@ -15,8 +23,8 @@ export interface Profile {
   hotLanes: number;
   /** How many items a private caller pushes; one of these spans is drawn. */
   sizes: readonly [Span, ...Span[]];
-  /** Whether some receivers fail or are slow. */
-  receivers: 'mixed' | 'steady';
+  /** Whether some receivers fail or are slow; `many`: a dozen of each integration. */
+  receivers: 'mixed' | 'steady' | 'many';
   /** Between a caller's answer and its next push. */
   pauseMs: Span;
   /** Callers that push the same records over and over, many times without a pause. */
@@ -34,6 +42,8 @@ export interface Profile {
   cluster?: readonly ClusterFault[];
   /** After a fault of a cluster. */
   within: FailoverBounds;
+  /** Replicas of webhooks beside the first one, each with ways of its own to the engines; faults strike webhooks alone. */
+  owners?: number;
   /** Checks only when nothing can come any more of pushes that were cut off. */
   waitsForLateWrites: boolean;
   /** What the service takes and hands on in each second at least, over the whole storm. */
@@ -145,6 +155,25 @@ const rolls: Profile = {
   ],
 };
 
+/** Partitions move between three replicas of webhooks, which are killed, frozen and cut off from their engines. */
+const owners: Profile = {
+  ...unflooded,
+  integrations: Array.from({ length: 40 }, (_, n) => `storm-${n}`),
+  privateLanes: 1,
+  hotLanes: 0,
+  sizes: [
+    [1, 1],
+    [2, 20],
+    [21, 40],
+  ],
+  receivers: 'many',
+  pauseMs: [2_000, 6_000],
+  faultEveryMs: [2_000, 6_000],
+  stopMs: [1_000, 60_000],
+  owners: 2,
+  floor: { pushes: 0.1, acknowledgedItems: 5, events: 5, deliveries: 20 },
+};
+
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
   usual,
   late: { ...usual, waitsForLateWrites: true },
@@ -161,6 +190,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   },
   cluster,
   'cluster-rolls': rolls,
+  owners,
   'cluster-brief': {
     ...cluster,
     // It shares the machine with other tests.

@@ -31,7 +31,9 @@ export async function runStorm(options: RunOptions): Promise<void> {
   };
 
   const stack = start('stack');
-  const beginning = profiles[options.profile].cluster === undefined ? 'start' : 'start-on-cluster';
+  const { cluster, owners } = profiles[options.profile];
+  const beginning =
+    cluster !== undefined ? 'start-on-cluster' : owners !== undefined ? 'start-with-owners' : 'start';
   writePlan(folder, planOf(options, stack.pid, await tell(stack, beginning, 30 * minuteMs)));
   const [receivers, pollers, clients] = [start('receivers'), start('pollers'), start('clients')];
   for (const member of [receivers, pollers, clients]) await tell(member, 'start', minuteMs);
@@ -108,4 +110,6 @@ const ownNames = new Set([
   'nats-nodes.json',
   'gateway-2.json',
   'gateway-2.json.pids',
+  'owners.json',
+  'owners.pids',
 ]);

@@ -9,6 +9,7 @@ import type { PlannedFault, Target } from './fault.ts';
 import type { FaultLine } from './lines.ts';
 import { stackFolderOf } from './plan.ts';
 import { readSecondGateway } from './second-gateway.ts';
+import { pidsOfOwners } from './owners.ts';
 
 export interface Striker extends Disposable {
   /** Undefined where nothing of the kind lives just now, or it stands still already. */
@@ -52,6 +53,8 @@ function pidsOf(folder: string, target: Target): number[] {
     return pid === undefined ? [] : [pid];
   }
   const pids = readFacts(stackFolderOf(folder))?.pids ?? {};
+  const ofOwners = pidsOfOwners(folder)[target] ?? [];
+  if (ofOwners.length > 0) return [...(pids[target] ?? []), ...ofOwners];
   if (target !== 'database' && target !== 'postgresql') return pids[target] ?? [];
   const engines = pids['mongodb'] ?? [];
   const postgres = engines.filter((pid) => isPostgres(pid));

@@ -41,6 +41,7 @@ export function figuresOf(history: History, ledger: Counted): Figures {
       ...ledger.failovers,
       ['events', `${ledger.events.length}`],
       ['deliveries', `${ledger.deliveries.length}, of which ${answeredWell} were answered 2xx`],
+      ['taken again', repeatsIn(ledger.deliveries)],
       ['pages read', `${ledger.pages.length}, and ${polls} polls to their end`],
       ['runs', `${ledger.runs.length}`],
       [
@@ -49,6 +50,15 @@ export function figuresOf(history: History, ledger: Counted): Figures {
       ],
     ],
   };
+}
+
+/** Replays count as well. */
+function repeatsIn(deliveries: readonly DeliveryLine[]): string {
+  const taken = deliveries.filter(({ status }) => status >= 200 && status < 300);
+  const again = [...Map.groupBy(taken, ({ endpoint }) => endpoint).values()].map(
+    (hits) => hits.length - new Set(hits.map(({ event }) => event)).size,
+  );
+  return `${again.reduce((sum, one) => sum + one, 0)}, of one endpoint ${Math.max(0, ...again)} at most`;
 }
 
 function counts(all: readonly string[]): string {

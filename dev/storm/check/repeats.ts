@@ -1,6 +1,6 @@
 // Deliveries that a receiver took twice. A replica that is lost takes its acknowledgements with it, so some are sent again; but
 // none without a cause, and never many.
-import type { DeliveryLine, EventLine, FaultLine, ReplayLine } from '../lines.ts';
+import type { DeliveryLine, EndpointLine, EventLine, FaultLine, ReplayLine } from '../lines.ts';
 import type { Push } from './push.ts';
 import { seconds } from './story.ts';
 import { openDates, openStruck, touchesDeliveries } from './times.ts';
@@ -18,16 +18,26 @@ const doubtMs = 15_000;
 const judgedFromSeconds = 100;
 const shareMax = 0.03;
 /**
- * Whatever the length of the storm, of each fault: what a replica of webhooks has in hand; and, of one of NATS, the events of a
- * push or two that are published once more.
+ * Whatever the length of the storm, of each fault: what a replica of webhooks has in hand, eight deliveries of each endpoint;
+ * and, of one of NATS, the events of a push or two that are published once more.
  */
-const mostOf = ({ target }: FaultLine): number => (ofServices.has(target) ? 50 : 500);
-const ofServices = new Set<string>(['webhooks', 'database', 'postgresql']);
+const mostOf = ({ target }: FaultLine, endpoints: number): number =>
+  ofServices.has(target) ? Math.max(50, endpoints * 8) : 500;
+const ofServices = new Set<string>([
+  'webhooks',
+  'webhooks-nats',
+  'webhooks-mongodb',
+  'database',
+  'postgresql',
+]);
+/** Of one endpoint, of each fault: as many as it may be ahead of its stored offset. */
+const mostOfEndpoint = 64;
 
 interface Seen {
   seconds: number;
   deliveries: readonly DeliveryLine[];
   events: readonly EventLine[];
+  endpoints: readonly EndpointLine[];
   faults: readonly FaultLine[];
   replays: readonly ReplayLine[];
 }
@@ -46,7 +56,14 @@ export function checkRepeats(pushes: readonly Push[], seen: Seen, report: Report
     const what = `${endpoint} took ${event} again ${seconds(atMs - firstMs)} after it, at ${seconds(atMs)}, though nothing had been struck`;
     report({ class: 'delivery-twice', what });
   }
-  const most = taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault), 0);
+  const { length: endpoints } = seen.endpoints;
+  const ofFaults = repeats.filter(({ atMs }) => isCaused(atMs - causedWithinMs, atMs));
+  for (const [endpoint, { length }] of Map.groupBy(ofFaults, (repeat) => repeat.endpoint)) {
+    if (length <= mostOfEndpoint * causes.length) continue;
+    const what = `${endpoint} took ${length} deliveries again, with ${causes.length} faults`;
+    report({ class: 'delivery-twice', what });
+  }
+  const most = taken.length * shareMax + causes.reduce((sum, fault) => sum + mostOf(fault, endpoints), 0);
   if (seen.seconds < judgedFromSeconds || repeats.length <= most) return;
   const what = `${repeats.length} of ${taken.length} deliveries were taken before; ${Math.floor(most)} may be, with ${causes.length} faults`;
   report({ class: 'delivery-twice', what });

@@ -1,5 +1,5 @@
-// The proxy in front of the gateways: each connection goes to the next gateway in turn, or to another one where that one
-// takes none. It reads nothing of what passes.
+// The proxy in front of the gateways, or of an engine: each connection goes to the next of them in turn, or to another one
+// where that one takes none. It reads nothing of what passes.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -10,7 +10,7 @@ export interface Proxy extends AsyncDisposable {
 /** A gateway that is gone refuses at once; this proxy itself may be slow on a busy machine. */
 const connectWithinMs = 5_000;
 
-export async function startProxy(gateways: readonly string[]): Promise<Proxy> {
+export async function startProxy(gateways: readonly string[], port = 0): Promise<Proxy> {
   const ports = gateways.map((gateway) => Number(new URL(gateway).port));
   const open = new Set<Socket>();
   let turn = 0;
@@ -42,7 +42,7 @@ export async function startProxy(gateways: readonly string[]): Promise<Proxy> {
     caller.on('error', () => undefined);
     void pass(caller);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port');

@@ -31,7 +31,7 @@ function startLanes(): void {
     return Array.from({ length: privateLanes + hotLanes + floodLanes }, async (_, nth) => {
       const letter = nth < privateLanes ? 'p' : nth < privateLanes + hotLanes ? 'h' : 'f';
       const random = openRandom(seed * 1_000 + place * 100 + nth);
-      const lane = `${integration.at(-1)}${letter}${nth}`;
+      const lane = `${integration.split('-').at(-1)}${letter}${nth}`;
       const pusher = openPusher({ lane, integration, caller, random, files });
       const options: LaneOptions = { pusher, random, rules, stopped: stop.signal, count, isFull };
       if (letter === 'f' && flood !== undefined) await runFloodLane(options, flood);

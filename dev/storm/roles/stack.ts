@@ -15,9 +15,11 @@ import { clockMs } from '../clock.ts';
 import { writeNodes } from '../cluster/nodes.ts';
 import { startProxy } from '../cluster/proxy.ts';
 import { openLedgerFile } from '../ledger.ts';
+import { profiles } from '../profile.ts';
 import { programOf } from '../programs.ts';
 import { residentByPid } from '../resident.ts';
 import { folderOfRole, say, takeRole } from '../role.ts';
+import { pidsOfOwners, startOwners, type Owners } from '../owners.ts';
 import { stackFolderOf } from '../plan.ts';
 import { secondGatewayOf } from '../second-gateway.ts';
 
@@ -27,13 +29,15 @@ const memory = running.use(openLedgerFile(folder, 'memory'));
 let stack: Stack | undefined;
 let second: Replica | undefined;
 let cluster: NatsCluster | undefined;
+let owners: Owners | undefined;
+const two = { catalog: 2, batches: 2 };
 
 /** The complaints of services meanwhile are as expected; their logs have them. */
 const sayUnlessTrouble = (line: string): void => {
   if (/^[^\n]*\bdied \(/.test(line) || !/: (?:warn|error|fatal): /.test(line)) say(line);
 };
 
-async function start(settings: Record<string, string> = {}) {
+async function start(settings: Record<string, string> = {}, ownersCount = 0) {
   const environment = { ...environmentOfStorm(), ...settings };
   const options = {
     folder: stackFolderOf(folder),
@@ -43,10 +47,13 @@ async function start(settings: Record<string, string> = {}) {
     mainOf: programOf,
     say: sayUnlessTrouble,
   };
-  stack = running.use(await startStack({ ...options, replicas: { catalog: 2, batches: 2, webhooks: 2 } }));
+  stack = running.use(
+    await startStack({ ...options, replicas: { ...two, webhooks: ownersCount > 0 ? 1 : 2 } }),
+  );
   // Before the engines stop: a frozen process can neither end nor answer.
   running.defer(async () => letEverythingGoOn());
   const gateway = await startSecondGateway(stack, environment);
+  if (ownersCount > 0) await startOwnersOf(stack, environment, ownersCount);
   const timer = setInterval(lookAtMemory, memoryEveryMs);
   running.defer(() => clearInterval(timer));
   const { nats, mongodb, database, authSecret } = stack;
@@ -66,6 +73,7 @@ async function startNodes(): Promise<NatsCluster> {
 takeRole(
   {
     start: () => start(),
+    'start-with-owners': () => start({}, profiles.owners.owners),
     async 'start-on-cluster'() {
       const nats = running.use(await startNodes()).url;
       const facts = await start({ NATS_URL: nats, STREAM_REPLICAS: '3' });
@@ -123,10 +131,22 @@ async function startSecondGateway(of: Stack, environment: NodeJS.ProcessEnv): Pr
   return url;
 }
 
+const onDeath = (name: string, how: string): void => say(`${name} died (${how})`);
+
+async function startOwnersOf(of: Stack, environment: NodeJS.ProcessEnv, count: number): Promise<void> {
+  const file = join(folder, 'owners.pids');
+  await endLeftovers(file);
+  const ledger = openPids(file);
+  running.defer(() => ledger.close());
+  owners = running.use(await startOwners({ folder, stack: of, count, environment, ledger, onDeath }));
+  running.defer(async () => letEverythingGoOn());
+}
+
 function letEverythingGoOn(): void {
   const pids = [
     ...Object.values(stack?.pids() ?? {}).flat(),
     ...(second?.child.pid() === undefined ? [] : [second.child.pid() ?? 0]),
+    ...(owners?.pids() ?? []),
     ...(cluster?.servers.flatMap((server) => server.pids()) ?? []),
   ];
   for (const pid of withDescendants(pids)) sendSignal(pid, 'SIGCONT');
@@ -138,6 +158,7 @@ function lookAtMemory(): void {
   const { nats: _nats, mongodb: _mongodb, ...services } = stack?.pids() ?? {};
   const pids = {
     ...services,
+    'webhooks-2': pidsOfOwners(folder).webhooks ?? [],
     'gateway-2': second?.child.pid() === undefined ? [] : [second.child.pid() ?? 0],
   };
   const resident = residentByPid(Object.values(pids).flat());

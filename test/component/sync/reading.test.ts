@@ -246,7 +246,7 @@ describe('until', () => {
   // Setup: an integration has some records. A load of some of them, and of new ones, goes on beside another
   // push of any of them. The caller took a mark before the load.
   // What this proves: `until` names no record of the load, and none but the rest.
-  it('after a full load names what was not in it', { timeout: 120_000 }, async () => {
+  it('after a full load names what was not in it', { timeout: 300_000 }, async () => {
     const ids = range(12).map((n) => `r${n}`);
     const some = uniqueArray(constantFrom(...ids), { maxLength: 12 });
     await check(

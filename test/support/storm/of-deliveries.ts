@@ -69,6 +69,14 @@ export const forgedDeliveries: readonly Forgery[] = [
     },
   ],
   [
+    'one fault makes one endpoint take more again than it may be ahead of its offset',
+    'delivery-twice',
+    (forger) => {
+      forger.ledger.faults.push(fault('nats', 50_000));
+      again(forger, 60_000, 65);
+    },
+  ],
+  [
     'a push is announced as completed before its records',
     'event-order',
     (forger) => (eventOf(forger, 'a1-completed').sequence = 0),
