@@ -18,7 +18,7 @@ import { readCompose } from './compose.ts';
 import { repository } from './deploy-files.ts';
 
 export interface Snippet {
-  /** `docs/reading.md:5`: the line of its first command. */
+  /** `docs/integrating.md:5`: the line of its first command. */
   where: string;
   language: 'sh' | 'js';
   text: string;

@@ -10,7 +10,7 @@ import type { Output } from './output.ts';
 
 const help = `Usage: ops reader NAME [--subject SUBJECT...] [--from-start] [--apply] [--json]
 
-Makes the durable pull consumer NAME on the stream ${eventsStream}, for another service inside (docs/reading.md). Its login has
+Makes the durable pull consumer NAME on the stream ${eventsStream}, for another service inside (docs/integrating.md). Its login has
 the same name in deploy/nats/nats.conf, and may read that consumer only.
 
   (nothing)     says whether the consumer is there

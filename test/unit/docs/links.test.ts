@@ -1,0 +1,76 @@
+// Every link of the documents, and every page of docs/ that code, the chart and the configurations name, leads somewhere:
+// to a file that there is, and to a heading of it.
+import { existsSync } from 'node:fs';
+import { glob, readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { expect, it } from 'vitest';
+import { repository } from '../../support/deploy-files.ts';
+
+const markdown = '{*.md,docs/*.md,{client,loader,deploy/helm}/README.md}';
+const naming = '{services,shared,dev,loader,client,deploy}/**/*.{ts,yaml,conf,json}';
+
+/** As GitHub makes the anchor of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+
+const withoutFences = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
+
+const anchorsOf = (text: string): Set<string> =>
+  new Set(Array.from(withoutFences(text).matchAll(/^#+ (.+)$/gm), ([, heading = '']) => anchorOf(heading)));
+
+async function faultOf(from: string, target: string): Promise<string | undefined> {
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? from : join(dirname(from), path);
+  if (!existsSync(join(repository, file))) return `${from}: there is no ${file}`;
+  if (anchor === undefined || anchorsOf(await readFile(join(repository, file), 'utf8')).has(anchor))
+    return undefined;
+  return `${from}: ${file} has no #${anchor}`;
+}
+
+const faultsOf = async (links: readonly { from: string; target: string }[]): Promise<string[]> =>
+  (await Promise.all(links.map(({ from, target }) => faultOf(from, target)))).filter(
+    (fault) => fault !== undefined,
+  );
+
+async function* filesOf(pattern: string): AsyncGenerator<{ from: string; text: string }> {
+  const exclude = (name: string): boolean => name.split('/').includes('node_modules');
+  for await (const from of glob(pattern, { cwd: repository, exclude }))
+    yield { from, text: await readFile(join(repository, from), 'utf8') };
+}
+
+const linksOf = (from: string, text: string) =>
+  Array.from(withoutFences(text).matchAll(/\]\((?!\w+:)([^)\s]+)\)/g), ([, target = '']) => ({
+    from,
+    target,
+  }));
+
+/** `docs/operating.md#users`, from the folder of the project. */
+const namesOf = (from: string, text: string) =>
+  Array.from(text.matchAll(/\bdocs\/\w[\w-]*\.md(?:#[\w-]*\w)?/g), ([name]) => ({
+    from,
+    target: relative(dirname(from), name),
+  }));
+
+it('leads from each document to files and headings that there are', async () => {
+  const links = (await Array.fromAsync(filesOf(markdown))).flatMap(({ from, text }) => linksOf(from, text));
+  expect(links.length).toBeGreaterThan(50);
+  expect(await faultsOf(links)).toEqual([]);
+});
+
+it('leads from code, chart and configurations to pages and headings that there are', async () => {
+  const names = (await Array.fromAsync(filesOf(naming))).flatMap(({ from, text }) => namesOf(from, text));
+  expect(names.length).toBeGreaterThan(5);
+  expect(await faultsOf(names)).toEqual([]);
+});
+
+it.each([
+  ['nowhere.md', 'there is no docs/nowhere.md'],
+  ['api.md#nowhere', 'docs/api.md has no #nowhere'],
+  ['#nowhere', 'docs/keys.md has no #nowhere'],
+])('finds that nothing is at %s', async (target, fault) => {
+  expect(await faultsOf([{ from: 'docs/keys.md', target }])).toEqual([`docs/keys.md: ${fault}`]);
+});
