@@ -1,8 +1,9 @@
 // The tables that the code knows better than a person does: routes, fields and error codes of docs/api.md, settings of
-// docs/settings.md, metrics and alerts of docs/operating.md, times of docs/architecture.md. Each stands between two marks, and
-// is written again from the contracts, the services' own schemas, the files of operating/ and times.ts.
+// docs/settings.md, alerts, metrics and streams of docs/operating.md, times of docs/architecture.md. Each stands between two
+// marks, and is written again from the contracts, the services' own schemas, the files of operating/ and times.ts.
 import { basePath, Batch, codes, Product, routes, Supplier } from '@integration-sync/contracts';
 import { listSettings, type Setting } from '@integration-sync/runtime/config';
+import { expectedStreams } from '@integration-sync/webhooks/operating';
 import type { TObject, TSchema } from 'typebox';
 import { configs } from '../stack/configs.ts';
 import { alerts } from './operating/alerts.ts';
@@ -20,7 +21,7 @@ export const tablesOf = {
   }),
   'settings.md': () => ({ settings: settingsTable() }),
   'architecture.md': () => ({ times: timesTable() }),
-  'operating.md': () => ({ metrics: metricTable(), alerts: alertTable() }),
+  'operating.md': () => ({ alerts: alertTable(), metrics: metricTable(), streams: streamTable() }),
 } as const satisfies Record<string, () => Tables>;
 
 export type Document = keyof typeof tablesOf;
@@ -96,12 +97,28 @@ function metricTable(): string {
   return table(['Metric', 'What it is'], [...rows, [rowOfNode.name, rowOfNode.says]]);
 }
 
-function alertTable(): string {
-  const rows = alerts.map(({ title, expression, note, severity, for: lasts }) => {
-    const shown = typeof expression === 'string' ? expression : expression('catalog');
-    return [title, `\`${shown}\`${note === undefined ? '' : `; ${note}`}`, lasts, severity];
-  });
-  return table(['Alert', 'Expression', 'For', 'Severity'], rows);
+/** What it is red for, deploy/prometheus/rules.yaml says. */
+const alertTable = (): string =>
+  table(
+    ['Alert', 'Severity', 'What to do first'],
+    alerts.map(({ title, severity, advice }) => [title, severity, advice]),
+  );
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** As they are made without any setting. */
+function streamTable(): string {
+  const rows = expectedStreams({}).map((spec) => [
+    spec.name,
+    spec.subjects.map((subject) => `\`${subject}\``).join(', '),
+    spec.description,
+    [
+      `${(spec.maxAgeMs ?? 0) / dayMs} days`,
+      ...(spec.settings?.maxAgeMs === undefined ? [] : [`or \`${spec.settings.maxAgeMs.name}\``]),
+    ].join(' '),
+    spec.discard === 'new' ? 'refuses' : 'drops the oldest',
+  ]);
+  return table(['Stream', 'Subjects', 'What it has', 'Kept', 'When it is full, it'], rows);
 }
 
 function timesTable(): string {

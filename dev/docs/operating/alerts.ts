@@ -10,8 +10,6 @@ export interface Alert {
   severity: 'critical' | 'warning';
   /** What an operator does first. */
   advice: string;
-  /** What the table says beside the expression. */
-  note?: string;
 }
 
 const atGateway = 'service="gateway",subject!="GET /readyz"';
@@ -26,7 +24,6 @@ export const alerts: readonly Alert[] = [
     for: '2m',
     severity: 'critical',
     advice: 'See why its replicas do not start or are not scraped: their stderr has a wrong setting as text.',
-    note: 'and so for each',
   },
   {
     title: 'Not ready',
@@ -34,7 +31,6 @@ export const alerts: readonly Alert[] = [
     for: '1m',
     severity: 'critical',
     advice: 'Ask GET /readyz of the gateway: it names what is away.',
-    note: 'something has to ask `/readyz`',
   },
   {
     title: 'Requests fail',

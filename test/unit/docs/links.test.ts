@@ -36,8 +36,9 @@ const faultsOf = async (links: readonly { from: string; target: string }[]): Pro
     (fault) => fault !== undefined,
   );
 
+const exclude = (name: string): boolean => name.split('/').includes('node_modules');
+
 async function* filesOf(pattern: string): AsyncGenerator<{ from: string; text: string }> {
-  const exclude = (name: string): boolean => name.split('/').includes('node_modules');
   for await (const from of glob(pattern, { cwd: repository, exclude }))
     yield { from, text: await readFile(join(repository, from), 'utf8') };
 }
