@@ -1,4 +1,21 @@
-// A webhook endpoint as it is stored, and as callers see it.
+// A webhook endpoint as it is stored, and as callers see it. What changes it (– leaves a field alone):
+//
+//   what happens                             active  circuit  failures        version  epoch  mark
+//   ───────────────────────────────────────  ──────  ───────  ──────────────  ───────  ─────  ────
+//   a caller registers it                    true    open     0               1        0      0
+//   a success while the circuit is open      –       closed   0               –        –      –
+//   a failure counts, the 1st to the 9th     –       open     +1              –        –      +1
+//   a failure does not count                 –       –        –               –        –      –
+//   the 10th in a row that counts            false   open     10              –        +1     +1
+//   410                                      false   open     +1 if it counts –        +1     +1
+//   a caller disables it                     false   open     –               +1       +1     +1
+//   a caller enables it                      true    open     0               +1       –      +1
+//   a caller changes its url                 –       open     –               +1       –      +1
+//   a caller changes events or the secret    –       –        –               +1       –      –
+//   an operator seals its secrets again      –       –        –               +1       –      –
+//   EVENTS was lost or put back              –       –        –               +1       –      –
+//
+// Each change is one update, on the condition that no other replica came first (store.ts, recording.ts).
 import type { EventKind, RegisteredWebhook, Webhook } from '@integration-sync/contracts';
 import type { Offset, OpenEvent } from '../log/offset.ts';
 
