@@ -1,5 +1,5 @@
-// Every link of the documents, and every page of docs/ that code, the chart and the configurations name, leads somewhere:
-// to a file that there is, and to a heading of it.
+// Every link of the documents, every file that they name, and every page of docs/ that code, the chart and the configurations
+// name, leads somewhere: to a file that there is, and to a heading of it.
 import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -7,6 +7,8 @@ import { expect, it } from 'vitest';
 import { repository } from '../../support/deploy-files.ts';
 
 const markdown = '{*.md,docs/*.md,{client,loader,deploy/helm}/README.md}';
+/** Without the changelog, which speaks of what was. */
+const present = '{README,CONTRIBUTING,docs/*}.md';
 const naming = '{services,shared,dev,loader,client,deploy}/**/*.{ts,yaml,conf,json}';
 
 /** As GitHub makes the anchor of a heading. */
@@ -49,6 +51,13 @@ const linksOf = (from: string, text: string) =>
     target,
   }));
 
+/** `shared/contracts/src/events.ts`, from the folder of the project. */
+const pathsOf = (from: string, text: string) =>
+  Array.from(
+    text.matchAll(/`((?:client|deploy|dev|docs|loader|services|shared|test)\/[\w./-]+)`/g),
+    ([, path = '']) => ({ from, target: relative(dirname(from), path) }),
+  );
+
 /** `docs/operating.md#users`, from the folder of the project. */
 const namesOf = (from: string, text: string) =>
   Array.from(text.matchAll(/\bdocs\/\w[\w-]*\.md(?:#[\w-]*\w)?/g), ([name]) => ({
@@ -60,6 +69,12 @@ it('leads from each document to files and headings that there are', async () => 
   const links = (await Array.fromAsync(filesOf(markdown))).flatMap(({ from, text }) => linksOf(from, text));
   expect(links.length).toBeGreaterThan(50);
   expect(await faultsOf(links)).toEqual([]);
+});
+
+it('leads from each document to the files and folders of the project that it names', async () => {
+  const named = (await Array.fromAsync(filesOf(present))).flatMap(({ from, text }) => pathsOf(from, text));
+  expect(named.length).toBeGreaterThan(50);
+  expect(await faultsOf(named)).toEqual([]);
 });
 
 it('leads from code, chart and configurations to pages and headings that there are', async () => {

@@ -1,0 +1,16 @@
+// The private words of this project, which a newcomer has to learn.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { repository } from '../../support/deploy-files.ts';
+
+const architecture = await readFile(join(repository, 'docs/architecture.md'), 'utf8');
+const [, glossary = ''] = /^## Glossary\n(.*?)^## /ms.exec(architecture) ?? [];
+const [, , ...rows] = glossary.split('\n').filter((line) => line.startsWith('|'));
+const words = rows.map((row) => row.split('|')[1]?.trim());
+
+it('has at most twenty words, each once, in their order', () => {
+  expect(words.length).toBeGreaterThan(10);
+  expect(words.length).toBeLessThanOrEqual(20);
+  expect(words).toEqual([...new Set(words)].toSorted());
+});
