@@ -104,7 +104,7 @@ const ofWebhooks: readonly MetricRow[] = [
     metrics: [counter('webhook_lost_total')],
     says:
       'Endpoints that were so far behind that the log dropped events before they had them: it keeps 7 days. An error line names ' +
-      'each; its owner reads the [listings](reading.md) instead.',
+      'each; its owner reads the [listings](integrating.md#reading-records-back) instead.',
   },
   {
     metrics: [gauge('webhook_partitions_owned')],
