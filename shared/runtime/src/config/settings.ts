@@ -45,7 +45,7 @@ export const baseSettings = {
   ),
   STREAMS_MAY_SHRINK: Type.Boolean({
     description:
-      'Whether this process may take copies, days, bytes or partitions from a stream that is there, where its settings ' +
+      'Whether this process may take copies, days or bytes from a stream that is there, where its settings ' +
       'say fewer. Set it for one start, and take it out again.',
     default: false,
   }),
