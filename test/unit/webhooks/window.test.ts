@@ -55,9 +55,9 @@ it('finds the first event batch from a sequence on, and the end', () => {
   expect(window.through).toBe(20);
 });
 
-it('keeps the newest 1 MiB', () => {
+it('keeps the newest 2 MiB', () => {
   const window = windowOf();
-  for (let sequence = 1; sequence <= 30; sequence += 1) window.add(batchOf(sequence, 1, { bytes: 100_000 }));
+  for (let sequence = 1; sequence <= 30; sequence += 1) window.add(batchOf(sequence, 1, { bytes: 200_000 }));
   expect([1, 20, 21, 30].map((from) => sequenceOf(window.at(from)))).toEqual([undefined, undefined, 21, 30]);
 });
 
@@ -72,8 +72,8 @@ it('reads older ones from the log, once for all that ask, and up to what is in m
   expect([2, 4, 8, 21, 26].map((from) => sequenceOf(window.at(from)))).toEqual([3, 7, 20, 25, 30]);
 });
 
-it('reads no more than 1 MiB at a time', async () => {
-  const { window } = logOf([1, 2, 3, 4], 600_000);
+it('reads no more than 2 MiB at a time', async () => {
+  const { window } = logOf([1, 2, 3, 4], 1_200_000);
   for (const sequence of [1, 2, 3, 4]) window.add(batchOf(sequence));
   window.clear();
   await window.load(1);

@@ -9,6 +9,7 @@ export interface LoggedBatch {
   readonly partition: number;
   readonly integration: string;
   readonly storedAt: Date;
+  /** What it takes of memory, decoded. */
   readonly bytes: number;
   /** How many events it has by its first line. */
   readonly count: number;
@@ -61,7 +62,7 @@ export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
     partition,
     integration,
     storedAt: stored.storedAt,
-    bytes: stored.body.length,
+    bytes: stored.body.length + bytesBeside + batch.count * bytesOfEvent,
     count: batch.count,
     endpointId,
     traceparent: stored.traceparent,
@@ -71,3 +72,5 @@ export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
 }
 
 const kindsMax = 10;
+/** Measured: its message and itself, and each event with a body of its own. A small push is mostly that. */
+const [bytesBeside, bytesOfEvent] = [1_500, 500];

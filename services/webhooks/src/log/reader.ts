@@ -3,6 +3,7 @@
 import { eventBatchesStream, partitionFilter } from '@integration-sync/contracts';
 import type { Bus, FollowedMessage, Reading } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
 export interface LogReader extends AsyncDisposable {
@@ -126,7 +127,7 @@ export function openLogReader({ bus, take, isSameStream, ensure, log }: LogReade
     through = Math.max(through, lastSequence);
     received = Math.max(received, through);
   };
-  const timer = setInterval(() => void followEnd().catch(() => undefined), idleMs);
+  const ends = openPeriodicCheck(followEnd, { what: 'the end of the log', everyMs: idleMs, log });
 
   return {
     add: (floors) =>
@@ -149,7 +150,8 @@ export function openLogReader({ bus, take, isSameStream, ensure, log }: LogReade
       return reading?.failingForMs ?? 0;
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(timer);
+      // A stop does not wait for NATS.
+      void ends[Symbol.asyncDispose]();
       await changing;
       await stop();
     },

@@ -1,4 +1,4 @@
-// What a replica has in memory of the log of one integration: its newest event batches, up to 1 MiB, and chunks of older
+// What a replica has in memory of the log of one integration: its newest event batches, up to 2 MiB, and chunks of older
 // ones for whoever is behind. All readers of an integration share both: each has no more than an offset.
 //
 //   an offset           is read from
@@ -33,11 +33,11 @@ export interface Windows {
   open(integration: string, from: number): Window;
 }
 
-const windowBytesMax = 1024 * 1024;
+const windowBytesMax = 2 * 1024 * 1024;
 /** Where all windows together have more, none has more than this. */
 const allBytesMax = 128 * 1024 * 1024;
 const windowBytesMin = 64 * 1024;
-const chunkBytesMax = 1024 * 1024;
+const chunkBytesMax = 2 * 1024 * 1024;
 const chunksBytesMax = 64 * 1024 * 1024;
 
 /** All event batches of the integration with `from <= sequence <= through`. */
