@@ -19,6 +19,7 @@ import {
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Store } from '@integration-sync/runtime/store';
 import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
@@ -49,7 +50,6 @@ import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
 import { openLimiter } from './tools/limiter.ts';
 import { openRetry } from './tools/retry.ts';
-import { startSweeping } from './tools/sweeping.ts';
 
 export interface PipelineOptions {
   bus: Bus;
@@ -285,7 +285,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   });
 
   const listening = listenForChanges(bus, replicas.self, { cache, integrations, log });
-  starting.use(startSweeping([disabledEvents.sweep], log));
+  starting.use(openPeriodicCheck(disabledEvents.sweep, unannounced(log)));
   starting.defer(() => disabledEvents.settled());
   starting.defer(() => scheduler.close());
   starting.use(reader);
@@ -356,6 +356,9 @@ const openLost =
       'the log dropped events before this endpoint had them: it goes on at the oldest that are left',
     );
   };
+
+/** What dead replicas left unannounced. */
+const unannounced = (log: Log) => ({ what: 'disablings that are not announced', everyMs: 500, log });
 
 /** Nothing begins for these. */
 function pause(integrations: readonly ActiveIntegration[]): () => void {

@@ -7,6 +7,7 @@ import { openResources, type ResourcesOptions } from '@integration-sync/runtime/
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { ConfigError, maskSettings } from '@integration-sync/runtime/config';
 import { openLog, type Log } from '@integration-sync/runtime/log';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
 import { attemptsHandlers } from './api/attempts.ts';
@@ -29,7 +30,6 @@ import { openEgressGuard, type EgressGuard } from './sending/egress-guard.ts';
 import { openPoster } from './sending/post.ts';
 import { openResolver, type Resolve } from './sending/resolver.ts';
 import { openSend, type Send } from './sending/send.ts';
-import { startReconciler } from './streams/reconcile.ts';
 import { streamSpecs } from './streams/streams.ts';
 
 export interface Webhooks extends AsyncDisposable {
@@ -75,7 +75,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   await refuseFormerDeliveries(bus, config);
   await answerWhileStarting(bus, identityOf(config), ensure());
   await bringBackPlaces({ bus, store, endpoints, revisions });
-  starting.use(startReconciler(ensure, log));
+  const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
+  // A stop does not wait for NATS.
+  starting.defer(() => void ensuring[Symbol.asyncDispose]());
   bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
 
   const { connector, ca } = deps;
@@ -118,6 +120,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const running = starting.move();
   return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
+
+/** An operator may delete a stream, nats-server may lose one, and not every one has a reader that notices. */
+const streamsEveryMs = 10_000;
 
 const identityOf = (config: WebhooksConfig) => ({
   ...buildOf(config),

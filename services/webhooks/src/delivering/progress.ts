@@ -8,10 +8,10 @@
 //   has caught up                               its offset goes
 //   is before all that the log still holds      nothing; that events were lost to it is said
 import type { Log } from '@integration-sync/runtime/log';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { LogPoint } from '../log/offset.ts';
 import type { Claim, Claims } from '../owning/claims.ts';
 import type { Offsets, StoredOffset } from '../owning/offsets.ts';
-import { openLooks } from '../tools/looks.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, Integrations } from './integrations.ts';
 
@@ -186,7 +186,7 @@ export function openProgress(options: ProgressOptions): Progress {
     );
     return turn;
   };
-  const looks = openLooks(() => inTurn(check), { what: 'what is delivered', everyMs, log });
+  const checks = openPeriodicCheck(() => inTurn(check), { what: 'what is delivered', everyMs, log });
 
   return {
     touch(queue) {
@@ -218,6 +218,6 @@ export function openProgress(options: ProgressOptions): Progress {
         }
         return inFlight;
       }),
-    [Symbol.asyncDispose]: () => looks[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }

@@ -9,7 +9,7 @@
 //   this replica
 import type { Log } from '@integration-sync/runtime/log';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { openLooks } from '../tools/looks.ts';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { assign } from './assignment.ts';
 import type { Claim, Claims } from './claims.ts';
 import type { Replicas } from './replicas.ts';
@@ -85,7 +85,7 @@ export function openOwnership(options: OwnershipOptions): Ownership {
     log.info({ partitions: numbersOf(taken) }, 'partitions taken');
   };
 
-  const lookOnce = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       if (!replicas.isHeard) {
         wasHeard = false;
@@ -108,10 +108,10 @@ export function openOwnership(options: OwnershipOptions): Ownership {
       throw error;
     }
   };
-  const looks = openLooks(lookOnce, { what: 'the partitions of this replica', everyMs, log });
-  const sharing = replicas.share(looks.look);
-  const listening = bus.listen(givenBackSubject, looks.look);
-  looks.look();
+  const checks = openPeriodicCheck(check, { what: 'the partitions of this replica', everyMs, log });
+  const sharing = replicas.share(checks.now);
+  const listening = bus.listen(givenBackSubject, checks.now);
+  checks.now();
 
   return {
     get isSure() {
@@ -123,16 +123,16 @@ export function openOwnership(options: OwnershipOptions): Ownership {
     },
     beginAnew() {
       isToBeginAnew = true;
-      looks.look();
+      checks.now();
     },
     async end() {
       isEnding = true;
       sharing[Symbol.dispose]();
       listening[Symbol.dispose]();
-      await looks[Symbol.asyncDispose]();
+      await checks[Symbol.asyncDispose]();
       await release([...owned.values()]);
     },
-    [Symbol.asyncDispose]: () => looks[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }
 
