@@ -252,6 +252,7 @@ const webhooks: Dashboard = {
           'sum by (reason) (increase(webhook_disabled_total[1h]))',
           '{{reason}}',
         ),
+        one('Endpoints that the log went past', 'short', 'sum(increase(webhook_lost_total[1h]))', 'lost'),
       ],
     },
   ],
