@@ -6,7 +6,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
 import { nextOf, type Answer, type Caller } from './caller.ts';
 import { clockMs } from './clock.ts';
-import { bodyHashOf } from './genuine.ts';
+import { bodyHashOf } from './signed.ts';
 import { openLedgerFile } from './ledger.ts';
 import { plurals, type EventLine, type Item } from './lines.ts';
 import { journals } from './settling.ts';

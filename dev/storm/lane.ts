@@ -8,7 +8,7 @@ import { drawItem, spoilItem } from './items.ts';
 import { plurals, type EndedLine, type Item, type Plural } from './lines.ts';
 import type { Flood, Profile } from './profile.ts';
 import type { Batch, Pusher } from './pusher.ts';
-import { openStock, type Stock } from './stock.ts';
+import { openOwnIds, type OwnIds } from './own-ids.ts';
 
 export interface LaneOptions {
   pusher: Pusher;
@@ -27,14 +27,14 @@ const againChance = 0.5;
 
 export async function runPrivateLane(options: LaneOptions): Promise<void> {
   const { pusher, random } = options;
-  const stocks = openStocks((plural) => openStock(`p-${plural.slice(0, 1)}-${pusher.lane}`));
+  const ownIds = openOwnIdsByKind((plural) => openOwnIds(`p-${plural.slice(0, 1)}-${pusher.lane}`));
   await runLane(options, async () => {
-    const plural = drawPlural(random, stocks);
+    const plural = drawPlural(random, ownIds);
     const name = pusher.nextName();
-    const batch = drawPrivate(options, plural, name, stocks);
+    const batch = drawPrivate(options, plural, name, ownIds);
     const attempt = async (as: string): Promise<EndedLine> => {
       const ended = await pusher.push(as, batch);
-      noteEnd(stocks[plural], batch, ended);
+      noteEnd(ownIds[plural], batch, ended);
       return ended;
     };
     let ended = await attempt(name);
@@ -46,9 +46,9 @@ export async function runPrivateLane(options: LaneOptions): Promise<void> {
   });
 }
 
-type Stocks = Record<Plural, Stock>;
+type OwnIdsByKind = Record<Plural, OwnIds>;
 
-const openStocks = (open: (plural: Plural) => Stock): Stocks => ({
+const openOwnIdsByKind = (open: (plural: Plural) => OwnIds): OwnIdsByKind => ({
   suppliers: open('suppliers'),
   products: open('products'),
   batches: open('batches'),
@@ -57,39 +57,39 @@ const openStocks = (open: (plural: Plural) => Stock): Stocks => ({
 const mayComeAgain = ({ random, stopped }: LaneOptions, { outcome }: EndedLine): boolean =>
   outcome !== 200 && !stopped.aborted && random.chance(againChance);
 
-function noteEnd(stock: Stock, { items }: Batch, { outcome, answer }: EndedLine): void {
+function noteEnd(ids: OwnIds, { items }: Batch, { outcome, answer }: EndedLine): void {
   for (const [position, item] of items.entries()) {
     if (typeof item !== 'object' || item === null || !('externalId' in item)) continue;
     const id = String(item.externalId);
     const status = answer?.records[position]?.status;
-    if (outcome !== 200) stock.cutOff(id);
-    else if (status === 'CREATED' || status === 'UPDATED') stock.accepted(id, { ...item });
+    if (outcome !== 200) ids.cutOff(id);
+    else if (status === 'CREATED' || status === 'UPDATED') ids.accepted(id, { ...item });
   }
 }
 
-function drawPlural(random: Random, stocks: Stocks): Plural {
+function drawPlural(random: Random, ownIds: OwnIdsByKind): Plural {
   const drawn = random.pick(plurals);
-  if (drawn === 'products' && stocks.suppliers.acceptedCount() === 0) return 'suppliers';
-  return drawn === 'batches' && stocks.products.acceptedCount() === 0 ? 'suppliers' : drawn;
+  if (drawn === 'products' && ownIds.suppliers.acceptedCount() === 0) return 'suppliers';
+  return drawn === 'batches' && ownIds.products.acceptedCount() === 0 ? 'suppliers' : drawn;
 }
 
 function drawPrivate(
   { random, rules, isFull }: LaneOptions,
   plural: Plural,
   name: string,
-  stocks: Stocks,
+  ownIds: OwnIdsByKind,
 ): Batch {
-  const stock = stocks[plural];
+  const ids = ownIds[plural];
   const count = isFull() ? 1 : within(random, random.pick(rules.sizes));
   const items: unknown[] = [];
   const wrong: [number, string][] = [];
   while (items.length < count) {
-    const externalId = random.chance(0.5) ? stock.drawKnown(random) : stock.fresh();
-    const idle = random.chance(0.15) ? stock.lastAccepted(externalId) : undefined;
+    const externalId = random.chance(0.5) ? ids.drawKnown(random) : ids.fresh();
+    const idle = random.chance(0.15) ? ids.lastAccepted(externalId) : undefined;
     const place = items.length;
     const draft = { externalId, name: `${name}/${place}`, whole: random.chance(0.5) };
     const item =
-      idle ?? drawItem(random, plural, { ...draft, reference: drawReference(random, plural, stocks) });
+      idle ?? drawItem(random, plural, { ...draft, reference: drawReference(random, plural, ownIds) });
     const spoilt = random.chance(0.02) ? spoilItem(random, plural, item) : undefined;
     if (spoilt !== undefined) wrong.push([place, spoilt.reason]);
     items.push(spoilt === undefined ? item : spoilt.item);
@@ -97,10 +97,10 @@ function drawPrivate(
   return { plural, items, wrong, drafting: plural === 'batches' && random.chance(0.4) };
 }
 
-function drawReference(random: Random, plural: Plural, stocks: Stocks): string | null {
+function drawReference(random: Random, plural: Plural, ownIds: OwnIdsByKind): string | null {
   if (plural === 'suppliers' || (plural === 'products' && random.chance(0.3))) return null;
   if (random.chance(0.02)) return `missing-${random.integer(1_000)}`;
-  return (plural === 'products' ? stocks.suppliers : stocks.products).drawAccepted(random);
+  return (plural === 'products' ? ownIds.suppliers : ownIds.products).drawAccepted(random);
 }
 
 /** So few that callers meet all the time. */

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startMember, type Member } from './company.ts';
+import { startMember, type Member } from './members.ts';
 import { hasPlan, writePlan, type StormPlan } from './plan.ts';
 import { profiles, type ProfileName } from './profile.ts';
 

@@ -9,7 +9,7 @@ if (key.length < 24) throw new Error('WEBHOOK_SECRET: expected whsec_… as the 
 const port = Number(process.env['PORT'] ?? 9000);
 
 /** Over the bytes as they came: JSON that was parsed and written again has another signature. */
-function isGenuine(id: string, timestamp: string, signatures: string, body: Buffer): boolean {
+function isSignedWell(id: string, timestamp: string, signatures: string, body: Buffer): boolean {
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(timestamp));
   if (!(ageSeconds < 300)) return false;
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
@@ -31,7 +31,7 @@ createServer((request, response) => {
     const body = Buffer.concat(chunks);
     const id = headerOf(request, 'webhook-id');
     const timestamp = headerOf(request, 'webhook-timestamp');
-    if (!isGenuine(id, timestamp, headerOf(request, 'webhook-signature'), body)) {
+    if (!isSignedWell(id, timestamp, headerOf(request, 'webhook-signature'), body)) {
       response.writeHead(400).end('the signature does not fit');
       return;
     }

@@ -13,7 +13,7 @@ const sources = {
   batches: 'services/batches/src/main.ts',
   webhooks: 'services/webhooks/src/main.ts',
   ops: 'services/ops/src/main.ts',
-  mortal: 'test/support/processes/mortal.ts',
+  stoppingService: 'test/support/processes/stopping-service.ts',
   answering: 'test/support/processes/answering.ts',
   life: 'test/component/runtime/processes/life.ts',
   speech: 'test/component/runtime/processes/speech.ts',

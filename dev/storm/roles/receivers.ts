@@ -7,7 +7,7 @@ import { openCaller } from '../caller.ts';
 import { clockMs } from '../clock.ts';
 import { planEndpoints, react, type Behaviour, type EndpointPlan } from '../endpoints.ts';
 import { talkOn } from '../hostile.ts';
-import { bodyHashOf, isGenuine } from '../genuine.ts';
+import { bodyHashOf, isSignedWell } from '../signed.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { readPlan, type StormPlan } from '../plan.ts';
 import { folderOfRole, takeRole } from '../role.ts';
@@ -45,7 +45,7 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
     kind: String(request.headers['x-webhook-event']),
     atMs: clockMs(),
     status: isHeard ? status : 0,
-    genuine: isGenuine(request.headers, body, endpoint.secret),
+    genuine: isSignedWell(request.headers, body, endpoint.secret),
     bodyHash: bodyHashOf(body),
   });
   if (endpoint.behaviour === 'hostile') talkOn(request.socket, random);

@@ -17,7 +17,7 @@ import { startProxy } from '../cluster/proxy.ts';
 import { openLedgerFile } from '../ledger.ts';
 import { profiles } from '../profile.ts';
 import { programOf } from '../programs.ts';
-import { residentByPid } from '../resident.ts';
+import { residentByPid } from '../memory-of.ts';
 import { folderOfRole, say, takeRole } from '../role.ts';
 import { pidsOfOwners, startOwners, type Owners } from '../owners.ts';
 import { stackFolderOf } from '../plan.ts';

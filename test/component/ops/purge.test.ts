@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { runOps, startOps } from '../../support/ops.ts';
 import { answer, openReceiver, type Receiver } from '../../support/receiver.ts';
-import { allStored } from '../../support/remains.ts';
+import { allStored } from '../../support/stored-data.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 import { clientOf, secretKey } from '../../support/webhooks.ts';
 

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
 import { openWorld, type World } from '../../support/sync.ts';
-import { openTripwire } from '../../support/tripwire.ts';
+import { openKillingProxy } from '../../support/killing-proxy.ts';
 import { secretKey } from '../../support/webhooks.ts';
 
 let world: World;
@@ -51,14 +51,14 @@ it.each([
 ] as const)(
   '%s waits for a nats-server that dies at %s (%i), and then serves',
   async (service, says, times) => {
-    await using wire = await openTripwire(world.nats, { says, times });
+    await using proxy = await openKillingProxy(world.nats, { says, times });
     const { log, text } = openTestLog();
-    const starting = start[service]({ ...world.environment, NATS_URL: wire.url }, log);
+    const starting = start[service]({ ...world.environment, NATS_URL: proxy.url }, log);
     const failed = starting.then(
       () => 'started',
       (error: unknown) => String(error),
     );
-    expect(await Promise.race([wire.tripped.then(() => 'tripped'), failed])).toBe('tripped');
+    expect(await Promise.race([proxy.hasKilled.then(() => 'tripped'), failed])).toBe('tripped');
     await eventually(text, (said) => said.includes('nats connection lost'));
     await world.nats.resume();
     expect(await failed).toBe('started');
@@ -71,24 +71,24 @@ it.each([
 );
 
 it('says what it waits for as long as nats-server is away', async () => {
-  await using wire = await openTripwire(world.nats, { says: 'SUB svc.catalog.runs.list' });
+  await using proxy = await openKillingProxy(world.nats, { says: 'SUB svc.catalog.runs.list' });
   const { log, text } = openTestLog();
-  const starting = start.catalog({ ...world.environment, NATS_URL: wire.url }, log);
-  await wire.tripped;
+  const starting = start.catalog({ ...world.environment, NATS_URL: proxy.url }, log);
+  await proxy.hasKilled;
   await expect.poll(text).toMatch(/"what":"subscriptions of catalog".*"msg":"waiting for nats"/);
   await world.nats.resume();
   await using _running = await starting;
 });
 
 it('ends at a SIGTERM while it waits in the middle of its start', async () => {
-  await using wire = await openTripwire(world.nats, { says: 'SUB svc.catalog.runs.list' });
+  await using proxy = await openKillingProxy(world.nats, { says: 'SUB svc.catalog.runs.list' });
   const main = join(import.meta.dirname, '../../../services/catalog/src/main.ts');
   const child = spawn(process.execPath, [main], {
-    env: { ...process.env, ...world.environment, NATS_URL: wire.url },
+    env: { ...process.env, ...world.environment, NATS_URL: proxy.url },
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');
-  await wire.tripped;
+  await proxy.hasKilled;
   child.kill('SIGTERM');
   const toldAt = performance.now();
   expect(await exited).toEqual([0, null]);

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { awake } from '../../support/awake.ts';
 import { freeze, mayFreeze } from '../../support/freeze.ts';
 import { startMongodb } from '../../support/mongodb.ts';
-import { quickestMs } from '../../support/quickest.ts';
+import { fastestMs } from '../../support/fastest-try.ts';
 
 interface Farm {
   _id: string;
@@ -94,7 +94,7 @@ async function expectEndedWithin(
 
 /** Tries by the clock, several times, each of which must fail. */
 const expectFailuresAtOnce = async (): Promise<void> =>
-  expect(await quickestMs(5, async () => expectEndedWithin(3_000, await outcomes()))).toBeLessThan(100);
+  expect(await fastestMs(5, async () => expectEndedWithin(3_000, await outcomes()))).toBeLessThan(100);
 
 async function untilConnected(): Promise<void> {
   const answers = (): Promise<boolean> =>

@@ -5,7 +5,7 @@ import { stages, type Stage } from '@integration-sync/sync';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { anHourAhead, settledWithinMs } from '../../support/left-behind.ts';
-import { startMortal } from '../../support/mortal.ts';
+import { startStoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -49,15 +49,15 @@ async function crashAt(action: StatusChange, stage: Stage): Promise<Crashed> {
     await change(caller, action, earlier);
   }
   // Nothing else serves, so that the request comes to the process that will die.
-  await using mortal = await startMortal('catalog', stage, world.environment);
+  await using service = await startStoppingService('catalog', stage, world.environment);
   const answer = change(caller, action, asked).then(
     () => true,
     () => false,
   );
-  await mortal.reached();
+  await service.reached();
   const answered = await Promise.race([answer, wait(isAnswered(stage) ? 10_000 : 200, false)]);
   expect(answered).toBe(isAnswered(stage));
-  await mortal.kill();
+  await service.kill();
   return { caller, action, stage };
 }
 
@@ -125,14 +125,14 @@ it(
   { timeout: 60_000 },
   async () => {
     const caller = world.caller();
-    await using mortal = await startMortal('catalog', 'before-answer', world.environment);
+    await using service = await startStoppingService('catalog', 'before-answer', world.environment);
     const lost = caller.push('suppliers', [
       { externalId: 'a', name: 'N' },
       { externalId: 'b', name: 'N' },
     ]);
     lost.catch(() => undefined);
-    await mortal.reached();
-    await mortal.kill();
+    await service.reached();
+    await service.kill();
     {
       await using _healthy = await world.startCatalog();
       await caller.erase(['a']);

@@ -6,7 +6,7 @@ import { stages, type Stage } from '@integration-sync/sync';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { anHourAhead, settledWithinMs } from '../../support/left-behind.ts';
-import { startMortal } from '../../support/mortal.ts';
+import { startStoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -65,15 +65,15 @@ async function crashAt(stage: Stage): Promise<Crashed> {
   const healthy = await world.startCatalog();
   await caller.push('suppliers', before);
   await healthy[Symbol.asyncDispose]();
-  await using mortal = await startMortal('catalog', stage, world.environment);
+  await using service = await startStoppingService('catalog', stage, world.environment);
   const answer = caller.push('suppliers', during).then(
     () => true,
     () => false,
   );
-  await mortal.reached();
+  await service.reached();
   // An answer that was on its way gets the time to arrive.
   const answered = await Promise.race([answer, wait(outcomes[stage].answered ? 10_000 : 200, false)]);
-  await mortal.kill();
+  await service.kill();
   return { caller, stage, answered };
 }
 
@@ -185,15 +185,15 @@ describe('what a dead process changed', () => {
         { externalId: 'b', name: 'N', code: '1' },
       ]);
       await healthy[Symbol.asyncDispose]();
-      await using mortal = await startMortal('catalog', 'after-writes', world.environment);
+      await using service = await startStoppingService('catalog', 'after-writes', world.environment);
       const lost = caller.push('suppliers', [
         { externalId: 'a', name: 'N', code: '2' },
         { externalId: 'b', name: 'N', code: '2' },
         { externalId: 'c', name: 'N' },
       ]);
       lost.catch(() => undefined);
-      await mortal.reached();
-      await mortal.kill();
+      await service.reached();
+      await service.kill();
       await using _survivor = await world.startCatalog();
       await using _batches = await world.startBatches();
       // The second half of a record's changes comes twice over, by two pushes of a living process.
@@ -231,11 +231,11 @@ describe('what a dead process changed', () => {
       batchNumber: 'B',
     }));
     const crash = async (stage: Stage, more: object): Promise<void> => {
-      await using mortal = await startMortal('batches', stage, world.environment);
+      await using service = await startStoppingService('batches', stage, world.environment);
       const lost = caller.push('batches', [...batches, more], { autoCreateDDS: true });
       lost.catch(() => undefined);
-      await mortal.reached();
-      await mortal.kill();
+      await service.reached();
+      await service.kill();
     };
     await crash('amid-writes', batch('c'));
     await crash('after-writes', batch('d'));

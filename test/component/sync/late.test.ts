@@ -5,7 +5,7 @@ import { watermarkKey, openWatermarks, settledUntil } from '../../../shared/sync
 import { watchMs } from '../../../shared/sync/src/journal/journal-times.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
-import { startMortal } from '../../support/mortal.ts';
+import { startStoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -79,14 +79,14 @@ describe('an operation that comes when its sender has long gone', () => {
     const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
     await healthy[Symbol.asyncDispose]();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);
-    await using mortal = await startMortal('catalog', 'after-writes', {
+    await using service = await startStoppingService('catalog', 'after-writes', {
       ...world.environment,
       MONGODB_URL: proxy.url,
     });
     const writing = proxy.holdNext('insert', 'suppliers');
     void pushLost(caller, threeRecords);
     await writing;
-    await mortal.kill();
+    await service.kill();
 
     await using _survivor = await world.startCatalog({ now: clock.now });
     await using _batches = await world.startBatches();
@@ -219,10 +219,10 @@ it('is found though a survivor that did not come to the end had closed the push 
   const healthy = await world.startCatalog();
   const { syncId } = await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
   await healthy[Symbol.asyncDispose]();
-  await using mortal = await startMortal('catalog', 'after-writes', world.environment);
+  await using service = await startStoppingService('catalog', 'after-writes', world.environment);
   void pushLost(caller, [{ externalId: 'x', name: 'N' }]);
-  await mortal.reached();
-  await mortal.kill();
+  await service.reached();
+  await service.kill();
   const entry = await entries().findOne({ integration: caller.integration, state: 'writing' });
   const watermarks = openWatermarks(world.store, 'catalog_heads', Date.now);
   const key = watermarkKey(caller.integration, 'suppliers');
@@ -292,13 +292,13 @@ it('ends without an announcement when nothing comes', { timeout: 60_000 }, async
   const first = await caller.push('suppliers', [{ externalId: 'known', name: 'N', code: 'old' }]);
   await healthy[Symbol.asyncDispose]();
   for (const stage of ['after-entry', 'after-writes'] as const) {
-    await using mortal = await startMortal('catalog', stage, world.environment);
+    await using service = await startStoppingService('catalog', stage, world.environment);
     void pushLost(caller, [
       { externalId: stage, name: 'N' },
       { externalId: 'known', name: 'N', code: 'new' },
     ]);
-    await mortal.reached();
-    await mortal.kill();
+    await service.reached();
+    await service.kill();
   }
   const overwriting = await world.startCatalog();
   const later = await caller.push('suppliers', [{ externalId: 'known', name: 'M' }]);

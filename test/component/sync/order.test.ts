@@ -6,7 +6,7 @@ import type { Stage } from '@integration-sync/sync';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { freeze } from '../../support/freeze.ts';
 import { openMongodbProxy, type MongodbProxy } from '../../support/mongodb-proxy.ts';
-import { startMortal, type Mortal } from '../../support/mortal.ts';
+import { startStoppingService, type StoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type Caller, type Plural, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -76,7 +76,7 @@ async function valuesOf(plural: Plural, { integration }: Caller): Promise<Record
 
 /** On the replica alone, so that the older push comes to it. */
 async function stopAt(
-  replica: Mortal,
+  replica: StoppingService,
   stage: Stage | 'none',
   race: Race,
   older: (by: Caller) => Promise<unknown>,
@@ -140,7 +140,7 @@ describe('a replica that stood still', () => {
         if (service === 'batches') await caller.push('products', [{ externalId: 'product', name: 'P' }]);
         await caller.push(plural, items('first', 'changed', 'bystander'));
       }
-      await using replica = await startMortal(service, stage, world.environment);
+      await using replica = await startStoppingService(service, stage, world.environment);
       {
         using frozen = await stopAt(replica, stage, race, (by) =>
           by.push(plural, items('older', 'changed', 'new', 'left')),
@@ -164,7 +164,7 @@ describe('a replica that stood still', () => {
 
   it('refuses the requests that it finds in its sockets, and writes nothing of them', async () => {
     const { caller, impatient } = openRace();
-    await using replica = await startMortal('catalog', 'none', world.environment);
+    await using replica = await startStoppingService('catalog', 'none', world.environment);
     await caller.push('suppliers', [{ externalId: 'bystander', name: 'N' }]);
     {
       using _frozen = await freeze([replica.pid]);
@@ -228,7 +228,7 @@ describe('an operation on its way', () => {
   it('is noticed by a push that had found the record as it wanted it before', async () => {
     const race = openRace();
     const { caller, hesitant } = race;
-    await using replica = await startMortal('catalog', 'none', {
+    await using replica = await startStoppingService('catalog', 'none', {
       ...world.environment,
       MONGODB_URL: slow.url,
     });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { anHourAhead } from '../../support/left-behind.ts';
 import { openMongodbProxy } from '../../support/mongodb-proxy.ts';
-import { startMortal } from '../../support/mortal.ts';
+import { startStoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type Caller, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -95,14 +95,14 @@ describe('what a dead process changed', () => {
       { externalId: 'b', name: 'first', code: '1' },
     ]);
     await healthy[Symbol.asyncDispose]();
-    await using mortal = await startMortal('catalog', 'after-writes', world.environment);
+    await using service = await startStoppingService('catalog', 'after-writes', world.environment);
     const lost = caller.push('suppliers', [
       { externalId: 'a', name: 'first', code: '2' },
       { externalId: 'b', name: 'first', code: '2' },
     ]);
     lost.catch(() => undefined);
-    await mortal.reached();
-    await mortal.kill();
+    await service.reached();
+    await service.kill();
     await using proxy = await openMongodbProxy(inject('engines').mongodb);
     const looking = proxy.holdNext('find', 'suppliers', ['order\0', 'changed\0']);
     await using _survivor = await world.startCatalog({ now: anHourAhead }, proxy.url);

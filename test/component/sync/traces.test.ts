@@ -5,7 +5,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { settledWithinMs } from '../../support/left-behind.ts';
-import { startMortal } from '../../support/mortal.ts';
+import { startStoppingService } from '../../support/stopping-service.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
 let world: World;
@@ -76,10 +76,10 @@ it('without a collector, what a push publishes carries the trace of its caller, 
 });
 
 it('what another replica announces for a process that died is still of the trace of its push', async () => {
-  await using mortal = await startMortal('catalog', 'before-answer', world.environment);
+  await using service = await startStoppingService('catalog', 'before-answer', world.environment);
   const answer = push('orphan', traceparent).catch(() => undefined);
-  await mortal.reached();
-  await mortal.kill();
+  await service.reached();
+  await service.kill();
   await answer;
   const journal = world.store.collection<{ _id: string; integration: string; traceparent?: string }>(
     'catalog_journal',

@@ -2,7 +2,7 @@
 // everything had gone as promised. Tests forge it from there.
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { Ledger } from '../../../dev/storm/check/verify.ts';
-import { bodyHashOf } from '../../../dev/storm/genuine.ts';
+import { bodyHashOf } from '../../../dev/storm/signed.ts';
 import { profiles } from '../../../dev/storm/profile.ts';
 import type { EventLine, Item, Plural, PushOutcome, Sighting } from '../../../dev/storm/lines.ts';
 

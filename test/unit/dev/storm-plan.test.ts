@@ -12,7 +12,7 @@ import { drawItem, spoilItem } from '../../../dev/storm/items.ts';
 import { plurals } from '../../../dev/storm/lines.ts';
 import { parseStormOptions } from '../../../dev/storm/options.ts';
 import { profiles } from '../../../dev/storm/profile.ts';
-import { openStock } from '../../../dev/storm/stock.ts';
+import { openOwnIds } from '../../../dev/storm/own-ids.ts';
 
 const faultsOf = (seed: number, count = 300): PlannedFault[] =>
   planFaults(openRandom(seed), profiles.usual).take(count).toArray();
@@ -101,22 +101,22 @@ it.each(breakages)('the breakage $name finds its line', async (breakage) => {
 });
 
 it('leaves an id alone that was cut off a few times', () => {
-  const stock = openStock('p-s');
+  const ids = openOwnIds('p-s');
   const random = openRandom(1);
-  const id = stock.fresh();
-  expect(stock.drawKnown(random)).toBe(id);
-  for (let cut = 0; cut < 4; cut += 1) stock.cutOff(id);
-  expect(stock.drawKnown(random)).not.toBe(id);
+  const id = ids.fresh();
+  expect(ids.drawKnown(random)).toBe(id);
+  for (let cut = 0; cut < 4; cut += 1) ids.cutOff(id);
+  expect(ids.drawKnown(random)).not.toBe(id);
 });
 
 it('points only at what was accepted, and forgets what a cut-off push may have changed', () => {
-  const stock = openStock('p-s');
-  expect(() => stock.drawAccepted(openRandom(1))).toThrow(RangeError);
-  stock.accepted('a', { name: 'A' });
-  expect(stock.drawAccepted(openRandom(1))).toBe('a');
-  expect(stock.lastAccepted('a')).toEqual({ name: 'A' });
-  stock.cutOff('a');
-  expect(stock.lastAccepted('a')).toBeUndefined();
+  const ids = openOwnIds('p-s');
+  expect(() => ids.drawAccepted(openRandom(1))).toThrow(RangeError);
+  ids.accepted('a', { name: 'A' });
+  expect(ids.drawAccepted(openRandom(1))).toBe('a');
+  expect(ids.lastAccepted('a')).toEqual({ name: 'A' });
+  ids.cutOff('a');
+  expect(ids.lastAccepted('a')).toBeUndefined();
 });
 
 it('spoils an item in a way that its answer names', () => {

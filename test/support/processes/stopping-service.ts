@@ -1,6 +1,6 @@
 // A service that stops at one stage of its first push, so that a test can kill or freeze it exactly there.
 //
-//   node mortal.ts catalog|batches STAGE      settings from the environment; says `serving`, then `reached`
+//   node stopping-service.ts catalog|batches STAGE      settings from the environment; says `serving`, then `reached`
 //
 // It goes on at a line on its standard input, and stops cleanly when that ends.
 import { once } from 'node:events';

@@ -4,27 +4,27 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Engine } from '@integration-sync/dev/engines';
 
-export interface Tripwire extends AsyncDisposable {
+export interface KillingProxy extends AsyncDisposable {
   readonly url: string;
   /** Resolves once the server is dead. It stays so until it is resumed. */
-  readonly tripped: Promise<void>;
+  readonly hasKilled: Promise<void>;
 }
 
-export interface Tripped {
+export interface KillsAt {
   says: string;
   times?: number;
 }
 
-export async function openTripwire(nats: Engine, { says, times = 1 }: Tripped): Promise<Tripwire> {
+export async function openKillingProxy(nats: Engine, { says, times = 1 }: KillsAt): Promise<KillingProxy> {
   const target = new URL(nats.url);
   const sockets = new Set<Socket>();
-  const tripped = Promise.withResolvers<void>();
+  const hasKilled = Promise.withResolvers<void>();
   let left = times;
-  let hasTripped = false;
-  const trip = (): void => {
-    hasTripped = true;
+  let isKilling = false;
+  const killNow = (): void => {
+    isKilling = true;
     nats.hold();
-    nats.kill().then(tripped.resolve, tripped.reject);
+    nats.kill().then(hasKilled.resolve, hasKilled.reject);
   };
   const server = createServer((client) => {
     const behind = connect(Number(target.port), target.hostname);
@@ -35,8 +35,8 @@ export async function openTripwire(nats: Engine, { says, times = 1 }: Tripped): 
     }
     client.on('data', (bytes: Buffer) => {
       if (left > 0) left -= bytes.toString('latin1').split(says).length - 1;
-      if (left > 0 || hasTripped) behind.write(bytes);
-      else trip();
+      if (left > 0 || isKilling) behind.write(bytes);
+      else killNow();
     });
     client.on('close', () => behind.destroy());
     behind.on('data', (bytes: Buffer) => client.write(bytes));
@@ -48,7 +48,7 @@ export async function openTripwire(nats: Engine, { says, times = 1 }: Tripped): 
   if (address === null || typeof address === 'string') throw new TypeError('a port was asked for');
   return {
     url: `nats://127.0.0.1:${address.port}`,
-    tripped: tripped.promise,
+    hasKilled: hasKilled.promise,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();

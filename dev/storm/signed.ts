@@ -3,7 +3,7 @@ import { createHmac, hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-export function isGenuine(headers: IncomingHttpHeaders, body: string, secret: string): boolean {
+export function isSignedWell(headers: IncomingHttpHeaders, body: string, secret: string): boolean {
   const header = (name: string): string => String(headers[name] ?? '');
   try {
     new Webhook(secret).verify(body, {

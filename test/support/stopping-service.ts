@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Stage } from '@integration-sync/sync';
 import { inject } from 'vitest';
 
-export interface Mortal extends AsyncDisposable {
+export interface StoppingService extends AsyncDisposable {
   /** Resolves once a push has come to the stage. */
   reached(): Promise<void>;
   readonly pid: number;
@@ -17,12 +17,12 @@ export interface Mortal extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-export async function startMortal(
+export async function startStoppingService(
   service: 'catalog' | 'batches',
   stage: Stage | 'none',
   environment: Readonly<Record<string, string>>,
-): Promise<Mortal> {
-  const child = spawn(process.execPath, [inject('programs').mortal, service, stage], {
+): Promise<StoppingService> {
+  const child = spawn(process.execPath, [inject('programs').stoppingService, service, stage], {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -3,7 +3,7 @@
 import type { Random } from '../fuzz/random.ts';
 import type { Item } from './lines.ts';
 
-export interface Stock {
+export interface OwnIds {
   fresh(): string;
   /** One that was pushed before, if there is one. */
   drawKnown(random: Random): string;
@@ -18,7 +18,7 @@ export interface Stock {
 
 const cutOffMax = 4;
 
-export function openStock(prefix: string): Stock {
+export function openOwnIds(prefix: string): OwnIds {
   const known: string[] = [];
   const acceptedIds: string[] = [];
   const everAccepted = new Set<string>();
