@@ -36,6 +36,8 @@ export interface GatewayDeps {
   readinessRememberedMs?: number;
 }
 
+const hurryEveryMs = 250;
+
 export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}): Promise<Gateway> {
   const { now = Date.now, log = openLog({ service: 'gateway', level: config.LOG_LEVEL }) } = deps;
   log.info({ settings: maskSettings(GatewayConfig, config) }, 'starting');
@@ -58,7 +60,13 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     tracing,
     isStopping,
   };
-  const app = starting.adopt(createServer(options), (server) => close(server, deps.lastRequestsMs));
+  const app = starting.adopt(createServer(options), async (server) => {
+    // Callers that wait for events are answered before the gateway cuts their connections, the last to come included.
+    const hurrying = setInterval(() => upstream.answerNow(), hurryEveryMs);
+    upstream.answerNow();
+    await close(server, deps.lastRequestsMs);
+    clearInterval(hurrying);
+  });
   starting.defer(() => {
     stopping = true;
   });

@@ -16,6 +16,8 @@ export interface Upstream extends AsyncDisposable {
   /** How many bytes fit into one message beside its headers. */
   readonly bodyBytesMax: number;
   request(subject: string, options: RequestOptions): Promise<Reply>;
+  /** Asks for the answers to requests that wait for something. */
+  answerNow(): void;
   /** What the replicas that have something to say say within that time. */
   askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
 }
@@ -62,6 +64,9 @@ export async function openUpstream({ build, ...options }: UpstreamOptions): Prom
         });
       }
       return bus.request(subject, request);
+    },
+    answerNow() {
+      if (bus?.connected === true) bus.answerNow();
     },
     askAll: async (subject, forMs) => (await bus?.askAll(subject, forMs)) ?? [],
     async [Symbol.asyncDispose]() {

@@ -41,6 +41,7 @@ export const subjects = {
   endpointsTest: 'svc.webhooks.endpoints.test',
   endpointsReplay: 'svc.webhooks.endpoints.replay',
   deliveriesList: 'svc.webhooks.deliveries.list',
+  eventsRead: 'svc.webhooks.events.read',
 } as const;
 
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];
@@ -53,6 +54,12 @@ export const healthSubject = (service: ServiceName): string => `svc.${service}.h
  * go. Every replica of the service hears it.
  */
 export const givenUpSubject = (service: string): string => `svc.${service}.given-up`;
+
+/**
+ * Here a process asks that its questions with which replicas wait for something be answered now, with what there is: it is
+ * about to end. The body is how the subjects of its answers begin. Every replica of the service hears it.
+ */
+export const answerNowSubject = (service: string): string => `svc.${service}.answer-now`;
 
 /** What every replica of the service has to say of its streams; one that has nothing to say does not answer. */
 export const notesSubject = (service: ServiceName): string => `svc.${service}.health.notes`;
@@ -76,6 +83,9 @@ export type BatchAnnouncer = Announcer | 'replay';
 
 export const eventBatchesSubject = (announcer: BatchAnnouncer, integration: string): string =>
   `${eventBatchesNoun}.${announcer}.${integration}`;
+
+/** On which the event batches of an integration are published, whoever announces them. */
+export const publishedBatches = (integration: string): string => `${eventBatchesNoun}.*.${integration}`;
 
 /** `supplier.created` of acme is announced on `events.acme.supplier.created`. */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;

@@ -38,3 +38,6 @@ export const replyHeaders = {
   /** `log-created` becomes the field `created` of the gateway's log line. */
   logPrefix: 'log-',
 } as const;
+
+/** Of a sign of life (runtime/bus): for so long none follows, as the replica waits for something. */
+export const silentMsHeader = 'silent-ms';

@@ -1,6 +1,7 @@
 import { Failure } from '@integration-sync/contracts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '@integration-sync/dev/engines';
-import type { Bus, BusHandler, BusRequest, ServiceOptions } from '@integration-sync/runtime/bus';
+import type { Bus, BusHandler, BusRequest, ServiceOptions, Wait } from '@integration-sync/runtime/bus';
 import { openGate } from '@integration-sync/runtime/gate';
 import { chunkItems, nextChunkItems } from '@integration-sync/runtime/pace';
 import { connect } from '@nats-io/transport-node';
@@ -488,4 +489,94 @@ it('reaches every listener with a broadcast', async () => {
   await failureOf(answering.request('svc.none.none.ask', { timeoutMs: 500 }));
   asking.broadcast('control.test', 'drop', { endpoint: 'wh_1' });
   await expect.poll(() => heard.toSorted()).toEqual(['one drop', 'two drop']);
+});
+
+describe('a request that waits for something', () => {
+  const subject = 'svc.catalog.awaited.ask';
+
+  async function openWaiting(forMs = 20_000) {
+    const begun: Wait[] = [];
+    const over: boolean[] = [];
+    const served = await serve(
+      answering,
+      {
+        [subject]: async (request) => {
+          using wait = request.wait(forMs);
+          begun.push(wait);
+          await wait.woken();
+          over.push(wait.isOver);
+          return { body: wait.isOver ? 'over' : 'woken' };
+        },
+      },
+      2_000,
+    );
+    return { begun, over, served };
+  }
+  const ask = (signal?: AbortSignal) =>
+    asking.request(subject, { timeoutMs: 30_000, ...(signal === undefined ? {} : { signal }) }).then(
+      ({ body }) => text(body),
+      () => 'failed',
+    );
+
+  it('may be silent for longer than one that is worked on, and says so once', async () => {
+    const { begun, served } = await openWaiting();
+    await using _ = served;
+    await using stranger = await connectRaw();
+    const signs: string[] = [];
+    stranger.nats.subscribe('_INBOX_asking.>', {
+      callback: (_error, { subject: to }) => void signs.push(to),
+    });
+    await stranger.nats.flush();
+    const answered = ask();
+    await sleep(8_000);
+    begun[0]?.wake();
+    expect(await answered).toBe('woken');
+    await stranger.nats.flush();
+    // The sign at the beginning, and the answer.
+    expect(signs.filter((to) => to === signs[0])).toHaveLength(2);
+  });
+
+  it('ends after its time', async () => {
+    const { served } = await openWaiting(300);
+    await using _ = served;
+    expect(await ask()).toBe('over');
+  });
+
+  it('ends where its caller stops waiting, and for no other caller', async () => {
+    const { begun, over, served } = await openWaiting();
+    await using _ = served;
+    const stop = new AbortController();
+    const [given, other] = [ask(stop.signal), ask()];
+    await expect.poll(() => begun.length).toBe(2);
+    stop.abort(new Error('gone'));
+    await expect.poll(() => over).toEqual([true]);
+    expect(await given).toBe('failed');
+    for (const wait of begun) wait.wake();
+    expect(await other).toBe('woken');
+  });
+
+  it('is answered where the process of its caller asks for its answers, and for no other process', async () => {
+    const { begun, served } = await openWaiting();
+    await using _ = served;
+    await using third = await openTestBus(nats.url, 'third');
+    const answered = ask();
+    const others = third.request(subject, { timeoutMs: 30_000 }).then(({ body }) => text(body));
+    await expect.poll(() => begun.length).toBe(2);
+    // The sign of the wait may still be on its way.
+    await sleep(200);
+    asking.answerNow();
+    expect(await answered).toBe('over');
+    for (const wait of begun) wait.wake();
+    expect(await others).toBe('woken');
+  });
+
+  it('is answered at once by a replica that stops, also if it comes late', async () => {
+    const { begun, served } = await openWaiting();
+    const answered = Array.from({ length: 300 }, () => ask());
+    await expect.poll(() => begun.length).toBe(300);
+    const startedAt = awake();
+    await served[Symbol.asyncDispose]();
+    expect(new Set(await Promise.all(answered))).toEqual(new Set(['over']));
+    expect(awake() - startedAt).toBeLessThan(3_000);
+  });
 });

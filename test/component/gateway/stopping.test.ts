@@ -38,6 +38,12 @@ beforeEach(async () => {
         await gate.promise;
         return { body: '{"success":true}' };
       },
+      [subjects.eventsRead]: async (request) => {
+        using wait = request.wait(25_000);
+        arrival.resolve();
+        await wait.woken();
+        return { body: JSON.stringify({ isOver: wait.isOver }) };
+      },
     }),
   );
   gateway = await openGateway(natsUrl);
@@ -114,6 +120,16 @@ it('a stopping gateway answers what a caller has just sent on a kept connection,
     connection: 'close',
   });
   await stopped;
+});
+
+it('a stopping gateway answers callers that wait for events, long before their time', async () => {
+  const waiting = fetch(`${gateway.url}/api/v1/integration/events?wait=25`, { headers: bearer() });
+  await asked;
+  const startedAt = awake();
+  await gateway[Symbol.asyncDispose]();
+  const answer = await waiting;
+  expect([answer.status, await answer.json()]).toEqual([200, { isOver: true }]);
+  expect(awake() - startedAt).toBeLessThan(3_000);
 });
 
 it('a stopping gateway closes idle connections soon', async () => {

@@ -25,6 +25,9 @@ const request: BusRequest = {
   deadline: Date.now() + 60_000,
   waitedForUntilMs: Infinity,
   isWaitedFor: () => Promise.resolve(true),
+  wait: () => {
+    throw new Error('it does not wait');
+  },
   integration: '',
   requestId: 'test',
   log,

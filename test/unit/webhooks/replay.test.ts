@@ -54,6 +54,9 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
     deadline: Date.now() + leftMs,
     waitedForUntilMs: Infinity,
     isWaitedFor: () => Promise.resolve(true),
+    wait: () => {
+      throw new Error('it does not wait');
+    },
     integration: 'acme',
     requestId: 'one',
     log: openLog({ service: 'test', level: 'silent' }),

@@ -14,6 +14,7 @@ import { traceIdOf } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
+import type { Wait, Waits } from './waits.ts';
 import { closeRequestTrace, handlerWithin, openRequestTrace } from './request-trace.ts';
 
 export interface BusRequest {
@@ -30,6 +31,8 @@ export interface BusRequest {
   readonly waitedForUntilMs: number;
   /** Asks the caller. One that was told meanwhile that the request failed may have sent another one since. */
   isWaitedFor: () => Promise<boolean>;
+  /** Begins a wait of this request that may take so long (waits.ts). One at a time. */
+  wait: (forMs: number) => Wait;
   integration: string;
   requestId: string;
   /** For what comes of the request, where it belongs to a trace. */
@@ -67,6 +70,7 @@ export interface Answering {
   gate: Gate;
   /** Whether the log line of a request without a fault is at level debug. */
   quiet: boolean;
+  waits: Waits;
 }
 
 /** What became of a request. */
@@ -79,13 +83,13 @@ export interface Answered {
 export async function answer(
   connection: Connection,
   inHand: RequestInHand,
-  { handler, gate, quiet }: Answering,
+  { handler, gate, quiet, waits }: Answering,
 ): Promise<Answered> {
   const startedAt = performance.now();
   const { message } = inHand;
   const headers = readHeaders(message.headers);
   const trace = openRequestTrace(connection, { subject: message.subject, headers, quiet });
-  const request = readRequest(connection, inHand, headers, trace.traceparent);
+  const request = readRequest(connection, inHand, { headers, traceparent: trace.traceparent, waits });
   const handle = handlerWithin(connection, trace, handler);
   let fault: unknown;
   let code: Answered['code'] = 'ok';
@@ -128,8 +132,7 @@ export async function answer(
 function readRequest(
   connection: Connection,
   inHand: RequestInHand,
-  headers: Headers,
-  traceparent: string | undefined,
+  { headers, traceparent, waits }: { headers: Headers; traceparent: string | undefined; waits: Waits },
 ): BusRequest {
   const { message } = inHand;
   const integration = headers.get(requestHeaders.integration) ?? '';
@@ -157,6 +160,7 @@ function readRequest(
         () => connection.inbox.callers.isWaiting(message),
         () => false,
       ),
+    wait: (forMs) => waits.begin(message, forMs),
     integration,
     requestId,
     traceparent,

@@ -142,6 +142,26 @@ async function readChunk(
   });
 }
 
+/** The last message of each of these subjects, which may hold wildcards, where it stands at that place or later. */
+export async function lastOfEach(
+  connection: Connection,
+  stream: string,
+  subjects: readonly string[],
+  fromSequence: number,
+): Promise<StoredMessage[]> {
+  const asked = { multi_last: [...subjects], seq: fromSequence };
+  return connection.whileConnected(async () => {
+    const found: StoredMessage[] = [];
+    try {
+      for await (const message of await connection.manager.direct.getLastMessagesFor(stream, asked))
+        found.push(wrap(message));
+    } catch (error) {
+      if (!isMessageNotFound(error)) throw unreadable(error);
+    }
+    return found;
+  });
+}
+
 export async function streamFacts(connection: Connection, stream: string): Promise<StreamFacts> {
   const { state, created } = await connection.whileConnected(() => connection.manager.streams.info(stream));
   return {

@@ -4,8 +4,10 @@
 // An answer may take its time, but not in silence: a replica that works on a question says so every second (serve.ts).
 // So the inbox gives up a question that a dying process took with it within seconds, and not only when its time is over.
 // And where the asking process stops waiting before the time of a question is over, the inbox says so to the replicas.
+//
+// A replica with which a question waits for something says once for how long, and is silent for so long (waits.ts).
 import { setTimeout as wait } from 'node:timers/promises';
-import { givenUpSubject } from '@integration-sync/contracts';
+import { answerNowSubject, givenUpSubject, silentMsHeader } from '@integration-sync/contracts';
 import {
   createInbox,
   headers as natsHeaders,
@@ -31,6 +33,8 @@ export interface Inbox extends Disposable {
   ask(subject: string, question: Question): Promise<Msg>;
   /** The processes that send questions to this one. */
   readonly callers: Callers;
+  /** Asks for the answers to those questions with which replicas wait for something: they come at once. */
+  answerNow(): void;
   /** Resolves once no question waits for its answer; false where that takes longer. */
   untilQuiet(withinMs: number): Promise<boolean>;
   /** Fails the questions that wait, or those of this subject alone: no answer will come. */
@@ -43,7 +47,7 @@ export class GoneSilent extends Error {
 
 interface Waiting {
   subject: string;
-  /** For how many seconds in a row no replica said that it works on the question. */
+  /** For how many seconds in a row no replica said that it works on the question; below 0, a silence that it announced. */
   silences: number;
   resolve: (answer: Msg) => void;
   reject: (reason: Error) => void;
@@ -54,6 +58,8 @@ const noListenerStatus = 503;
 /** With this status a replica says that it works on a question. */
 const inHandStatus = 102;
 export const signOfLife = natsHeaders(inHandStatus, 'In hand');
+/** For one that says more. */
+export const silentSign = (): MsgHdrs => natsHeaders(inHandStatus, 'In hand');
 export const signEveryMs = 1_000;
 /** A replica may be busy, or stand still for a moment. */
 const silencesMax = 5;
@@ -81,13 +87,7 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
           listening = undefined;
           return fail(error);
         }
-        const asker = waiting.get(answer.subject);
-        if (answer.headers?.code === inHandStatus) {
-          if (asker !== undefined) asker.silences = 0;
-          confirm(answer, asker !== undefined);
-        } else if (answer.data.length > 0 || answer.headers?.code !== noListenerStatus)
-          asker?.resolve(answer);
-        else asker?.reject(new NoRespondersError(asker.subject));
+        handOn(answer, waiting.get(answer.subject));
       },
     });
 
@@ -123,6 +123,12 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     }
   };
 
+  const answerNow = (): void => {
+    const silent = waiting.values().filter(({ silences }) => silences < 0);
+    for (const service of new Set(silent.map(({ subject }) => serviceOf(subject))))
+      nats.publish(answerNowSubject(service), address);
+  };
+
   const callers = openCallers((subject, withinMs) =>
     ask(subject, { headers: signOfLife, body: undefined, timeoutMs: withinMs }),
   );
@@ -130,12 +136,27 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     fail,
     ask,
     callers,
-    untilQuiet: (withinMs) => becomes(() => waiting.size === 0, withinMs),
+    answerNow,
+    untilQuiet(withinMs) {
+      answerNow();
+      return becomes(() => waiting.size === 0, withinMs);
+    },
     [Symbol.dispose]() {
       clearInterval(watch);
     },
   };
 }
+
+function handOn(answer: Msg, asker: Waiting | undefined): void {
+  if (answer.headers?.code === inHandStatus) {
+    if (asker !== undefined) asker.silences = -silentSecondsOf(answer);
+    confirm(answer, asker !== undefined);
+  } else if (answer.data.length > 0 || answer.headers?.code !== noListenerStatus) asker?.resolve(answer);
+  else asker?.reject(new NoRespondersError(asker.subject));
+}
+
+const silentSecondsOf = ({ headers }: Msg): number =>
+  headers?.has(silentMsHeader) === true ? Math.ceil(Number(headers.get(silentMsHeader)) / 1_000) || 0 : 0;
 
 async function becomes(isSo: () => boolean, withinMs: number): Promise<boolean> {
   const endMs = performance.now() + withinMs;

@@ -7,6 +7,7 @@ import { answerAll, askAll } from './ask-all.ts';
 import {
   countBySubject,
   countMessages,
+  lastOfEach,
   openReading,
   purge,
   remove,
@@ -51,6 +52,7 @@ export type { Reply, RequestOptions } from './request.ts';
 export { quantityInWords, type Difference } from './quantities.ts';
 export { largeRoom, sparePlaces } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
+export type { Wait } from './waits.ts';
 export type { StreamStanding } from './stream-watch.ts';
 export type { ConsumerSpec, StreamSpec } from './stream-config.ts';
 
@@ -79,6 +81,8 @@ export interface Bus extends AsyncDisposable {
   readonly maxPayloadBytes: number;
 
   request(subject: string, options: RequestOptions): Promise<Reply>;
+  /** Asks for the answers to its requests that wait for something: this process is about to end (waits.ts). */
+  answerNow(): void;
   serve(options: ServiceOptions): Promise<AsyncDisposable>;
   /** What every replica that has something to say says within that time. */
   askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
@@ -114,6 +118,8 @@ export interface Bus extends AsyncDisposable {
   follow(stream: string, options: FollowOptions): Reading;
 
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
+  /** The last message of each of these subjects, where it stands at that place or later. A copy of the stream answers. */
+  lastOfEach(stream: string, subjects: readonly string[], fromSequence: number): Promise<StoredMessage[]>;
   streamFacts(stream: string): Promise<StreamFacts>;
   countMessages(stream: string, subject: string): Promise<number>;
   countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
@@ -136,6 +142,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
       return connection.maxPayloadBytes;
     },
     request: (subject, request) => sendRequest(connection, subject, request),
+    answerNow: () => connection.inbox.answerNow(),
     serve: (service) => serve(connection, service, observe),
     askAll: (subject, forMs) => askAll(connection, subject, forMs),
     answerAll: (subject, say) => answerAll(connection, subject, say),
@@ -172,6 +179,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     publishBatch: (messages, headers) => publisher.publishBatch(messages, headers),
     follow: (stream, following) => follow(connection, stream, following),
     readStream: openReading(connection),
+    lastOfEach: (stream, subjects, fromSequence) => lastOfEach(connection, stream, subjects, fromSequence),
     streamFacts: (stream) => streamFacts(connection, stream),
     countMessages: (stream, subject) => countMessages(connection, stream, subject),
     countBySubject: (stream, subject) => countBySubject(connection, stream, subject),

@@ -1,15 +1,16 @@
 // The subjects of a service: every replica joins its queue group, works on a bounded number of a kind at a time in turns
 // over integrations, says "busy" to what waits too long for its turn, and answers every request (answer.ts). Of what
 // takes long it says every second that it is still at work on it.
-import { givenUpSubject, requestHeaders, type ErrorCode } from '@integration-sync/contracts';
+import { answerNowSubject, givenUpSubject, type ErrorCode } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { openGate, type Gate, type WaitingRoom } from '../gate.ts';
 import { noteShortWork } from '../pace.ts';
 import { answer, type BusHandler, type RequestInHand } from './answer.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type EndpointTally } from './discovery.ts';
-import { signEveryMs, signOfLife } from './inbox.ts';
+import { signEveryMs } from './inbox.ts';
 import { patiently } from './patience.ts';
+import { openWaits, tellInHand, type Waits } from './waits.ts';
 
 export interface ServiceOptions {
   service: string;
@@ -51,6 +52,7 @@ export async function serve(
   observe: ObserveRequest,
 ): Promise<AsyncDisposable> {
   const inHand = new Map<Promise<void>, RequestInHand & { isOld: boolean }>();
+  const waits = openWaits();
   const tallies: EndpointTally[] = [];
   const subscribing: (() => Subscription)[] = [];
 
@@ -63,7 +65,7 @@ export async function serve(
     const take = (message: Msg): void => {
       if (shared === undefined) noteShortWork();
       const request = { message, isGivenUp: false, isOld: false };
-      const work = answer(connection, request, { handler, gate, quiet }).then(({ code, seconds }) => {
+      const work = answer(connection, request, { handler, gate, quiet, waits }).then(({ code, seconds }) => {
         inHand.delete(work);
         count(tally, code, seconds);
         observe({ subject, outcome: code, seconds });
@@ -77,21 +79,25 @@ export async function serve(
     subscribing.push(() => connection.nats.subscribe(subject, { queue: options.service, callback }));
   }
   const answersAny = subscribing.length > 0;
-  const hearing = answersAny ? hearGivenUp(connection, options.service, () => inHand.values()) : undefined;
+  const hearing = answersAny ? hear(connection, options.service, waits, () => inHand.values()) : undefined;
   const taking = openTaking(subscribing);
   const allAnswered = async (): Promise<void> => {
     while (inHand.size > 0) await Promise.all(inHand.keys());
   };
   const leaving = connection.onLeaving({
     async leave() {
+      waits.endAll();
       await taking.stop();
       await allAnswered();
     },
-    arrive: () => taking.start(),
+    arrive() {
+      waits.resume();
+      taking.start();
+    },
   });
   const signs = setInterval(() => {
     for (const one of inHand.values()) {
-      if (one.isOld) showInHand(one.message);
+      if (one.isOld && !waits.has(one.message)) tellInHand(one.message);
       one.isOld = true;
     }
   }, signEveryMs);
@@ -106,7 +112,8 @@ export async function serve(
       discovery[Symbol.dispose]();
       using ending = new DisposableStack();
       ending.defer(() => clearInterval(signs));
-      ending.defer(() => hearing?.unsubscribe());
+      ending.defer(() => hearing?.[Symbol.dispose]());
+      waits.endAll();
       if (connection.connected) await taking.stop();
       await allAnswered();
       // A reply counts as sent only when the server has it.
@@ -155,23 +162,31 @@ function openTaking(subscribing: readonly (() => Subscription)[]): Taking {
   };
 }
 
-/** All replicas hear it, as a caller does not know which of them has its request. */
-const hearGivenUp = (
-  { nats, log }: Connection,
+/** All replicas hear what callers say of their requests, as a caller does not know which of them has one. */
+function hear(
+  connection: Connection,
   service: string,
+  waits: Waits,
   requests: () => Iterable<RequestInHand>,
-): Subscription =>
-  nats.subscribe(givenUpSubject(service), {
-    callback(error, message) {
-      if (error !== null) return log.error({ err: error }, 'subscription failed');
-      const reply = message.string();
-      for (const request of requests()) if (request.message.reply === reply) request.isGivenUp = true;
-    },
+): Disposable {
+  const { nats, log } = connection;
+  using hearing = new DisposableStack();
+  const listen = (subject: string, onWord: (word: string) => void): void => {
+    const subscription = nats.subscribe(subject, {
+      callback(error, message) {
+        if (error === null) onWord(message.string());
+        else log.error({ err: error }, 'subscription failed');
+      },
+    });
+    hearing.defer(() => subscription.unsubscribe());
+  };
+  listen(givenUpSubject(service), (reply) => {
+    for (const request of requests()) if (request.message.reply === reply) request.isGivenUp = true;
+    waits.end((message) => message.reply === reply);
   });
-
-/** Only to one of ours, who waits for more than the first message: it says for how long. */
-function showInHand(message: Msg): void {
-  if (message.headers?.has(requestHeaders.timeoutMs) === true) {
-    message.respond(undefined, { headers: signOfLife });
-  }
+  listen(answerNowSubject(service), (address) => {
+    waits.end(({ reply = '' }) => reply.startsWith(address));
+  });
+  hearing.use(connection.onReconnect(() => waits.end(() => true)));
+  return hearing.move();
 }

@@ -1,0 +1,98 @@
+// A request that waits for something which may not come for long, such as an event. Its replica says so once, with a sign of
+// life that names how long the wait may be, and sends no more of them. The wait ends early where
+//
+//   the caller does not wait any more         nothing is left to answer
+//   the caller's process is about to end      it asks for its answers (answer-now), and hands them on
+//   the replica stops or leaves its server    it answers all requests that wait, at once
+//   the line to NATS was down                 callers may have asked again, elsewhere
+import { requestHeaders, silentMsHeader } from '@integration-sync/contracts';
+import type { Msg } from '@nats-io/nats-core';
+import { signOfLife, silentSign } from './inbox.ts';
+
+/** The wait of one request. After it is disposed of, the replica sends signs of life again. */
+export interface Wait extends Disposable {
+  /** The request is to be answered now, with what there is. */
+  readonly isOver: boolean;
+  /** Resolves after the next `wake`, at once if one came since it resolved last; and where the wait is over. */
+  woken(): Promise<void>;
+  wake(): void;
+}
+
+/** The waits of the requests that a replica has. */
+export interface Waits {
+  begin(message: Msg, forMs: number): Wait;
+  /** Whether the request waits, so that it sends no sign of life. */
+  has(message: Msg): boolean;
+  end(isMeant: (message: Msg) => boolean): void;
+  /** All of them end, and new ones at once; until the replica takes requests again. */
+  endAll(): void;
+  resume(): void;
+}
+
+export function openWaits(): Waits {
+  const waits = new Map<Msg, { end: () => void }>();
+  let mayWait = true;
+
+  const end = (isMeant: (message: Msg) => boolean): void => {
+    for (const [message, wait] of Array.from(waits)) if (isMeant(message)) wait.end();
+  };
+
+  return {
+    begin(message, forMs) {
+      let isOver = false;
+      let isWoken = false;
+      let next: PromiseWithResolvers<void> | undefined;
+      const wake = (): void => {
+        isWoken = true;
+        next?.resolve();
+        next = undefined;
+      };
+      const over = (): void => {
+        isOver = true;
+        wake();
+      };
+      const timer = setTimeout(over, forMs);
+      if (mayWait) {
+        waits.set(message, { end: over });
+        tellSilence(message, forMs);
+      } else over();
+      return {
+        get isOver() {
+          return isOver;
+        },
+        async woken() {
+          if (!isWoken) await (next ??= Promise.withResolvers()).promise;
+          isWoken = isOver;
+        },
+        wake,
+        [Symbol.dispose]() {
+          clearTimeout(timer);
+          waits.delete(message);
+        },
+      };
+    },
+    has: (message) => waits.has(message),
+    end,
+    endAll() {
+      mayWait = false;
+      end(() => true);
+    },
+    resume() {
+      mayWait = true;
+    },
+  };
+}
+
+/** Only to one of ours, who waits for more than the first message: it says for how long. */
+export function tellInHand(message: Msg): void {
+  if (message.headers?.has(requestHeaders.timeoutMs) === true) {
+    message.respond(undefined, { headers: signOfLife });
+  }
+}
+
+function tellSilence(message: Msg, forMs: number): void {
+  if (message.headers?.has(requestHeaders.timeoutMs) !== true) return;
+  const headers = silentSign();
+  headers.set(silentMsHeader, String(Math.ceil(forMs)));
+  message.respond(undefined, { headers });
+}
