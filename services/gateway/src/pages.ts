@@ -1,5 +1,6 @@
 // The pages that the gateway answers itself: health, the description of the interface, and the explorer of it.
 import type { FastifyInstance } from 'fastify';
+import { describeMessages } from './asyncapi/document.ts';
 import { addExplorer, assetPaths } from './explorer.ts';
 import type { CheckReadiness } from './health.ts';
 import { describeInterface } from './openapi/document.ts';
@@ -18,12 +19,18 @@ export function addPages(app: FastifyInstance, options: PagesOptions): void {
   const description = Buffer.from(JSON.stringify(describeInterface({ publicBasePath, hasTokenEndpoint })));
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => checkReadiness());
-  app.get('/openapi.json', async (_request, reply) =>
-    reply
-      .header('content-type', 'application/json; charset=utf-8')
-      // Tools of other origins may read it; there is nothing in it that is not public.
-      .header('access-control-allow-origin', '*')
-      .send(description),
-  );
+  const messages = Buffer.from(JSON.stringify(describeMessages()));
+  for (const [path, document] of [
+    ['/openapi.json', description],
+    ['/asyncapi.json', messages],
+  ] as const) {
+    app.get(path, async (_request, reply) =>
+      reply
+        .header('content-type', 'application/json; charset=utf-8')
+        // Tools of other origins may read it; there is nothing in it that is not public.
+        .header('access-control-allow-origin', '*')
+        .send(document),
+    );
+  }
   addExplorer(app);
 }

@@ -54,6 +54,13 @@ const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   },
 };
 
+export const bodyExampleOf = (kind: EventKind) => ({
+  event: kind,
+  timestamp: syncedAtExample,
+  integrationId: 'acme',
+  data: { ...examples[kind] },
+});
+
 export const describeDeliveries = (schemas: SchemaCollection): Record<string, JsonObject> =>
   Object.fromEntries(eventKinds.map((kind) => [kind, { post: describeDelivery(kind, schemas) }]));
 
@@ -72,12 +79,7 @@ function describeDelivery(kind: EventKind, schemas: SchemaCollection): JsonObjec
           examples: {
             example: {
               summary: 'An example',
-              value: {
-                event: kind,
-                timestamp: syncedAtExample,
-                integrationId: 'acme',
-                data: { ...examples[kind] },
-              },
+              value: bodyExampleOf(kind),
             },
           },
         },
@@ -92,7 +94,7 @@ function describeDelivery(kind: EventKind, schemas: SchemaCollection): JsonObjec
   };
 }
 
-const header = (name: string, description: string, example: string): JsonObject => ({
+const header = (name: string, description: string, example: string) => ({
   name,
   in: 'header',
   required: true,
@@ -101,10 +103,10 @@ const header = (name: string, description: string, example: string): JsonObject 
   example,
 });
 
-const eventId = `${announcedSyncIdExample}-created-0`;
+export const eventIdExample = `${announcedSyncIdExample}-created-0`;
 
 /** The headers as parameters of a delivery, for `components`. */
-export const deliveryHeaders: Readonly<Record<string, JsonObject>> = {
+export const deliveryHeaders: Readonly<Record<string, ReturnType<typeof header>>> = {
   WebhookSignature: header(
     'X-Webhook-Signature',
     'HMAC-SHA256 over the raw body in lower-case hex, keyed with the secret exactly as it was returned.',
@@ -120,7 +122,7 @@ export const deliveryHeaders: Readonly<Record<string, JsonObject>> = {
   StandardWebhookId: header(
     'webhook-id',
     'The event, the same on every attempt and replay: tell duplicates by it. (Standard Webhooks 1.0)',
-    eventId,
+    eventIdExample,
   ),
   StandardWebhookTimestamp: header('webhook-timestamp', 'Unix seconds of this attempt.', '1774949213'),
   StandardWebhookSignature: header(

@@ -69,6 +69,15 @@ export const gatewayPages: readonly GatewayPage[] = [
   },
   {
     method: 'GET',
+    path: '/asyncapi.json',
+    operationId: 'readMessages',
+    summary: 'The messages of this system: streams, subjects and webhooks (AsyncAPI 3.0)',
+    type: 'application/json',
+    schema: { type: 'object' },
+    refusals: [],
+  },
+  {
+    method: 'GET',
     path: '/docs',
     operationId: 'openExplorer',
     summary: 'An explorer of this document, for a browser; it loads nothing from elsewhere',
