@@ -628,6 +628,26 @@ export interface ReplayAnswer {
   queued: number;
 }
 
+export interface FeedEvent {
+  /** The same in every delivery of the event: tell duplicates by it */
+  id: string;
+  /** The kind of the event; others may be added */
+  event: string;
+  timestamp: string;
+  integrationId: string;
+  /** As webhooks deliver it: what it holds is said there, kind by kind */
+  data: {};
+}
+
+export interface EventPage {
+  /** In their order in the stream; may be empty */
+  events: FeedEvent[];
+  /** The `after` of your next call: all up to there was looked at */
+  next: string;
+  /** Whether there is more to look at already */
+  more: boolean;
+}
+
 export interface EventSupplierCreated {
   event: 'supplier.created';
   timestamp: string;

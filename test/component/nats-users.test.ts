@@ -68,6 +68,21 @@ describe('with the permissions of deploy/nats', () => {
     expect(system.refusals()).toEqual([]);
   });
 
+  it('events are read from the feed, and waited for', async () => {
+    const fed = `fed-${randomUUID()}`;
+    const { body } = await system.call(fed, 'GET', '/events');
+    const waiting = system.call(fed, 'GET', `/events?after=${String(body['next'])}&wait=20`);
+    await eventually(
+      () => system.webhooksMetrics(),
+      (metrics) => /webhook_feed_waiting\S* 1\n/.test(metrics),
+    );
+    await system.call(fed, 'POST', '/suppliers', suppliers(1, 'S'));
+    const answered = await waiting;
+    expect(answered.status).toBe(200);
+    expect(await system.webhooksMetrics()).not.toMatch(/webhook_feed_lost_wakes_total\S* [1-9]/);
+    expect(system.refusals()).toEqual([]);
+  });
+
   it('webhooks are registered, delivered to, looked into, retried, replayed and removed', async () => {
     const two = `two-${randomUUID()}`;
     await using receiver = await openReceiver();

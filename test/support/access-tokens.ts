@@ -5,7 +5,7 @@ export const authSecret = 'a-secret-of-the-tests-with-32-bytes-or-more';
 
 export const everyScope = ['suppliers', 'products', 'batches', 'webhooks']
   .flatMap((noun) => [`integration:${noun}:read`, `integration:${noun}:write`])
-  .concat('integration:suppliers:erase', 'integration:syncs:read')
+  .concat('integration:suppliers:erase', 'integration:syncs:read', 'integration:events:read')
   .join(' ');
 
 type Claims = Record<string, unknown>;

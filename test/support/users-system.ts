@@ -8,7 +8,7 @@ import { startCatalog } from '@integration-sync/catalog';
 import { CatalogConfig } from '@integration-sync/catalog/config';
 import { readConfig } from '@integration-sync/runtime/config';
 import { openLog } from '@integration-sync/runtime/log';
-import { startWebhooks } from '@integration-sync/webhooks';
+import { startWebhooks, type Webhooks } from '@integration-sync/webhooks';
 import { WebhooksConfig } from '@integration-sync/webhooks/config';
 import { bearer } from './access-tokens.ts';
 import { openGateway } from './gateway.ts';
@@ -25,6 +25,8 @@ export interface SystemWithUsers extends AsyncDisposable {
   logText(): string;
   /** What nats-server refused of the services. */
   refusals(): string[];
+  /** What the metrics of all replicas of webhooks say. */
+  webhooksMetrics(): Promise<string>;
   call(integration: string, method: string, path: string, body?: unknown): Promise<CallAnswer>;
 }
 
@@ -55,10 +57,12 @@ export async function openSystemWithUsers(mongodb: string): Promise<SystemWithUs
   });
   const applied = await runOps(['streams', '--apply'], { NATS_URL: nats.urlOf('ops') });
   if (applied.code !== 0) throw new Error(applied.stderr);
+  const webhooks: Webhooks[] = [];
   for (let replica = 0; replica < 2; replica += 1) {
     opening.use(await startCatalog(readConfig(CatalogConfig, environmentOf('catalog')), { log }));
     opening.use(await startBatches(readConfig(BatchesConfig, environmentOf('batches')), { log }));
-    opening.use(await startWebhooks(readConfig(WebhooksConfig, environmentOf('webhooks')), { log }));
+    const config = readConfig(WebhooksConfig, environmentOf('webhooks'));
+    webhooks.push(opening.use(await startWebhooks(config, { log })));
   }
   const gateway = opening.use(await openGateway(nats.urlOf('gateway')));
   const open = opening.move();
@@ -74,6 +78,10 @@ export async function openSystemWithUsers(mongodb: string): Promise<SystemWithUs
           .concat(gateway.logText())
           .matchAll(/permissions violation[^,]*/gi),
       ].map(String),
+    async webhooksMetrics() {
+      const texts = webhooks.map(async ({ metricsUrl }) => (await fetch(metricsUrl)).text());
+      return (await Promise.all(texts)).join('');
+    },
     async call(integration, method, path, body) {
       const response = await fetch(`${gateway.url}/api/v1/integration${path}`, {
         method,

@@ -45,6 +45,8 @@ const several = (title: string, unit: Unit, ...queries: [expression: string, leg
 });
 
 const noProbe = 'service="gateway",subject!~"GET /(healthz|readyz)"';
+/** Callers of the feed wait for up to 25 s by their own wish. */
+const noWait = 'service="gateway",subject!~"GET /(healthz|readyz|api/v1/integration/events)"';
 
 const overview: Dashboard = {
   uid: 'integration-sync-overview',
@@ -68,7 +70,7 @@ const overview: Dashboard = {
         {
           title: 'Time to the answer',
           unit: 's',
-          queries: quantiles(`sync_request_seconds_bucket{${noProbe}}`),
+          queries: quantiles(`sync_request_seconds_bucket{${noWait}}`),
         },
         one(
           'Readiness',
@@ -225,6 +227,18 @@ const webhooks: Dashboard = {
           queries: quantiles('webhook_read_lag_seconds_bucket'),
         },
         one('Partitions owned', 'short', 'sum by (instance) (webhook_partitions_owned)', '{{instance}}'),
+        one(
+          'Callers that wait for events',
+          'short',
+          'sum by (instance) (webhook_feed_waiting)',
+          '{{instance}}',
+        ),
+        several(
+          'Events shown by the feed',
+          'ops',
+          [`sum(${rate('webhook_feed_events_total')})`, 'events'],
+          [`sum(${rate('webhook_feed_lost_wakes_total')})`, 'lost announcements'],
+        ),
       ],
     },
     {

@@ -118,6 +118,16 @@ const ofWebhooks: readonly MetricRow[] = [
       'Webhooks disabled, by `failures`, `gone` or `manual`; how many are now, over all replicas, so take `max` ' +
       '(`NaN` while MongoDB is away).',
   },
+  {
+    metrics: [
+      gauge('webhook_feed_waiting'),
+      counter('webhook_feed_events_total'),
+      counter('webhook_feed_lost_wakes_total'),
+    ],
+    says:
+      'Of the feed (`GET /events`): callers that wait at this replica (at most 1,000), events that pages have shown, and ' +
+      'pushes of which a waiting caller heard up to a second late, as their announcement was lost between two servers of NATS.',
+  },
 ];
 
 const ofStreams: readonly MetricRow[] = [

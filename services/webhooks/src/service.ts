@@ -16,6 +16,7 @@ import { withStoreFailures } from './api/handlers.ts';
 import { listingHandlers } from './api/listing.ts';
 import { replayHandlers } from './api/replay.ts';
 import { WebhooksConfig } from './config.ts';
+import { openFeed, type Feed } from './feed/feed.ts';
 import { checkKeys } from './endpoints/key-check.ts';
 import { openRevisions, type Revisions } from './endpoints/revisions.ts';
 import { openEndpoints, type Endpoints } from './endpoints/store.ts';
@@ -110,7 +111,10 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       ensure,
     }),
   );
-  starting.use(await serve({ config, bus, store, endpoints, revisions, vault, guard, send, pipeline, log }));
+  const { registry } = metrics;
+  const feed = starting.use(openFeed({ bus, keys: config.WEBHOOK_SECRET_KEY, registry, log }));
+  const serving = { config, bus, store, endpoints, revisions, vault, guard, send, pipeline, feed, log };
+  starting.use(await serve(serving));
   starting.defer(() => {
     const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
     timer.unref();
@@ -127,7 +131,8 @@ const streamsEveryMs = 10_000;
 const identityOf = (config: WebhooksConfig) => ({
   ...buildOf(config),
   service,
-  description: 'Webhook endpoints: registering and managing them, their attempt logs, replays',
+  description:
+    'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed',
 });
 
 /** Replicas of a release before deliver them; this one would never know of them. */
@@ -157,14 +162,25 @@ interface Serving {
   guard: EgressGuard;
   send: Send;
   pipeline: Pipeline;
+  feed: Feed;
   log: Log;
 }
 
-function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving): Promise<AsyncDisposable> {
+function serve({
+  config,
+  bus,
+  store,
+  endpoints,
+  pipeline,
+  feed,
+  ...others
+}: Serving): Promise<AsyncDisposable> {
   return bus.serve({
     ...identityOf(config),
     inFlightMax: requestsInFlightMax,
+    gates: feed.gates,
     handlers: {
+      ...feed.handlers,
       ...withStoreFailures({
         ...endpointsHandlers({
           ...others,

@@ -6,6 +6,7 @@ export * from './countries.ts';
 export * from './error-codes.ts';
 export * from './events.ts';
 export * from './failure.ts';
+export * from './feed.ts';
 export { formats, hints } from './fields.ts';
 export * from './item-details.ts';
 export * from './limits.ts';

@@ -34,6 +34,15 @@ export const limits = {
   runErrorsMax: 100,
   runErrorCharactersMax: 1_000,
   eventsKeptDays: 7,
+  /** Of a page of the feed. */
+  feedEventsMax: 500,
+  feedEventsDefault: 100,
+  /** How much of the log one page looks at: a filter may pass over all of it. */
+  feedBytesMax: 2 * 1024 * 1024,
+  feedWaitSecondsMax: 25,
+  /** How many callers may wait at one replica, and how many of one integration. */
+  feedWaitersMax: 1_000,
+  feedWaitersPerIntegrationMax: 50,
   /** How many kinds of events one webhook may ask for. */
   eventKindsMax: 100,
   urlCharactersMax: 2_048,

@@ -104,8 +104,11 @@ export function parseListingQuery(query: QueryParameters): ListingQuery {
  * one it adds an entry to `errors` and returns the default.
  */
 export function readListingQuery(query: QueryParameters, errors: FailureEntry[]): ListingQuery {
-  const page = readNumber(query, 'page', limits.pageDefault, errors);
-  const limit = Math.min(readNumber(query, 'limit', limits.pageSizeDefault, errors), limits.pageSizeMax);
+  const page = readNumber(query, 'page', { fallback: limits.pageDefault }, errors);
+  const limit = Math.min(
+    readNumber(query, 'limit', { fallback: limits.pageSizeDefault }, errors),
+    limits.pageSizeMax,
+  );
   const since = readInstant(query, 'since', errors);
   const cursor = readOnce(query, 'cursor', errors);
   return { page, limit, since, cursor };
@@ -146,12 +149,27 @@ export function readOnce(query: QueryParameters, name: string, errors: FailureEn
 /** Every larger number means the same, and MongoDB can still count so far. */
 const pastEveryEnd = 999_999_999_999_999;
 
-function readNumber(query: QueryParameters, name: string, fallback: number, errors: FailureEntry[]): number {
+interface NumberRule {
+  fallback: number;
+  /** 1 unless given. */
+  min?: number;
+  max?: number;
+}
+
+/** A whole number in plain digits. */
+export function readNumber(
+  query: QueryParameters,
+  name: string,
+  { fallback, min = 1, max = Infinity }: NumberRule,
+  errors: FailureEntry[],
+): number {
   const text = readOnce(query, name, errors);
   if (text === undefined) return fallback;
-  const number = /^\d+$/.test(text) ? Math.min(Number(text), pastEveryEnd) : 0;
-  if (number >= 1) return number;
-  errors.push({ pointer: name, detail: `${name}: expected a whole number of 1 or more, got ${quote(text)}` });
+  const number = /^\d+$/.test(text) ? Math.min(Number(text), pastEveryEnd) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  const expected =
+    max === Infinity ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`;
+  errors.push({ pointer: name, detail: `${name}: expected ${expected}, got ${quote(text)}` });
   return fallback;
 }
 

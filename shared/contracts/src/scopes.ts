@@ -12,6 +12,7 @@ export const scopes = {
   syncsRead: 'integration:syncs:read',
   webhooksWrite: 'integration:webhooks:write',
   webhooksRead: 'integration:webhooks:read',
+  eventsRead: 'integration:events:read',
 } as const;
 
 export type Scope = (typeof scopes)[keyof typeof scopes];

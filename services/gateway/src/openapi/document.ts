@@ -120,6 +120,7 @@ const tags: readonly JsonObject[] = [
   },
   { name: 'Sync runs', description: 'The history of pushes.' },
   { name: 'Webhooks', description: 'Where events are delivered to, how it went, and sending them again.' },
+  { name: 'Events', description: 'The same events by asking, for whoever cannot take webhooks.' },
   { name: 'Service', description: 'The gateway’s own pages. They need no token.' },
 ];
 

@@ -21,11 +21,17 @@ export interface Window {
   load(sequence: number): Promise<void>;
   /** Nobody needs what is in memory. */
   clear(): void;
+  /** Up to this sequence there is nothing beside what was added. */
+  advance(through: number): void;
+  /** Nothing up to this sequence is in memory, and what there is can be loaded. */
+  jump(through: number): void;
 }
 
 export interface WindowsOptions {
   bus: Pick<Bus, 'readStream'>;
   log: Log;
+  /** Of the chunks of older event batches, over all integrations. */
+  chunksBytesMax?: number;
 }
 
 export interface Windows {
@@ -38,7 +44,9 @@ const windowBytesMax = 2 * 1024 * 1024;
 const allBytesMax = 128 * 1024 * 1024;
 const windowBytesMin = 64 * 1024;
 const chunkBytesMax = 2 * 1024 * 1024;
-const chunksBytesMax = 64 * 1024 * 1024;
+const allChunksBytesMax = 64 * 1024 * 1024;
+/** Of what an empty chunk takes: many of them are as bad as a large one. */
+const chunkBytesMin = 1024;
 
 /** All event batches of the integration with `from <= sequence <= through`. */
 interface Chunk {
@@ -48,12 +56,12 @@ interface Chunk {
   bytes: number;
 }
 
-export function openWindows({ bus, log }: WindowsOptions): Windows {
+export function openWindows({ bus, log, chunksBytesMax = allChunksBytesMax }: WindowsOptions): Windows {
   let allBytes = 0;
   let chunksMade = 0;
   const chunks = new LRUCache<number, { chunk: Chunk; of: Set<Chunk> }>({
     maxSize: chunksBytesMax,
-    sizeCalculation: ({ chunk }) => Math.max(chunk.bytes, 1),
+    sizeCalculation: ({ chunk }) => chunkBytesMin + chunk.bytes,
     dispose: ({ chunk, of }) => void of.delete(chunk),
   });
 
@@ -139,6 +147,14 @@ export function openWindows({ bus, log }: WindowsOptions): Windows {
         clear() {
           drop(batches.length);
           from = Math.max(from, through + 1);
+        },
+        advance(sequence) {
+          through = Math.max(through, sequence);
+        },
+        jump(sequence) {
+          drop(batches.length);
+          through = sequence;
+          from = sequence + 1;
         },
       };
     },

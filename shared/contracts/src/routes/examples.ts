@@ -1,5 +1,6 @@
 // The examples of the OpenAPI document: what routes take and answer, and what webhooks receive, tell one story.
 import type { DdsEntry } from '../batches.ts';
+import type { EventPage } from '../feed.ts';
 import type { PushAnswer, SyncRun } from '../pushes.ts';
 import type { DeliveryAttempt, RegisteredWebhook, Webhook } from '../webhooks.ts';
 
@@ -133,6 +134,20 @@ export const attemptExample: DeliveryAttempt = {
   durationMs: 41,
   error: null,
   nextAttemptAt: null,
+};
+
+export const feedExample: EventPage = {
+  events: [
+    {
+      id: `${announcedSyncIdExample}-created-0`,
+      event: 'supplier.created',
+      timestamp: syncedAtExample,
+      integrationId: 'acme',
+      data: { externalId: supplierExample.item.externalId, internalId: supplierExample.internalId },
+    },
+  ],
+  next: 'q0Zt8s3yq1c2U0b7l5cE9lsiMjAyNi0wMy0zMVQwOToyNjo1My41ODlaIiw0NzEyLDBd',
+  more: false,
 };
 
 /** A listing of one entity. */

@@ -1,6 +1,7 @@
 // Every route of the public interface, as data. Routing, the scope check, 405 with Allow, the OpenAPI document
 // and the table in docs/api.md are all made from this one list.
 import { draftRoutes } from './drafts.ts';
+import { feedRoutes } from './feed.ts';
 import { recordRoutes } from './records.ts';
 import type { Route } from './route.ts';
 import { runRoutes } from './runs.ts';
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...draftRoutes,
   ...runRoutes,
   ...webhookRoutes,
+  ...feedRoutes,
 ];
 
 const statuses = new Map<string, number>(routes.map(({ subject, answer }) => [subject, answer.status]));

@@ -18,7 +18,7 @@ export interface Route {
   /** Full path; `{id}` stands for one segment. */
   path: string;
   operationId: string;
-  tag: 'Suppliers' | 'Products' | 'Batches' | 'Sync runs' | 'Webhooks';
+  tag: 'Suppliers' | 'Products' | 'Batches' | 'Sync runs' | 'Webhooks' | 'Events';
   summary: string;
   description?: string;
   scope: Scope;
@@ -47,5 +47,7 @@ export type AnswerHeader = 'X-Sync-Id' | 'X-Next-Since' | 'Link' | 'Location';
 export const pushTimeoutMs = 30_000;
 export const listTimeoutMs = 10_000;
 export const manageTimeoutMs = 10_000;
+/** The feed waits for 25 s at most, where it has nothing to answer. */
+export const feedTimeoutMs = 35_000;
 /** A test delivery may take its receiver's whole 10 s. */
 export const testTimeoutMs = 15_000;

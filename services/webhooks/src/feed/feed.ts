@@ -1,0 +1,146 @@
+// The event feed: a caller's question, the page that answers it, and the wait where there is nothing to answer yet.
+import {
+  limits,
+  readFeedQuery,
+  refuseIfAny,
+  requestHeaders,
+  subjects,
+  type FailureEntry,
+  type FeedQuery,
+} from '@integration-sync/contracts';
+import {
+  largeRoom,
+  sparePlaces,
+  type Bus,
+  type BusHandler,
+  type BusRequest,
+  type ServiceOptions,
+  type Wait,
+} from '@integration-sync/runtime/bus';
+import { openGate } from '@integration-sync/runtime/gate';
+import type { Log } from '@integration-sync/runtime/log';
+import type { Metrics } from '@integration-sync/runtime/metrics';
+import { openLimiter, type Limiter } from '../tools/limiter.ts';
+import { beginningOf } from './beginning.ts';
+import { watchLostWakes } from './lost-wakes.ts';
+import { openFeedMetrics } from './metrics.ts';
+import { readPage, type Page } from './page.ts';
+import { openPlaces, type Place, type Places } from './place.ts';
+import { openTails, type Tail } from './tail.ts';
+import { openWaiters, type Waiters } from './waiters.ts';
+
+export interface FeedOptions {
+  bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
+  /** Of the webhooks' secrets; places are sealed with them, too. */
+  keys: string;
+  registry: Metrics['registry'];
+  log: Log;
+}
+
+export interface Feed extends AsyncDisposable {
+  handlers: Record<string, BusHandler>;
+  /** Who waits has no place among those that read. */
+  gates: NonNullable<ServiceOptions['gates']>;
+}
+
+interface Asked extends Omit<FeedQuery, 'after'> {
+  after: Place | undefined;
+}
+
+/** Pages that are read at once, each with a chunk of 2 MiB; the rest takes turns over integrations. */
+const readLimits = { max: 4, perIntegrationMax: 1 };
+/** Beside those that wait. */
+const requestsMax = limits.feedWaitersMax + 250;
+/** A request is answered this much before its caller stops waiting. */
+const marginMs = 5_000;
+const answerBytesMax = 4 * 1024 * 1024;
+/** Of an answer, beside its events. */
+const spareBytes = 128 * 1024;
+
+export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
+  const places = openPlaces(keys);
+  const tails = openTails({ bus, log });
+  const waiters = openWaiters();
+  const inTurn = openLimiter(readLimits);
+  const metrics = openFeedMetrics(registry, () => waiters.count);
+  const watch = watchLostWakes({ bus, tails, onLost: () => metrics.lostWake(), log });
+
+  const answer: BusHandler = async (request) => {
+    const asked = readAsked(request, places);
+    using tail = tails.use(request.integration);
+    if (asked.waitMs > 0) tail.listen();
+    const facts = await tail.reach();
+    const start = await beginningOf(bus, request.integration, asked, facts);
+    const bytesMax = Math.min(answerBytesMax, bus.maxPayloadBytes - spareBytes);
+    const page = await readOrWait({ request, asked, bytesMax, tail, start, waiters, inTurn });
+    const place = { ...page.next, stream: start.stream, sinceMs: page.sinceMs };
+    const next = JSON.stringify(places.seal(request.integration, place));
+    metrics.shown(page.events.length);
+    return {
+      body: `{"events":[${page.events.join(',')}],"next":${next},"more":${page.more}}`,
+      logFields: { events: page.events.length },
+    };
+  };
+
+  return {
+    handlers: { [subjects.eventsRead]: answer },
+    gates: { [subjects.eventsRead]: openGate(requestsMax, largeRoom, sparePlaces) },
+    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+  };
+}
+
+function readAsked({ headers, integration }: BusRequest, places: Places): Asked {
+  const errors: FailureEntry[] = [];
+  const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
+  const { after: text, ...asked } = readFeedQuery(query, errors);
+  const after = text === undefined ? undefined : places.open(integration, text);
+  if (text !== undefined && after === undefined) {
+    errors.push({ pointer: 'after', detail: 'after: not a place that this feed gave to your integration' });
+  }
+  refuseIfAny(errors);
+  return { ...asked, after };
+}
+
+interface Reading {
+  request: BusRequest;
+  asked: Asked;
+  bytesMax: number;
+  tail: Tail;
+  start: Place;
+  waiters: Waiters;
+  inTurn: Limiter;
+}
+
+/** Ends with an event, with more to look at, or where the wait is over. */
+async function readOrWait({
+  request,
+  asked,
+  bytesMax,
+  tail,
+  start,
+  waiters,
+  inTurn,
+}: Reading): Promise<Page> {
+  const { integration } = request;
+  const { kinds, limit } = asked;
+  const endMs = Math.min(Date.now() + asked.waitMs, request.deadline - marginMs);
+  using waiting = new DisposableStack();
+  let wait: Wait | undefined;
+  let page: Page = { events: [], next: start, sinceMs: start.sinceMs, more: false };
+  for (;;) {
+    const { wakes } = tail;
+    const from = { from: page.next, sinceMs: page.sinceMs };
+    page = await inTurn(() => readPage(tail.window, { ...from, kinds, limit, bytesMax }), integration);
+    const leftMs = endMs - Date.now();
+    if (page.events.length > 0 || page.more || leftMs <= 0 || wait?.isOver === true) return page;
+    wait ??= beginWait(leftMs);
+    if (wakes === tail.wakes) await wait.woken();
+  }
+
+  function beginWait(forMs: number): Wait {
+    waiting.use(waiters.enter(integration));
+    const begun = waiting.use(request.wait(forMs));
+    tail.onWake(() => begun.wake());
+    return begun;
+  }
+}

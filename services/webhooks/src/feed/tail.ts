@@ -1,0 +1,242 @@
+// The newest part of the log of one integration, as the feed reads it on any replica, whoever owns the partition: a window
+// (log/window.ts) of the feed's own. All callers of the integration share it.
+//
+//   nobody waits      a request asks where the log ends, and loads what it lacks in chunks
+//   somebody waits    each announcement of a push, heard on the subject of its event batch, has the rest of the log read once
+//
+// An announcement comes before nats-server has stored its event batch, so that the batch is looked for again and again for a
+// second. Where an announcement was lost, a check finds its batch (lost-wakes.ts).
+import { setTimeout as wait } from 'node:timers/promises';
+import { eventBatchesStream, Failure, publishedBatches, storedBatches } from '@integration-sync/contracts';
+import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import { LRUCache } from 'lru-cache';
+import { readBatch } from '../log/batch.ts';
+import { openWindows, type Window } from '../log/window.ts';
+import { shareWork } from '../tools/shared-work.ts';
+
+/** What a request uses of it; disposing of it tells that the request is over. */
+export interface Tail extends Disposable {
+  readonly window: Window;
+  /** A caller waits: announcements are heard from now on. Once. */
+  listen(): void;
+  /** How many announcements have had an effect. One since the tail was reached may have something for the caller. */
+  readonly wakes: number;
+  /** `wake` is called after each of them. */
+  onWake(wake: () => void): void;
+  /** Resolves with how the log stands, once all that it has by then can be read from the window. */
+  reach(): Promise<StreamFacts>;
+}
+
+/** A tail that is listened to, for the check of lost announcements. */
+export interface ListenedTail {
+  readonly integration: string;
+  /** All of the integration up to there is known. */
+  readonly through: number;
+  /** By `performance.now()`. */
+  readonly heardAtMs: number;
+  announced(): void;
+}
+
+export interface Tails {
+  use(integration: string): Tail;
+  listened(): ListenedTail[];
+}
+
+export interface TailsOptions {
+  bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
+  log: Log;
+}
+
+/** Between looks for an event batch that was announced: a second in all. */
+const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
+/** Chunks stay for the next page of who reads on. */
+const chunksBytesMax = 24 * 1024 * 1024;
+const idleTailsMax = 200;
+
+export function openTails({ bus, log }: TailsOptions): Tails {
+  const windows = openWindows({ bus, log, chunksBytesMax });
+  const used = new Map<string, SharedTail>();
+  const idle = new LRUCache<string, SharedTail>({ max: idleTailsMax });
+  /** As the leader has it at a moment after the question. */
+  const factsNow = shareWork(() => bus.streamFacts(eventBatchesStream));
+
+  const options = { bus, log, factsNow };
+
+  return {
+    use(integration) {
+      const tail =
+        used.get(integration) ??
+        idle.get(integration) ??
+        new SharedTail(integration, { ...options, openWindow: () => windows.open(integration, 1) });
+      idle.delete(integration);
+      used.set(integration, tail);
+      return tail.use(() => {
+        used.delete(integration);
+        idle.set(integration, tail);
+      });
+    },
+    listened: () => [...used.values()].filter((tail) => tail.isListening),
+  };
+}
+
+interface SharedTailOptions extends TailsOptions {
+  factsNow: () => Promise<StreamFacts>;
+  openWindow: () => Window;
+}
+
+class SharedTail implements ListenedTail {
+  readonly integration: string;
+  heardAtMs = performance.now();
+  readonly #options: SharedTailOptions;
+  #window: Window;
+  /** The making of the log that the window is of. */
+  #madeAtMs: number | undefined;
+  #uses = 0;
+  #listeners = 0;
+  #listening: Disposable | undefined;
+  /** Nothing is missing between the window and what was announced since. */
+  #isJoined = false;
+  #announcements = 0;
+  #wakes = 0;
+  #isLooking = false;
+  readonly #onWakes = new Set<() => void>();
+  readonly #catchUp = shareWork(() => this.#readRest());
+
+  constructor(integration: string, options: SharedTailOptions) {
+    this.integration = integration;
+    this.#options = options;
+    this.#window = options.openWindow();
+  }
+
+  get through(): number {
+    return this.#window.through;
+  }
+
+  get isListening(): boolean {
+    return this.#listening !== undefined;
+  }
+
+  announced(): void {
+    this.#announcements += 1;
+    this.heardAtMs = performance.now();
+    if (!this.#isLooking) void this.#look();
+  }
+
+  use(onIdle: () => void): Tail {
+    this.#uses += 1;
+    const ending = new DisposableStack();
+    ending.defer(() => {
+      this.#uses -= 1;
+      if (this.#uses > 0) return;
+      this.#window.clear();
+      onIdle();
+    });
+    const windowNow = (): Window => this.#window;
+    const wakesNow = (): number => this.#wakes;
+    return {
+      get window() {
+        return windowNow();
+      },
+      get wakes() {
+        return wakesNow();
+      },
+      listen: () => void ending.use(this.#listen()),
+      onWake: (wake) => {
+        this.#onWakes.add(wake);
+        ending.defer(() => void this.#onWakes.delete(wake));
+      },
+      reach: () => this.#reach(),
+      [Symbol.dispose]: () => ending.dispose(),
+    };
+  }
+
+  #listen(): Disposable {
+    this.#listeners += 1;
+    this.#listening ??= this.#options.bus.listen(
+      publishedBatches(this.integration),
+      ({ subject }) => {
+        if (!isReplay(subject)) this.announced();
+      },
+      () => {
+        this.#isJoined = false;
+      },
+    );
+    return {
+      [Symbol.dispose]: () => {
+        this.#listeners -= 1;
+        if (this.#listeners > 0) return;
+        this.#listening?.[Symbol.dispose]();
+        this.#listening = undefined;
+        this.#isJoined = false;
+      },
+    };
+  }
+
+  async #reach(): Promise<StreamFacts> {
+    const facts = await this.#options.factsNow().catch((cause: unknown) => {
+      throw cause instanceof Failure ? cause : unreadable(cause);
+    });
+    const { madeAt, lastSequence } = facts;
+    if (madeAt.getTime() !== this.#madeAtMs) {
+      // Sequences of another making say nothing of this one.
+      this.#window = this.#options.openWindow();
+      this.#madeAtMs = madeAt.getTime();
+      this.#isJoined = false;
+    }
+    if (!this.#isJoined) {
+      this.#window.jump(lastSequence);
+      this.#isJoined = this.isListening;
+    } else if (this.#window.through < lastSequence) {
+      if (await this.#catchUp()) this.#wakeAll();
+      this.#window.advance(lastSequence);
+    }
+    return facts;
+  }
+
+  /** Reads all that there is behind the window. True where there was something. */
+  async #readRest(): Promise<boolean> {
+    const { bus, log } = this.#options;
+    const window = this.#window;
+    const subject = storedBatches(this.integration);
+    const reading = { subject, from: { sequence: window.through + 1 }, exact: true };
+    let found = false;
+    for await (const stored of bus.readStream(eventBatchesStream, reading)) {
+      if (stored.sequence <= window.through) continue;
+      const batch = readBatch(stored, log);
+      if (batch !== undefined) window.add(batch);
+      found = true;
+    }
+    return found;
+  }
+
+  /** For what was announced, until it is stored. */
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    for (let round = 0; round < lookDelaysMs.length && this.isListening;) {
+      await wait(lookDelaysMs[round]);
+      round += 1;
+      const before = this.#announcements;
+      const found = this.#isJoined && (await this.#catchUp().catch(() => false));
+      if (!found) continue;
+      this.#wakeAll();
+      if (before === this.#announcements) break;
+      // What was announced meanwhile may not be stored yet.
+      round = 0;
+    }
+    this.#isLooking = false;
+  }
+
+  #wakeAll(): void {
+    this.#wakes += 1;
+    for (const wake of this.#onWakes) wake();
+  }
+}
+
+const isReplay = (subject: string): boolean => subject.split('.')[1] === 'replay';
+
+const unreadable = (cause: unknown): Failure =>
+  new Failure('unavailable', 'The events cannot be read; try again shortly.', {
+    retryAfterSeconds: 1,
+    cause,
+  });

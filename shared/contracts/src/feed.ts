@@ -1,0 +1,73 @@
+// The event feed: what a caller may ask of it, and a page of it.
+import { Type, type Static } from 'typebox';
+import { eventKinds, isEventKind, type EventKind } from './events.ts';
+import type { FailureEntry } from './failure.ts';
+import { limits } from './limits.ts';
+import { quote, readInstant, readNumber, readOnce, type QueryParameters } from './listings.ts';
+
+/** What webhooks delivers, and the id of the event beside it. */
+const FeedEvent = Type.Object(
+  {
+    id: Type.String({ description: 'The same in every delivery of the event: tell duplicates by it' }),
+    event: Type.String({ description: 'The kind of the event; others may be added' }),
+    timestamp: Type.String({ format: 'date-time' }),
+    integrationId: Type.String(),
+    data: Type.Object(
+      {},
+      {
+        description: 'As webhooks deliver it: what it holds is said there, kind by kind',
+        additionalProperties: true,
+      },
+    ),
+  },
+  { title: 'FeedEvent' },
+);
+
+export const EventPage = Type.Object(
+  {
+    events: Type.Array(FeedEvent, { description: 'In their order in the stream; may be empty' }),
+    next: Type.String({ description: 'The `after` of your next call: all up to there was looked at' }),
+    more: Type.Boolean({ description: 'Whether there is more to look at already' }),
+  },
+  { title: 'EventPage' },
+);
+export type EventPage = Static<typeof EventPage>;
+
+export interface FeedQuery {
+  /** As the caller sent it; only webhooks can open it. */
+  after: string | undefined;
+  since: Date | undefined;
+  /** All kinds where it is undefined. */
+  kinds: ReadonlySet<EventKind> | undefined;
+  limit: number;
+  waitMs: number;
+}
+
+/** The other checks of a caller's place add to `errors`, so that all that is wrong is named together. */
+export function readFeedQuery(query: QueryParameters, errors: FailureEntry[]): FeedQuery {
+  const after = readOnce(query, 'after', errors);
+  const since = readInstant(query, 'since', errors);
+  if (after !== undefined && query.getAll('since').length > 0) {
+    errors.push({ pointer: 'since', detail: 'since: expected none beside after' });
+  }
+  const kinds = readKinds(query, errors);
+  const limit = readNumber(query, 'limit', { fallback: limits.feedEventsDefault }, errors);
+  const seconds = readNumber(query, 'wait', { fallback: 0, min: 0, max: limits.feedWaitSecondsMax }, errors);
+  return { after, since, kinds, limit: Math.min(limit, limits.feedEventsMax), waitMs: seconds * 1_000 };
+}
+
+function readKinds(query: QueryParameters, errors: FailureEntry[]): ReadonlySet<EventKind> | undefined {
+  const text = readOnce(query, 'events', errors);
+  if (text === undefined) return undefined;
+  const names = text.split(',');
+  const unknown = [...new Set(names.filter((name) => !isEventKind(name)))];
+  if (unknown.length > 0) {
+    const named = unknown.slice(0, unknownNamedMax).map(quote).join(', ');
+    const more = unknown.length > unknownNamedMax ? `, and ${unknown.length - unknownNamedMax} more` : '';
+    const detail = `events: expected kinds of ${eventKinds.join(', ')}, separated by commas, got ${named}${more}`;
+    errors.push({ pointer: 'events', detail });
+  }
+  return new Set(names.filter(isEventKind));
+}
+
+const unknownNamedMax = 10;
