@@ -11,10 +11,14 @@ import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
 import { attemptsHandlers } from './api/attempts.ts';
+import { deliveryHandlers, openFindSent } from './api/delivery.ts';
 import { endpointsHandlers } from './api/endpoints.ts';
 import { withStoreFailures } from './api/handlers.ts';
 import { listingHandlers } from './api/listing.ts';
+import { openRecoveries } from './api/recoveries.ts';
 import { replayHandlers } from './api/replay.ts';
+import { openCandidates } from './api/replay-candidates.ts';
+import { openTest } from './api/test-delivery.ts';
 import { WebhooksConfig } from './config.ts';
 import { checkKeys } from './endpoints/key-check.ts';
 import { openRevisions, type Revisions } from './endpoints/revisions.ts';
@@ -110,7 +114,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       ensure,
     }),
   );
-  starting.use(await serve({ config, bus, store, endpoints, revisions, vault, guard, send, pipeline, log }));
+  const serving = { config, bus, store, endpoints, revisions, vault, guard, send, pipeline, log };
+  starting.use(recover(serving));
+  starting.use(await serve(serving));
   starting.defer(() => {
     const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
     timer.unref();
@@ -160,7 +166,19 @@ interface Serving {
   log: Log;
 }
 
+const recover = ({ bus, endpoints, revisions, send, pipeline, log }: Serving): AsyncDisposable =>
+  openRecoveries({
+    endpoints,
+    revisions,
+    bus,
+    candidatesIn: openCandidates({ ...pipeline, bus, endpoints, log }),
+    test: openTest({ ...pipeline, send }),
+    tellChanged: pipeline.tellChanged,
+    log,
+  });
+
 function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving): Promise<AsyncDisposable> {
+  const findSent = openFindSent({ bus, attemptLog: pipeline.attemptLog, log: others.log });
   return bus.serve({
     ...identityOf(config),
     inFlightMax: requestsInFlightMax,
@@ -179,7 +197,8 @@ function serve({ config, bus, store, endpoints, pipeline, ...others }: Serving):
           attemptLog: pipeline.attemptLog,
           cursorKey: config.WEBHOOK_SECRET_KEY,
         }),
-        ...replayHandlers({ ...pipeline, endpoints, bus, log: others.log }),
+        ...deliveryHandlers(endpoints, findSent),
+        ...replayHandlers({ ...pipeline, endpoints, bus, findSent, log: others.log }),
       }),
       ...healthHandlers({
         service,

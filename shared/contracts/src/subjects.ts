@@ -41,6 +41,7 @@ export const subjects = {
   endpointsTest: 'svc.webhooks.endpoints.test',
   endpointsReplay: 'svc.webhooks.endpoints.replay',
   deliveriesList: 'svc.webhooks.deliveries.list',
+  deliveriesGet: 'svc.webhooks.deliveries.get',
 } as const;
 
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];

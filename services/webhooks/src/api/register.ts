@@ -11,7 +11,8 @@ import type { Vault } from '../secrets/vault.ts';
 import type { EgressGuard } from '../sending/egress-guard.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { json } from './handlers.ts';
-import { wrongUrlIn } from './wrong-url.ts';
+import { settingsOf } from './settings.ts';
+import { wrongIn } from './wrong-url.ts';
 
 export interface RegisterOptions {
   endpoints: Endpoints;
@@ -34,7 +35,7 @@ export function registering({
   return async (request) => {
     const { integration } = request;
     const examined = examine(request);
-    const { url, events } = accept(examined, await wrongUrlIn(guard, examined));
+    const given = accept(examined, await wrongIn(guard, examined));
     if ((await endpoints.count(integration)) >= endpointsMax) throw tooMany(endpointsMax);
     const id = `wh_${randomBytes(16).toString('hex')}`;
     const secret = makeSecret();
@@ -42,8 +43,9 @@ export function registering({
     const endpoint = newEndpoint({
       id,
       integration,
-      url,
-      events,
+      url: given.url,
+      events: given.events,
+      settings: settingsOf(given, vault, id).set,
       secret: vault.seal(secret, id),
       eventsAfter: through,
       eventsUnderWay: underWay,

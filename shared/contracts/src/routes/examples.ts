@@ -1,7 +1,7 @@
 // The examples of the OpenAPI document: what routes take and answer, and what webhooks receive, tell one story.
 import type { DdsEntry } from '../batches.ts';
 import type { PushAnswer, SyncRun } from '../pushes.ts';
-import type { DeliveryAttempt, RegisteredWebhook, Webhook } from '../webhooks.ts';
+import type { DeliveryAttempt, EventDelivery, RegisteredWebhook, Webhook } from '../webhooks.ts';
 
 export const syncedAtExample = '2026-03-31T09:26:53.589Z';
 
@@ -133,6 +133,27 @@ export const attemptExample: DeliveryAttempt = {
   durationMs: 41,
   error: null,
   nextAttemptAt: null,
+};
+
+export const deliveryExample: EventDelivery = {
+  eventId: attemptExample.eventId,
+  event: attemptExample.event,
+  body: JSON.stringify({
+    event: attemptExample.event,
+    timestamp: syncedAtExample,
+    integrationId: 'acme',
+    data: { externalId: supplierExample.item.externalId, internalId: supplierExample.internalId },
+  }),
+  attempts: [
+    {
+      ...attemptExample,
+      outcome: 'failed',
+      responseStatus: 500,
+      error: 'the receiver answered 500',
+      nextAttemptAt: '2026-03-31T09:26:54.630Z',
+      responseBody: 'Internal Server Error',
+    },
+  ],
 };
 
 /** A listing of one entity. */
