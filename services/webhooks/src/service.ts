@@ -21,6 +21,7 @@ import { openCandidates } from './api/replay-candidates.ts';
 import { openTest } from './api/test-delivery.ts';
 import { WebhooksConfig } from './config.ts';
 import { checkKeys } from './endpoints/key-check.ts';
+import { openRegistrations, type Registrations } from './endpoints/registrations.ts';
 import { openRevisions, type Revisions } from './endpoints/revisions.ts';
 import { openEndpoints, type Endpoints } from './endpoints/store.ts';
 import { openCutoff } from './matching/cutoff.ts';
@@ -70,6 +71,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const endpoints = await openEndpoints(store);
   await checkKeys(vault, endpoints);
   starting.use(tellKeys(bus, vault));
+  const registrations = await openRegistrations(store);
   const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
     await forgetMissingStream({ bus, store, endpoints, revisions });
@@ -114,7 +116,19 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       ensure,
     }),
   );
-  const serving = { config, bus, store, endpoints, revisions, vault, guard, send, pipeline, log };
+  const serving = {
+    config,
+    bus,
+    store,
+    endpoints,
+    registrations,
+    revisions,
+    vault,
+    guard,
+    send,
+    pipeline,
+    log,
+  };
   starting.use(recover(serving));
   starting.use(await serve(serving));
   starting.defer(() => {
@@ -158,6 +172,7 @@ interface Serving {
   bus: Bus;
   store: Store;
   endpoints: Endpoints;
+  registrations: Registrations;
   revisions: Revisions;
   vault: Vault;
   guard: EgressGuard;

@@ -72,7 +72,7 @@ describe('what the gateway asks a service', () => {
   it('each route asks on its own subject', async () => {
     inner.use(await openServices(natsUrl));
     for (const route of routes) {
-      const answer = await fetch(gateway.url + route.path.replace('{id}', 'wh_1'), {
+      const answer = await fetch(gateway.url + route.path.replaceAll(/\{\w+\}/g, 'wh_1'), {
         method: route.method,
         headers: { ...bearer(), ...(route.body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(route.body === undefined ? {} : { body: JSON.stringify(route.body.example) }),
@@ -193,7 +193,7 @@ describe('what the gateway makes of an answer', () => {
     const handlers = Object.fromEntries(routes.map(({ subject }) => [subject, async () => ({})]));
     inner.use(await openServices(natsUrl, handlers));
     const seen = routes.map(async ({ operationId, method, path, body }) => {
-      const { status } = await fetch(gateway.url + path.replace('{id}', 'wh_1'), {
+      const { status } = await fetch(gateway.url + path.replaceAll(/\{\w+\}/g, 'wh_1'), {
         method,
         headers: { ...bearer(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body.example) }),

@@ -39,6 +39,8 @@ export interface Endpoint {
   secret: string;
   /** Those before it, which sign beside it until they expire; newest first. Sealed too. */
   previousSecrets?: PreviousSecret[];
+  /** The secret is no longer that of the registration. */
+  isRotated?: boolean;
   /** Headers of the caller's, sealed as well; their names stand beside them. Absent where there are none. */
   headers?: string;
   headerNames?: string[];
