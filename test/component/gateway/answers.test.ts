@@ -89,6 +89,23 @@ describe('what the gateway asks a service', () => {
     }
   });
 
+  it('an Idempotency-Key goes on where a route takes one, and so does the event of a path', async () => {
+    inner.use(await openServices(natsUrl));
+    const base = `${gateway.url}/api/v1/integration/webhook-events`;
+    const headers = { ...bearer(), 'content-type': 'application/json', 'idempotency-key': 'Auftrag 7/ü' };
+    const post = { method: 'POST', headers, body: '{}' };
+    const taken = (await (await fetch(base, post)).json()) as Asked;
+    expect(decodeURIComponent(taken.headers['idempotency-key'] ?? '')).toBe('Auftrag 7/ü');
+    const other = (await (await fetch(`${base}/wh_1/replay`, post)).json()) as Asked;
+    expect(other.headers).not.toHaveProperty('idempotency-key');
+    const eventId = `e-${'x'.repeat(253)}`;
+    const one = (await (
+      await fetch(`${base}/wh_1/deliveries/${eventId}`, { headers: bearer() })
+    ).json()) as Asked;
+    expect(one.headers).toMatchObject({ id: 'wh_1', 'event-id': eventId });
+    expect((await fetch(`${base}/wh_1/deliveries/${eventId}x`, { headers: bearer() })).status).toBe(404);
+  });
+
   it('the request names the integration, the request id and how long the gateway waits', async () => {
     inner.use(await openServices(natsUrl));
     const asked = (await (await list('', { 'x-request-id': 'mine' })).json()) as Asked;
