@@ -10,6 +10,7 @@ import {
 } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { meantFor, type Candidates } from './replay-candidates.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
@@ -18,7 +19,6 @@ import type { Endpoints } from '../endpoints/store.ts';
 import { openResend } from '../log/resend.ts';
 import type { Attempted } from '../sending/send.ts';
 import { openLimiter } from '../tools/limiter.ts';
-import { openLooks } from '../tools/looks.ts';
 
 export interface RecoveriesOptions {
   endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable' | 'find'>;
@@ -32,7 +32,7 @@ export interface RecoveriesOptions {
 }
 
 const everyMs = 1_000;
-/** A look takes no more; each test may hang for 10 s. */
+/** A check takes no more at once; each test may hang for 10 s. */
 const atOnce = 32;
 const kind = 'webhook.enabled';
 
@@ -96,18 +96,18 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     }
   };
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     for (;;) {
       const due = await endpoints.dueRecoveries(atOnce);
       await Promise.all(due.map((one) => limit(() => recover(one), one.integration)));
       if (due.length < atOnce || closing.signal.aborted) return;
     }
   };
-  const looks = openLooks(look, { what: 'webhooks to bring back', everyMs, log });
+  const checks = openPeriodicCheck(check, { what: 'webhooks to bring back', everyMs, log });
   return {
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the process stops'));
-      await looks[Symbol.asyncDispose]();
+      await checks[Symbol.asyncDispose]();
     },
   };
 }
