@@ -68,11 +68,10 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   await using starting = new AsyncDisposableStack();
   const resources = await openResources({ service, config, log, signal, onCommand });
   const { metrics, store, bus, tracing } = starting.use(resources);
-  const endpoints = await openEndpoints(store);
+  const stored = await openStored(store);
+  const { endpoints, revisions } = stored;
   await checkKeys(vault, endpoints);
   starting.use(tellKeys(bus, vault));
-  const registrations = await openRegistrations(store);
-  const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
     await forgetMissingStream({ bus, store, endpoints, revisions });
     for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
@@ -116,19 +115,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       ensure,
     }),
   );
-  const serving = {
-    config,
-    bus,
-    store,
-    endpoints,
-    registrations,
-    revisions,
-    vault,
-    guard,
-    send,
-    pipeline,
-    log,
-  };
+  const serving = { ...stored, config, bus, store, vault, guard, send, pipeline, log };
   starting.use(recover(serving));
   starting.use(await serve(serving));
   starting.defer(() => {
@@ -143,6 +130,12 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
 
 /** An operator may delete a stream, nats-server may lose one, and not every one has a reader that notices. */
 const streamsEveryMs = 10_000;
+
+const openStored = async (store: Store) => ({
+  endpoints: await openEndpoints(store),
+  registrations: await openRegistrations(store),
+  revisions: openRevisions(store),
+});
 
 const identityOf = (config: WebhooksConfig) => ({
   ...buildOf(config),
