@@ -26,8 +26,11 @@ export interface WebhookQuery {
 }
 
 export interface Webhooks {
-  /** The answer alone has the secret. A broken connection is an error here: the webhook may be registered or not. */
-  register(webhook: RegisterWebhook): Promise<RegisteredWebhook>;
+  /**
+   * The answer alone has the secret. Without a key a broken connection is an error here: the webhook may be registered or not.
+   * With one the call is repeated, and the webhook is registered once.
+   */
+  register(webhook: RegisterWebhook, idempotencyKey?: string): Promise<RegisteredWebhook>;
   /** With `details` the settings beside url and events, too. */
   list(query?: WebhookQuery): AsyncGenerator<DetailedWebhook, void, undefined>;
   get(id: string, query?: WebhookQuery): Promise<DetailedWebhook>;
@@ -56,7 +59,12 @@ export function openWebhooks(send: Send): Webhooks {
   }
 
   return {
-    register: (webhook) => post('webhook-events', webhook),
+    register: async (webhook, key) => {
+      if (key === undefined) return post('webhook-events', webhook);
+      const headers = { 'idempotency-key': key };
+      const body = JSON.stringify(webhook);
+      return JSON.parse((await send({ method: 'POST', path: 'webhook-events', headers, body })).text);
+    },
     list: (query = {}) => entities('webhook-events', query),
     get: (id, { details } = {}) => read(at(id, details === true ? '?details=true' : '')),
     change: async (id, change) =>
