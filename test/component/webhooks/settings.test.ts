@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
 import { openReseal } from '../../../services/webhooks/src/operating/reseal.ts';
 import { answer, hang, openReceiver } from '../../support/receiver.ts';
-import { allStored } from '../../support/remains.ts';
+import { allStored } from '../../support/stored-data.ts';
 import { openHouse, secretKey, secretKeyOf } from '../../support/webhooks.ts';
 
 const token = 'Bearer the-callers-own-token-4711';
