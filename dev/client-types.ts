@@ -16,6 +16,7 @@ interface Schema {
   items?: Schema;
   properties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
+  additionalProperties?: Schema;
 }
 
 const simple: Readonly<Record<string, string>> = {
@@ -41,8 +42,10 @@ function typeOf(schema: Schema, named: Map<string, string>): string {
   return alternatives.join(' | ');
 }
 
-function objectOf({ title, properties = {}, required = [] }: Schema, named: Map<string, string>): string {
-  const lines = Object.entries(properties).map(([name, property]) => {
+function objectOf(schema: Schema, named: Map<string, string>): string {
+  const { title, properties, required = [], additionalProperties: values } = schema;
+  if (properties === undefined && values !== undefined) return `Record<string, ${typeOf(values, named)}>`;
+  const lines = Object.entries(properties ?? {}).map(([name, property]) => {
     const comment = property.description === undefined ? '' : `/** ${property.description} */\n`;
     // What is sent may also say `undefined`: JSON.stringify leaves it out.
     const mark = required.includes(name) ? '' : '?';

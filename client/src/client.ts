@@ -29,7 +29,11 @@ export function openClient(options: ClientOptions): Client {
     exchange({
       ...call,
       path: basePath + call.path,
-      headers: { ...prefer, ...(call.body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        ...call.headers,
+        ...prefer,
+        ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
     });
   return {
     ...openPushing(send),

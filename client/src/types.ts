@@ -479,7 +479,16 @@ export interface RegisterWebhook {
     | 'dds.created'
     | 'sync.completed'
     | 'webhook.disabled'
+    | 'webhook.enabled'
   )[];
+  /** What the webhook is for; null clears it */
+  description?: string | null | undefined;
+  /** Headers that each delivery carries, by name. They replace those before; null clears them. No answer has their values */
+  headers?: Record<string, string> | null | undefined;
+  /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
+  recover?: boolean | undefined;
+  /** How many deliveries may be under way at once, over all replicas; 1: one at a time */
+  inFlightMax?: number | undefined;
 }
 
 export interface RegisteredWebhook {
@@ -495,7 +504,14 @@ export interface RegisteredWebhook {
   createdAt: string;
 }
 
-export interface Webhook {
+export interface WebhookDetails {
+  description: string | null;
+  headerNames: string[];
+  recover: boolean;
+  inFlightMax: number;
+}
+
+export interface DetailedWebhook {
   /** Webhook identifier */
   id: string;
   url: string;
@@ -508,10 +524,12 @@ export interface Webhook {
   disabledAt: string | null;
   disabledReason: 'failures' | 'gone' | 'manual' | null;
   consecutiveFailures: number;
+  /** Only with `details=true` */
+  details?: WebhookDetails | undefined;
 }
 
 export interface WebhookListing {
-  entities: Webhook[];
+  entities: DetailedWebhook[];
   total: number;
   page: number;
   limit: number;
@@ -536,10 +554,34 @@ export interface ChangeWebhook {
         | 'dds.created'
         | 'sync.completed'
         | 'webhook.disabled'
+        | 'webhook.enabled'
       )[]
     | undefined;
   /** false pauses deliveries, true resumes them */
   active?: boolean | undefined;
+  /** What the webhook is for; null clears it */
+  description?: string | null | undefined;
+  /** Headers that each delivery carries, by name. They replace those before; null clears them. No answer has their values */
+  headers?: Record<string, string> | null | undefined;
+  /** Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx */
+  recover?: boolean | undefined;
+  /** How many deliveries may be under way at once, over all replicas; 1: one at a time */
+  inFlightMax?: number | undefined;
+}
+
+export interface Webhook {
+  /** Webhook identifier */
+  id: string;
+  url: string;
+  events: string[];
+  /** Whether deliveries are enabled */
+  active: boolean;
+  /** Creation time */
+  createdAt: string;
+  /** When deliveries stopped; null while active */
+  disabledAt: string | null;
+  disabledReason: 'failures' | 'gone' | 'manual' | null;
+  consecutiveFailures: number;
 }
 
 export interface RotateSecret {
@@ -598,9 +640,36 @@ export interface DeliveryListing {
   limit: number;
 }
 
+export interface EventDeliveryAttempt {
+  eventId: string;
+  event: string;
+  attempt: number;
+  /** When the attempt was made */
+  at: string;
+  outcome: 'succeeded' | 'failed';
+  /** The HTTP status that the receiver answered with; null where no answer came */
+  responseStatus: number | null;
+  durationMs: number;
+  /** Why it failed; null after a success */
+  error: string | null;
+  /** When the next attempt is due; null if there is none */
+  nextAttemptAt: string | null;
+  /** The first 1 KiB of a failed answer as text, otherwise null */
+  responseBody: string | null;
+}
+
+export interface EventDelivery {
+  eventId: string;
+  event: string;
+  /** The body as sent, byte for byte; null once the stream lacks it */
+  body: string | null;
+  /** Those of the attempt log, newest first */
+  attempts: EventDeliveryAttempt[];
+}
+
 export interface ReplayEvents {
-  /** Events after this time; a day, or a date-time with Z or an offset */
-  since: string;
+  /** Events after this time; a day, or a date-time with Z or an offset. Needed without `eventIds` */
+  since?: string | undefined;
   /** Events up to this time; all that there are unless given */
   until?: string | undefined;
   /** The kinds of events to deliver */
@@ -619,8 +688,11 @@ export interface ReplayEvents {
         | 'dds.created'
         | 'sync.completed'
         | 'webhook.disabled'
+        | 'webhook.enabled'
       )[]
     | undefined;
+  /** In place of all others: these events of the attempt log */
+  eventIds?: string[] | undefined;
 }
 
 export interface ReplayAnswer {
@@ -790,6 +862,20 @@ export interface EventWebhookDisabled {
   };
 }
 
+export interface EventWebhookEnabled {
+  event: 'webhook.enabled';
+  timestamp: string;
+  integrationId: string;
+  data: {
+    webhookId: string;
+    url: string;
+    /** Since when it was disabled */
+    disabledAt: string;
+    /** How many events that it missed are sent to it */
+    queued: number;
+  };
+}
+
 export type Event =
   | EventSupplierCreated
   | EventSupplierUpdated
@@ -803,6 +889,7 @@ export type Event =
   | EventBatchArchived
   | EventDdsCreated
   | EventSyncCompleted
-  | EventWebhookDisabled;
+  | EventWebhookDisabled
+  | EventWebhookEnabled;
 
 export type EventKind = Event['event'];

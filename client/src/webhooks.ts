@@ -4,6 +4,8 @@ import { pagesOf } from './listing.ts';
 import type {
   ChangeWebhook,
   DeliveryAttempt,
+  DetailedWebhook,
+  EventDelivery,
   RegisteredWebhook,
   RegisterWebhook,
   ReplayAnswer,
@@ -19,18 +21,28 @@ export interface DeliveryQuery {
   event?: string | undefined;
 }
 
+export interface WebhookQuery {
+  details?: boolean | undefined;
+}
+
 export interface Webhooks {
-  /** The answer alone has the secret. A broken connection is an error here: the webhook may be registered or not. */
-  register(webhook: RegisterWebhook): Promise<RegisteredWebhook>;
-  list(): AsyncGenerator<Webhook, void, undefined>;
-  get(id: string): Promise<Webhook>;
+  /**
+   * The answer alone has the secret. Without a key a broken connection is an error here: the webhook may be registered or not.
+   * With one the call is repeated, and the webhook is registered once.
+   */
+  register(webhook: RegisterWebhook, idempotencyKey?: string): Promise<RegisteredWebhook>;
+  /** With `details` the settings beside url and events, too. */
+  list(query?: WebhookQuery): AsyncGenerator<DetailedWebhook, void, undefined>;
+  get(id: string, query?: WebhookQuery): Promise<DetailedWebhook>;
   change(id: string, change: ChangeWebhook): Promise<Webhook>;
   remove(id: string): Promise<void>;
   rotateSecret(id: string, how?: RotateSecret): Promise<RotatedWebhook>;
   test(id: string): Promise<TestResult>;
   /** The attempt log, newest first. */
   deliveries(id: string, query?: DeliveryQuery): AsyncGenerator<DeliveryAttempt, void, undefined>;
-  replay(id: string, span: ReplayEvents): Promise<ReplayAnswer>;
+  /** What was sent of one event, and what was answered. */
+  delivery(id: string, eventId: string): Promise<EventDelivery>;
+  replay(id: string, what: ReplayEvents): Promise<ReplayAnswer>;
 }
 
 const at = (id: string, rest = ''): string => `webhook-events/${encodeURIComponent(id)}${rest}`;
@@ -40,14 +52,21 @@ export function openWebhooks(send: Send): Webhooks {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     return JSON.parse((await send({ method: 'POST', path, once: true, ...sent })).text);
   };
+  const read = async <Answer>(path: string): Promise<Answer> =>
+    JSON.parse((await send({ method: 'GET', path })).text);
   async function* entities<Entity>(path: string, query: object): AsyncGenerator<Entity, void, undefined> {
     for await (const page of pagesOf<Entity>(send, path, { ...query }, undefined)) yield* page.entities;
   }
 
   return {
-    register: (webhook) => post('webhook-events', webhook),
-    list: () => entities('webhook-events', {}),
-    get: async (id) => JSON.parse((await send({ method: 'GET', path: at(id) })).text),
+    register: async (webhook, key) => {
+      if (key === undefined) return post('webhook-events', webhook);
+      const headers = { 'idempotency-key': key };
+      const body = JSON.stringify(webhook);
+      return JSON.parse((await send({ method: 'POST', path: 'webhook-events', headers, body })).text);
+    },
+    list: (query = {}) => entities('webhook-events', query),
+    get: (id, { details } = {}) => read(at(id, details === true ? '?details=true' : '')),
     change: async (id, change) =>
       JSON.parse((await send({ method: 'PATCH', path: at(id), body: JSON.stringify(change) })).text),
     async remove(id) {
@@ -56,6 +75,7 @@ export function openWebhooks(send: Send): Webhooks {
     rotateSecret: (id, how = {}) => post(at(id, '/rotate-secret'), how),
     test: (id) => post(at(id, '/test')),
     deliveries: (id, query = {}) => entities(at(id, '/deliveries'), query),
-    replay: (id, span) => post(at(id, '/replay'), span),
+    delivery: (id, eventId) => read(at(id, `/deliveries/${encodeURIComponent(eventId)}`)),
+    replay: (id, what) => post(at(id, '/replay'), what),
   };
 }

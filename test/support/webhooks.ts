@@ -51,6 +51,9 @@ export interface AnswerBody extends Registered {
   durationMs: number;
   error: string | null;
   queued: number;
+  details?: { description: string | null; headerNames: string[]; recover: boolean; inFlightMax: number };
+  attempts: (LoggedAttempt & { responseBody: string | null })[];
+  body: string | null;
 }
 
 export interface LoggedAttempt {
@@ -82,6 +85,9 @@ export interface Registered {
 
 export interface Asking {
   id?: string;
+  eventId?: string;
+  /** As the gateway passes on `Idempotency-Key`. */
+  key?: string;
   query?: string;
   body?: unknown;
   /** In place of JSON. */
@@ -96,7 +102,10 @@ export interface Client {
   announce(count?: number, event?: string, timestamp?: string): Promise<string[]>;
 }
 
-const subjectsByNoun = { deliveries: 'svc.webhooks.deliveries.list' };
+const otherSubjects: Readonly<Record<string, string>> = {
+  deliveries: 'svc.webhooks.deliveries.list',
+  delivery: 'svc.webhooks.deliveries.get',
+};
 
 export interface HouseOptions {
   mongodbUrl?: string;
@@ -165,10 +174,17 @@ export function clientOf(bus: Bus, integration: string): Client {
   const client: Client = {
     integration,
     async ask(verb: string, options: Asking = {}) {
-      const { id, query, body, raw } = options;
-      const subject = verb === 'deliveries' ? subjectsByNoun.deliveries : `svc.webhooks.endpoints.${verb}`;
+      const { id, eventId, key, query, body, raw } = options;
+      const subject = otherSubjects[verb] ?? `svc.webhooks.endpoints.${verb}`;
       const reply = await bus.request(subject, {
-        headers: { integration, 'request-id': randomUUID(), id, query },
+        headers: {
+          integration,
+          'request-id': randomUUID(),
+          id,
+          'event-id': eventId,
+          'idempotency-key': key,
+          query,
+        },
         body: raw ?? (body === undefined ? '' : JSON.stringify(body)),
         timeoutMs: 30_000,
       });

@@ -66,7 +66,7 @@ async function ask(
       hangUp.signal.throwIfAborted();
     }
     isSent = true;
-    const headers = headersFor(request);
+    const headers = headersFor(route, request);
     const answer = await timed(exchange, 'upstream', () =>
       upstream.request(route.subject, {
         headers,
@@ -90,14 +90,17 @@ async function ask(
 /** A service that has not begun the caller's push does not begin it any more. */
 const callerHungUp = new Failure('timeout', 'The caller hung up before it was answered.');
 
-function headersFor(request: FastifyRequest): Record<string, string | undefined> {
+function headersFor(route: Route, request: FastifyRequest): Record<string, string | undefined> {
   const { exchange, params } = request;
+  const key = route.takesIdempotencyKey ? request.headers['idempotency-key'] : undefined;
   return {
     [requestHeaders.integration]: exchange.caller?.integration,
     [requestHeaders.requestId]: exchange.requestId,
     [requestHeaders.traceparent]: exchange.trace.traceparent,
     [requestHeaders.query]: rawQuery(request) || undefined,
-    [requestHeaders.id]: readId(params),
+    [requestHeaders.id]: readParameter(params, 'id'),
+    [requestHeaders.eventId]: readParameter(params, 'eventId'),
+    [requestHeaders.idempotencyKey]: typeof key === 'string' ? encodeURIComponent(key) : undefined,
     [requestHeaders.handling]: exchange.isStrict ? strictHandling : undefined,
   };
 }
@@ -109,9 +112,10 @@ export function rawQuery({ raw: { url = '' } }: FastifyRequest): string {
 }
 
 /** Fastify has checked its form against the pattern of the path. */
-function readId(params: unknown): string | undefined {
-  if (typeof params !== 'object' || params === null || !('id' in params)) return undefined;
-  return typeof params.id === 'string' ? params.id : undefined;
+function readParameter(params: unknown, name: string): string | undefined {
+  if (typeof params !== 'object' || params === null) return undefined;
+  const value: unknown = Reflect.get(params, name);
+  return typeof value === 'string' ? value : undefined;
 }
 
 function readFact(value: string): Exchange['facts'][string] {

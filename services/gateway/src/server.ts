@@ -6,7 +6,7 @@ import { METHODS } from 'node:http';
 import { Server as Listener } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Failure } from '@integration-sync/contracts';
+import { Failure, limits } from '@integration-sync/contracts';
 import { ConfigError } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
@@ -92,7 +92,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: true,
     clientErrorHandler: (error, socket) => clientErrors.answer(error, socket),
     frameworkErrors: (error, request, reply) => refuseUrl(error, request, reply),
-    routerOptions: { querystringParser: () => ({}) },
+    routerOptions: { querystringParser: () => ({}), maxParamLength: limits.eventIdCharactersMax },
   });
 
   const connections = watchConnections(app.server);

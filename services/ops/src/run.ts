@@ -10,8 +10,9 @@ import { purgeIntegration } from './purge/command.ts';
 import { reader } from './reader.ts';
 import { reseal } from './reseal.ts';
 import { streams } from './streams/command.ts';
+import { webhooks } from './webhooks.ts';
 
-const commands: readonly Command[] = [client, streams, reader, reseal, purgeIntegration];
+const commands: readonly Command[] = [client, streams, reader, reseal, webhooks, purgeIntegration];
 
 const width = Math.max(...commands.map(({ name }) => name.length));
 

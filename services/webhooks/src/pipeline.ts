@@ -158,6 +158,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       if (how === 'unstored') progress.hurry(queue);
       if (how === 'done' && queue.isEnded) void tellDelivered(queue, point);
     },
+    mayBegin: () => ownership.isSure,
     retry,
     signal: options.signal,
     log,
@@ -250,7 +251,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       const behind = await offsets.ofPartitions(taken.map(({ partition }) => partition));
       for (const claim of taken) owned.set(claim.partition, claim);
       try {
-        await integrations.begin(behind);
+        await integrations.begin(behind, fallenSilent(taken));
       } catch (error) {
         lose(taken);
         throw error;
@@ -326,6 +327,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
+
+const fallenSilent = (taken: readonly Claim[]): number[] =>
+  taken.flatMap(({ partition, isOfSilent }) => (isOfSilent ? [partition] : []));
 
 /** A stream may be without a leader, or a replica reconnect, for this long before readiness says so. */
 const unreadMs = 10_000;

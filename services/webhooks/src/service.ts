@@ -11,13 +11,18 @@ import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
 import { attemptsHandlers } from './api/attempts.ts';
+import { deliveryHandlers, openFindSent } from './api/delivery.ts';
 import { endpointsHandlers } from './api/endpoints.ts';
 import { withStoreFailures } from './api/handlers.ts';
 import { listingHandlers } from './api/listing.ts';
+import { openRecoveries } from './api/recoveries.ts';
 import { replayHandlers } from './api/replay.ts';
+import { openCandidates } from './api/replay-candidates.ts';
+import { openTest } from './api/test-delivery.ts';
 import { WebhooksConfig } from './config.ts';
 import { openFeed, type Feed } from './feed/feed.ts';
 import { checkKeys } from './endpoints/key-check.ts';
+import { openRegistrations, type Registrations } from './endpoints/registrations.ts';
 import { openRevisions, type Revisions } from './endpoints/revisions.ts';
 import { openEndpoints, type Endpoints } from './endpoints/store.ts';
 import { openCutoff } from './matching/cutoff.ts';
@@ -64,10 +69,10 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   await using starting = new AsyncDisposableStack();
   const resources = await openResources({ service, config, log, signal, onCommand });
   const { metrics, store, bus, tracing } = starting.use(resources);
-  const endpoints = await openEndpoints(store);
+  const stored = await openStored(store);
+  const { endpoints, revisions } = stored;
   await checkKeys(vault, endpoints);
   starting.use(tellKeys(bus, vault));
-  const revisions = openRevisions(store);
   const ensure = async (): Promise<void> => {
     await forgetMissingStream({ bus, store, endpoints, revisions });
     for (const spec of streamSpecs(config)) await bus.ensureStream(spec);
@@ -113,7 +118,8 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   );
   const { registry } = metrics;
   const feed = starting.use(openFeed({ bus, keys: config.WEBHOOK_SECRET_KEY, registry, log }));
-  const serving = { config, bus, store, endpoints, revisions, vault, guard, send, pipeline, feed, log };
+  const serving = { ...stored, config, bus, store, vault, guard, send, pipeline, feed, log };
+  starting.use(recover(serving));
   starting.use(await serve(serving));
   starting.defer(() => {
     const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
@@ -127,6 +133,12 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
 
 /** An operator may delete a stream, nats-server may lose one, and not every one has a reader that notices. */
 const streamsEveryMs = 10_000;
+
+const openStored = async (store: Store) => ({
+  endpoints: await openEndpoints(store),
+  registrations: await openRegistrations(store),
+  revisions: openRevisions(store),
+});
 
 const identityOf = (config: WebhooksConfig) => ({
   ...buildOf(config),
@@ -157,6 +169,7 @@ interface Serving {
   bus: Bus;
   store: Store;
   endpoints: Endpoints;
+  registrations: Registrations;
   revisions: Revisions;
   vault: Vault;
   guard: EgressGuard;
@@ -165,6 +178,17 @@ interface Serving {
   feed: Feed;
   log: Log;
 }
+
+const recover = ({ bus, endpoints, revisions, send, pipeline, log }: Serving): AsyncDisposable =>
+  openRecoveries({
+    endpoints,
+    revisions,
+    bus,
+    candidatesIn: openCandidates({ ...pipeline, bus, endpoints, log }),
+    test: openTest({ ...pipeline, send }),
+    tellChanged: pipeline.tellChanged,
+    log,
+  });
 
 function serve({
   config,
@@ -175,6 +199,7 @@ function serve({
   feed,
   ...others
 }: Serving): Promise<AsyncDisposable> {
+  const findSent = openFindSent({ bus, attemptLog: pipeline.attemptLog, log: others.log });
   return bus.serve({
     ...identityOf(config),
     inFlightMax: requestsInFlightMax,
@@ -195,7 +220,8 @@ function serve({
           attemptLog: pipeline.attemptLog,
           cursorKey: config.WEBHOOK_SECRET_KEY,
         }),
-        ...replayHandlers({ ...pipeline, endpoints, bus, log: others.log }),
+        ...deliveryHandlers(endpoints, findSent),
+        ...replayHandlers({ ...pipeline, endpoints, bus, findSent, log: others.log }),
       }),
       ...healthHandlers({
         service,

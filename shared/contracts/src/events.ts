@@ -36,6 +36,13 @@ const WebhookDisabled = Type.Object({
   consecutiveFailures: Type.Integer({ minimum: 0 }),
 });
 
+const WebhookEnabled = Type.Object({
+  webhookId: Type.String(),
+  url: Type.String(),
+  disabledAt: Type.String({ format: 'date-time', description: 'Since when it was disabled' }),
+  queued: Type.Integer({ minimum: 0, description: 'How many events that it missed are sent to it' }),
+});
+
 /** The schema of `data`, by kind. Its keys are the kinds that a webhook can subscribe to. */
 export const eventData = {
   'supplier.created': Created,
@@ -51,6 +58,7 @@ export const eventData = {
   'dds.created': DdsEntry,
   'sync.completed': SyncCompleted,
   'webhook.disabled': WebhookDisabled,
+  'webhook.enabled': WebhookEnabled,
 } as const;
 
 export type EventKind = keyof typeof eventData;

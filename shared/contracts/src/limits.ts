@@ -46,6 +46,20 @@ export const limits = {
   /** How many kinds of events one webhook may ask for. */
   eventKindsMax: 100,
   urlCharactersMax: 2_048,
+  webhookDescriptionCharactersMax: 200,
+  webhookHeadersMax: 10,
+  webhookHeaderBytesMax: 1_000,
+  webhookHeaderNameCharactersMax: 100,
+  webhookInFlightMax: 64,
+  webhookInFlightDefault: 8,
+  eventIdCharactersMax: 255,
+  eventIdsReplayedMax: 100,
+  /** The longest wait that a receiver can ask for with `Retry-After`. */
+  retryAfterMsMax: 5 * 60 * 1_000,
+  /** Of a failed answer, how much the attempt log keeps. */
+  responseBodyBytesMax: 1_024,
+  idempotencyKeyCharactersMax: 255,
+  idempotencyKeyKeptMs: 24 * 60 * 60 * 1_000,
   gracePeriodSecondsMax: 7 * 24 * 60 * 60,
   gracePeriodSecondsDefault: 24 * 60 * 60,
 } as const;

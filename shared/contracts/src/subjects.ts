@@ -42,6 +42,7 @@ export const subjects = {
   endpointsReplay: 'svc.webhooks.endpoints.replay',
   deliveriesList: 'svc.webhooks.deliveries.list',
   eventsRead: 'svc.webhooks.events.read',
+  deliveriesGet: 'svc.webhooks.deliveries.get',
 } as const;
 
 export type RequestSubject = (typeof subjects)[keyof typeof subjects];

@@ -1,6 +1,7 @@
 // Webhook endpoints, as callers register, read and manage them.
 import { Type, type Static } from 'typebox';
 import { eventKinds, type EventKind } from './events.ts';
+import { optionalText } from './fields.ts';
 import { limits } from './limits.ts';
 
 const url = Type.String({
@@ -16,7 +17,47 @@ const instant = (description: string) => Type.String({ format: 'date-time', desc
 const nullableInstant = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
 
-export const RegisterWebhook = Type.Object({ url, events }, { title: 'RegisterWebhook' });
+/** What a caller may say of an endpoint beside its url and events. */
+const settings = {
+  description: optionalText(
+    'What the webhook is for; null clears it',
+    limits.webhookDescriptionCharactersMax,
+  ),
+  headers: Type.Optional(
+    Type.Unsafe<Record<string, string> | null>({
+      type: ['object', 'null'],
+      maxProperties: limits.webhookHeadersMax,
+      additionalProperties: {
+        type: 'string',
+        maxLength: limits.webhookHeaderBytesMax,
+        pattern: '^[ -~\\t]*$',
+        'x-expected': `at most ${limits.webhookHeaderBytesMax} characters of printable ASCII`,
+        writeOnly: true,
+      },
+      description:
+        'Headers that each delivery carries, by name. They replace those before; null clears them. No answer has their values',
+      'x-expected': `an object of at most ${limits.webhookHeadersMax} headers`,
+      writeOnly: true,
+    }),
+  ),
+  recover: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Whether a webhook that failures have disabled is tested from time to time, and enabled by the first 2xx',
+    }),
+  ),
+  inFlightMax: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.webhookInFlightMax,
+      default: limits.webhookInFlightDefault,
+      description: 'How many deliveries may be under way at once, over all replicas; 1: one at a time',
+    }),
+  ),
+};
+
+export const RegisterWebhook = Type.Object({ url, events, ...settings }, { title: 'RegisterWebhook' });
 export type RegisterWebhook = Static<typeof RegisterWebhook>;
 
 export const ChangeWebhook = Type.Object(
@@ -24,6 +65,7 @@ export const ChangeWebhook = Type.Object(
     url: Type.Optional(url),
     events: Type.Optional(events),
     active: Type.Optional(Type.Boolean({ description: 'false pauses deliveries, true resumes them' })),
+    ...settings,
   },
   { title: 'ChangeWebhook' },
 );
@@ -46,11 +88,24 @@ export type RotateSecret = Static<typeof RotateSecret>;
 
 export const ReplayEvents = Type.Object(
   {
-    since: Type.String({ description: 'Events after this time; a day, or a date-time with Z or an offset' }),
+    since: Type.Optional(
+      Type.String({
+        description:
+          'Events after this time; a day, or a date-time with Z or an offset. Needed without `eventIds`',
+      }),
+    ),
     until: Type.Optional(
       Type.String({ description: 'Events up to this time; all that there are unless given' }),
     ),
     events: Type.Optional(events),
+    eventIds: Type.Optional(
+      Type.Array(Type.String({ maxLength: limits.eventIdCharactersMax }), {
+        minItems: 1,
+        maxItems: limits.eventIdsReplayedMax,
+        description: 'In place of all others: these events of the attempt log',
+        'x-expected': 'at least one id of an event',
+      }),
+    ),
   },
   { title: 'ReplayEvents' },
 );
@@ -83,6 +138,25 @@ export const Webhook = Type.Object(
   },
   { title: 'Webhook' },
 );
+
+export const WebhookDetails = Type.Object(
+  {
+    description: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    headerNames: Type.Array(Type.String()),
+    recover: Type.Boolean(),
+    inFlightMax: Type.Integer({ minimum: 1 }),
+  },
+  { title: 'WebhookDetails', description: 'Only with `details=true`' },
+);
+export type WebhookDetails = Static<typeof WebhookDetails>;
+
+/** As the two GETs show it. */
+export const DetailedWebhook = Type.Object(
+  { ...Webhook.properties, details: Type.Optional(WebhookDetails) },
+  { title: 'DetailedWebhook' },
+);
+export type DetailedWebhook = Static<typeof DetailedWebhook>;
+
 export type Webhook = Static<typeof Webhook>;
 
 export const RotatedWebhook = Type.Object(
@@ -122,6 +196,33 @@ export const DeliveryAttempt = Type.Object(
   { title: 'DeliveryAttempt' },
 );
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
+
+/** One event at one endpoint: what was sent and answered. */
+export const EventDelivery = Type.Object(
+  {
+    eventId: Type.String(),
+    event: Type.String(),
+    body: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'The body as sent, byte for byte; null once the stream lacks it',
+    }),
+    attempts: Type.Array(
+      Type.Object(
+        {
+          ...DeliveryAttempt.properties,
+          responseBody: Type.Unsafe<string | null>({
+            type: ['string', 'null'],
+            description: 'The first 1 KiB of a failed answer as text, otherwise null',
+          }),
+        },
+        { title: 'EventDeliveryAttempt' },
+      ),
+      { description: 'Those of the attempt log, newest first' },
+    ),
+  },
+  { title: 'EventDelivery' },
+);
+export type EventDelivery = Static<typeof EventDelivery>;
 
 export const TestResult = Type.Object(
   { delivered: Type.Boolean(), responseStatus, durationMs: Type.Integer({ minimum: 0 }), error },

@@ -19,6 +19,10 @@ export const requestHeaders = {
   query: 'query',
   /** The value of `{id}` in the path. */
   id: 'id',
+  /** The value of `{eventId}` in the path. */
+  eventId: 'event-id',
+  /** What a caller gave as `Idempotency-Key`, for a route that takes one. */
+  idempotencyKey: 'idempotency-key',
   /** `strict` where the caller wants to be told of names that are not known (unknown-names.ts). */
   handling: 'handling',
 } as const;

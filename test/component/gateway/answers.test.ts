@@ -72,7 +72,7 @@ describe('what the gateway asks a service', () => {
   it('each route asks on its own subject', async () => {
     inner.use(await openServices(natsUrl));
     for (const route of routes) {
-      const answer = await fetch(gateway.url + route.path.replace('{id}', 'wh_1'), {
+      const answer = await fetch(gateway.url + route.path.replaceAll(/\{\w+\}/g, 'wh_1'), {
         method: route.method,
         headers: { ...bearer(), ...(route.body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(route.body === undefined ? {} : { body: JSON.stringify(route.body.example) }),
@@ -87,6 +87,23 @@ describe('what the gateway asks a service', () => {
         route.body === undefined ? '' : JSON.stringify(route.body.example),
       );
     }
+  });
+
+  it('an Idempotency-Key goes on where a route takes one, and so does the event of a path', async () => {
+    inner.use(await openServices(natsUrl));
+    const base = `${gateway.url}/api/v1/integration/webhook-events`;
+    const headers = { ...bearer(), 'content-type': 'application/json', 'idempotency-key': 'Auftrag 7/ü' };
+    const post = { method: 'POST', headers, body: '{}' };
+    const taken = (await (await fetch(base, post)).json()) as Asked;
+    expect(decodeURIComponent(taken.headers['idempotency-key'] ?? '')).toBe('Auftrag 7/ü');
+    const other = (await (await fetch(`${base}/wh_1/replay`, post)).json()) as Asked;
+    expect(other.headers).not.toHaveProperty('idempotency-key');
+    const eventId = `e-${'x'.repeat(253)}`;
+    const one = (await (
+      await fetch(`${base}/wh_1/deliveries/${eventId}`, { headers: bearer() })
+    ).json()) as Asked;
+    expect(one.headers).toMatchObject({ id: 'wh_1', 'event-id': eventId });
+    expect((await fetch(`${base}/wh_1/deliveries/${eventId}x`, { headers: bearer() })).status).toBe(404);
   });
 
   it('the request names the integration, the request id and how long the gateway waits', async () => {
@@ -193,7 +210,7 @@ describe('what the gateway makes of an answer', () => {
     const handlers = Object.fromEntries(routes.map(({ subject }) => [subject, async () => ({})]));
     inner.use(await openServices(natsUrl, handlers));
     const seen = routes.map(async ({ operationId, method, path, body }) => {
-      const { status } = await fetch(gateway.url + path.replace('{id}', 'wh_1'), {
+      const { status } = await fetch(gateway.url + path.replaceAll(/\{\w+\}/g, 'wh_1'), {
         method,
         headers: { ...bearer(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body.example) }),

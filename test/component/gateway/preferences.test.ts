@@ -201,7 +201,7 @@ describe('strict handling', () => {
     for (const { method, path, query = [], body } of routes) {
       const known = query.map(({ name }) => `${name}=1`).join('&');
       const text = body === undefined ? '' : JSON.stringify(body.example);
-      const answer = await ask(`${path.replace('{id}', 'wh_1')}?${known}`, strict, method, text);
+      const answer = await ask(`${path.replaceAll(/\{\w+\}/g, 'wh_1')}?${known}`, strict, method, text);
       expect([path, answer.status]).toEqual([path, 200]);
       for (const key of Object.keys(body?.example ?? {}))
         expect(Object.keys(body?.schema.properties ?? {})).toContain(key);

@@ -46,7 +46,16 @@ function openWay(port: number) {
       const { dispatcher } = connections.to(target, address);
       const body = Buffer.from('{}');
       const headers = ['host', authority];
-      const post = { dispatcher, origin, path: '/', headers, body, endsBy, connectBy: endsBy };
+      const post = {
+        dispatcher,
+        origin,
+        path: '/',
+        headers,
+        body,
+        secretHeaders: [],
+        endsBy,
+        connectBy: endsBy,
+      };
       return (await poster.post(post)).outcome;
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

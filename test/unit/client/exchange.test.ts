@@ -185,6 +185,19 @@ it('does not repeat the registration of a webhook that may have arrived', async 
   expect(asked).toHaveLength(1);
 });
 
+it('repeats a registration under a key, with that key', async () => {
+  const answers = [problem(503, 'unavailable'), Response.json({ id: 'wh_1' }, { status: 201 })];
+  const { client, asked } = openAsked(() => answers.shift() ?? problem(500, 'internal'));
+  const registration = { url: 'https://erp.example.com/', events: ['sync.completed' as const] };
+  expect(await client.webhooks.register(registration, 'hook-1')).toEqual({ id: 'wh_1' });
+  expect(asked).toHaveLength(2);
+  for (const { headers } of asked)
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'idempotency-key': 'hook-1',
+      'content-type': 'application/json',
+    });
+});
+
 it('ends at once when its signal is aborted, waiting or not', async () => {
   const { client, asked } = openAsked(() => problem(503, 'unavailable', { 'retry-after': '60' }));
   const abort = new AbortController();

@@ -20,6 +20,7 @@ it('every kind of event has its announcers', () => {
     'dds.created': ['batches'],
     'sync.completed': ['catalog', 'batches'],
     'webhook.disabled': ['webhooks'],
+    'webhook.enabled': ['webhooks'],
   });
 });
 

@@ -21,7 +21,7 @@ it('asks for a read scope to read, for one of its own to erase, and for a write 
   }
 });
 
-it('names the thirteen kinds of events', () => {
+it('names the fourteen kinds of events', () => {
   expect(eventKinds).toEqual([
     'supplier.created',
     'supplier.updated',
@@ -36,6 +36,7 @@ it('names the thirteen kinds of events', () => {
     'dds.created',
     'sync.completed',
     'webhook.disabled',
+    'webhook.enabled',
   ]);
 });
 

@@ -60,6 +60,7 @@ function openEgress(options: EgressOptions = {}) {
         endpoint: { _id: 'wh_1', url },
         key: signingKeyOf(makeSecret()),
         previousKeys: [] as KnownEndpoint['previousKeys'],
+        headers: [] as readonly string[],
       } as KnownEndpoint,
       {
         attempt: 1,

@@ -214,3 +214,91 @@ it('passes over what is for others', () => {
   queue.finish(inFlight(queue, 2));
   expect(queue.firstUndelivered()).toBe(Infinity);
 });
+
+describe('how many may be in flight', () => {
+  const one = { ...closed, inFlightMax: 1 };
+
+  it('is what the caller asks for, up to many', () => {
+    const { queue } = queueOf({ ...closed, inFlightMax: 20 }, [batchOf(1, 30)]);
+    const begun = Array.from({ length: 21 }, () => beginNext(queue, 0, 64));
+    expect(begun.slice(18)).toEqual(['1-18', '1-19', 'nothing']);
+  });
+
+  it('one at a time is one at a time', () => {
+    const { queue } = queueOf(one, [batchOf(1, 3)]);
+    expect([beginNext(queue), beginNext(queue)]).toEqual(['1-0', 'nothing']);
+    queue.finish(inFlight(queue, 1));
+    expect(beginNext(queue)).toBe('1-1');
+  });
+
+  it('an attempt at the owner before counts until its end is known, or its deadline has passed', () => {
+    const handedOver = () => {
+      const before = queueOf(one, [batchOf(1, 3)]).queue;
+      beginNext(before);
+      const from = before.handover(0, 0, 'the replica before');
+      return queueOf(one, [batchOf(1, 3)], { from }).queue;
+    };
+    const delivered = handedOver();
+    expect(beginNext(delivered)).toBe('wait 10500');
+    delivered.finish(inFlight(delivered, 1));
+    expect(beginNext(delivered)).toBe('1-1');
+    expect(beginNext(handedOver(), 10_500)).toBe('1-0');
+    const dead = handedOver();
+    dead.freeFrom(() => false);
+    expect(beginNext(dead)).toBe('1-0');
+    const failed = handedOver();
+    failed.adopt([{ sequence: 1, index: 0, attempts: 1, dueAtMs: 1_000 }], 0, 0);
+    expect(beginNext(failed)).toBe('1-1');
+  });
+
+  it('that attempt still counts at the owner after the next', () => {
+    const first = queueOf(one, [batchOf(1, 3)]).queue;
+    beginNext(first);
+    const second = queueOf(one, [batchOf(1, 3)], { from: first.handover(0, 0, 'first') }).queue;
+    const third = queueOf(one, [batchOf(1, 3)], { from: second.handover(0, 0, 'second') }).queue;
+    expect(beginNext(third)).toBe('wait 10500');
+  });
+
+  it('an attempt of before the endpoint was enabled again counts until it ends', () => {
+    const { queue } = queueOf(one, [batchOf(1, 3)]);
+    beginNext(queue);
+    const old = inFlight(queue, 1);
+    queue.reset(1);
+    expect(beginNext(queue)).toBe('nothing');
+    queue.again(old, { attempts: 1, dueAt: 0, isTrial: false });
+    expect([beginNext(queue), queue.inFlight]).toEqual(['1-0', 1]);
+  });
+
+  it('a trial waits for attempts of when the circuit was closed', () => {
+    const { queue } = queueOf({ ...closed, inFlightMax: 2 }, [batchOf(1, 4)]);
+    beginNext(queue);
+    beginNext(queue);
+    queue.isCircuitClosed = false;
+    expect(beginNext(queue)).toBe('nothing');
+  });
+
+  it('after an owner that fell silent none begins before its attempts are over', () => {
+    const { queue } = queueOf(one, [batchOf(1, 3)], { quietUntil: 10_500 });
+    expect([beginNext(queue, 100), beginNext(queue, 10_500)]).toEqual(['wait 10400', '1-0']);
+  });
+});
+
+const waitAfterHandover = (retryAfterMs: number): string => {
+  const { queue } = queueOf(closed, [batchOf(1, 1)]);
+  beginNext(queue);
+  queue.again(inFlight(queue, 1), { attempts: 1, dueAt: 120_000, isTrial: false, retryAfterMs });
+  const from = queue.handover(0, 0, 'first');
+  return beginNext(queueOf(closed, [batchOf(1, 1)], { from }).queue);
+};
+
+describe('where the receiver asks for time', () => {
+  it('none begins before that', () => {
+    const { queue } = queueOf(closed, [batchOf(1, 2)]);
+    queue.restsUntil = 60_000;
+    expect([beginNext(queue, 1_000), beginNext(queue, 60_000)]).toEqual(['wait 59000', '1-0']);
+  });
+
+  it('its wait outlives the owner, and no clock makes another wait as long', () => {
+    expect([waitAfterHandover(120_000), waitAfterHandover(0)]).toEqual(['wait 120000', 'wait 10500']);
+  });
+});

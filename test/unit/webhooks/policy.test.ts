@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { decideNext, type Attempt } from '../../../services/webhooks/src/delivering/policy.ts';
+import { decideNext, dueAfter, type Attempt } from '../../../services/webhooks/src/delivering/policy.ts';
 
 const failed = (number: number, failures: number, more: Partial<Attempt> = {}): Attempt => ({
   number,
@@ -74,4 +74,9 @@ test('an endpoint that is dead from the start is hit at 0, 1, 6, 36, 36, 37, 42,
     atMs += next.delayMs;
   }
   expect(hits).toEqual([0, 1, 6, 36, 36, 37, 42, 72, 72, 73]);
+});
+
+it('Retry-After lengthens the wait for the next attempt, and never shortens it', () => {
+  const failedAt = new Date(0);
+  expect([dueAfter(1, failedAt, 60_000), dueAfter(3, failedAt, 2_000)].map(Number)).toEqual([60_000, 30_000]);
 });

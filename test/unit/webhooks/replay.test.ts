@@ -25,6 +25,7 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
     claims: { floorOf: async () => 0 },
     offsets: { of: async () => new Map() },
     stream: () => ({ id: 'one' }),
+    findSent: async () => new Map(),
     log: openLog({ service: 'test', level: 'silent' }),
     bus: {
       async publishBatch(messages) {

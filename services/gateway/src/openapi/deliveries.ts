@@ -52,6 +52,12 @@ const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
     reason: 'failures',
     consecutiveFailures: 10,
   },
+  'webhook.enabled': {
+    webhookId: webhookExample.id,
+    url: webhookExample.url,
+    disabledAt: syncedAtExample,
+    queued: 12,
+  },
 };
 
 export const bodyExampleOf = (kind: EventKind) => ({

@@ -2,7 +2,7 @@
 // `/openapi.json`, and `npm run openapi` writes it; nothing in it is written down a second time.
 import manifest from '../../package.json' with { type: 'json' };
 import { limits, Problem, routes } from '@integration-sync/contracts';
-import { runExample, webhookExample } from '@integration-sync/contracts/examples';
+import { deliveryExample, runExample, webhookExample } from '@integration-sync/contracts/examples';
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
 import { describePage, gatewayPages } from './gateway-pages.ts';
 import { describeHeaders } from './headers.ts';
@@ -83,6 +83,23 @@ const sharedParameters: Readonly<Record<string, JsonObject>> = {
     description: 'The webhook, as its registration named it',
     schema: { type: 'string' },
     example: webhookExample.id,
+  },
+  EventId: {
+    name: 'eventId',
+    in: 'path',
+    required: true,
+    description: 'The event, as its `webhook-id` and the attempt log name it',
+    schema: { type: 'string' },
+    example: deliveryExample.eventId,
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Your own name for this registration, 1 to 255 printable ASCII characters, kept for 24 hours. The same body under the same key is answered with the same webhook and secret; another body, or a webhook that was deleted or rotated meanwhile, with 409.',
+    schema: { type: 'string' },
+    example: 'register-erp-hook-1',
   },
   SyncId: {
     name: 'id',

@@ -13,8 +13,11 @@ export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2
     description: [route.description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
     security: [{ accessToken: [route.scope] }, ...(hasOAuth2 ? [{ oauth2: [route.scope] }] : [])],
     parameters: [
-      ...(route.names === undefined ? [] : [reference('parameters', idParameters[route.names])]),
+      ...(route.names === undefined ? [] : idParameters[route.names]).map((name) =>
+        reference('parameters', name),
+      ),
       ...(route.query ?? []).map((parameter) => describeParameter(parameter, schemas)),
+      ...(route.takesIdempotencyKey ? [reference('parameters', 'IdempotencyKey')] : []),
       reference('parameters', 'RequestId'),
       reference('parameters', 'Prefer'),
     ],
@@ -26,7 +29,11 @@ export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2
   };
 }
 
-const idParameters = { webhook: 'WebhookId', 'sync run': 'SyncId' } as const;
+const idParameters = {
+  webhook: ['WebhookId'],
+  delivery: ['WebhookId', 'EventId'],
+  'sync run': ['SyncId'],
+} as const;
 
 function refusalsOf(route: Route): RefusalName[] {
   const takesBody = route.body !== undefined;

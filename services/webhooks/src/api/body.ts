@@ -14,6 +14,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import type { Static, TObject } from 'typebox';
 
 const ajv = new Ajv({ ...ownSchemas, allErrors: true, verbose: true, strict: true, strictTypes: false });
+ajv.addVocabulary(['x-expected']);
 
 export interface Examined<Value> {
   /** As the caller sent it. */
@@ -92,13 +93,15 @@ function tooLongIn({ properties }: TObject, body: object): Map<string, FailureEn
 export const invalidRequest = (errors: FailureEntry[]): Failure =>
   new Failure('invalid_request', errors.map(({ detail }) => detail).join('; '), { errors });
 
-function entryOf({ instancePath, keyword, params, data, schema }: ErrorObject): FailureEntry {
+function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: ErrorObject): FailureEntry {
   const missing = keyword === 'required' ? String(params['missingProperty']) : undefined;
   const pointer = missing === undefined ? instancePath : `${instancePath}/${missing}`;
   const field = pointer.slice(1);
   if (missing !== undefined) return { pointer, detail: `${field} is required` };
-  const expected = expectation(keyword, schema);
-  return { pointer, detail: `${field}: expected ${expected}, got ${describe(data)}` };
+  const expected = String(parentSchema?.['x-expected'] ?? expectation(keyword, schema));
+  // What no answer shows no refusal shows either.
+  const got = parentSchema?.['writeOnly'] === true ? '' : `, got ${describe(data)}`;
+  return { pointer, detail: `${field}: expected ${expected}${got}` };
 }
 
 function expectation(keyword: string, schema: unknown): string {

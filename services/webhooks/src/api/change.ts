@@ -1,25 +1,42 @@
 // The rule of a change: the one update that makes an endpoint as its caller wants it. Nothing here reads or stores.
 import type { ChangeWebhook } from '@integration-sync/contracts';
-import { earlierEventsMax, type Endpoint } from '../endpoints/endpoint.ts';
+import { earlierEventsMax, type Endpoint, type Recovery } from '../endpoints/endpoint.ts';
 import { disabling } from '../endpoints/recording.ts';
+import { enabled, firstTest } from '../endpoints/recovery.ts';
 import type { Cutoff } from '../matching/cutoff.ts';
+import type { SettingsChange } from './settings.ts';
 
 /** Whether events from now on go out otherwise than events so far. */
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
-/** The update that makes the endpoint as wanted, for the events after that cutoff; undefined if it is so already. */
-export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, cutoff: Cutoff, now: Date) {
+export interface ChangeFacts {
+  settings: SettingsChange;
+  /** Events after it go out as wanted. */
+  cutoff: Cutoff;
+  now: Date;
+}
+
+/** The update that makes the endpoint as wanted; undefined if it is so already. */
+export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, cutoff, now }: ChangeFacts) {
   const { url = endpoint.url, active = endpoint.active } = wanted;
   const kinds = wanted.events === undefined ? endpoint.events : [...new Set(wanted.events)];
   const moves = url !== endpoint.url;
   const subscribes = kinds.join() !== endpoint.events.join();
   const starts = active && !endpoint.active;
   const stops = !active && endpoint.active;
-  if (!moves && !subscribes && !starts && !stops) return undefined;
+  const { set, clear } = settings;
+  const recovery = recoveryOf(endpoint, wanted, now);
+  const isSet = Object.keys(set).length + clear.length > 0 || recovery !== endpoint.recovery;
+  if (!moves && !subscribes && !starts && !stops && !isSet) return undefined;
   const stopped = stops
     ? disabling(endpoint, { reason: 'manual', failures: endpoint.failures, at: now, missed: null })
     : undefined;
+  const unset = {
+    ...stopped?.$unset,
+    ...Object.fromEntries(clear.map((name) => [name, 1 as const])),
+    ...(recovery === undefined && endpoint.recovery !== undefined ? { recovery: 1 as const } : {}),
+  };
   const earlier = { $each: [{ ...cutoff, events: endpoint.events }], $slice: -earlierEventsMax };
   return {
     $set: {
@@ -29,20 +46,21 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, cutoff: Cuto
       ...(moves ? { open: false } : {}),
       ...(starts ? { ...enabled, eventsAfter: cutoff.through, eventsUnderWay: cutoff.underWay } : {}),
       ...stopped?.$set,
+      ...set,
+      ...(recovery === undefined || recovery === endpoint.recovery ? {} : { recovery }),
     },
     $inc: { version: 1, ...(moves || starts ? { mark: 1 } : {}), ...stopped?.$inc },
-    ...(stopped?.$unset === undefined ? {} : { $unset: stopped.$unset }),
+    ...(Object.keys(unset).length === 0 ? {} : { $unset: unset }),
     ...(subscribes || stops
       ? { $push: { ...(subscribes ? { earlierEvents: earlier } : {}), ...stopped?.$push } }
       : {}),
   };
 }
 
-const enabled = {
-  active: true,
-  disabledAt: null,
-  disabledReason: null,
-  failures: 0,
-  open: false,
-  trials: [],
-};
+/** What is to be done next to bring it back: its caller decides by `active`, or by whether it recovers at all. */
+function recoveryOf(endpoint: Endpoint, { active, recover }: ChangeWebhook, now: Date): Recovery | undefined {
+  const { recovery, disabledAt, disabledReason } = endpoint;
+  if (endpoint.active || disabledAt === null || recovery?.step === 'send') return recovery;
+  if (active !== undefined || recover === false) return undefined;
+  return recovery ?? (recover && disabledReason === 'failures' ? firstTest(disabledAt, now) : undefined);
+}

@@ -1,6 +1,12 @@
 // What callers do with their endpoints. Registering, rotating and testing have files of their own; here they are read,
 // changed and deleted. Listing them is in listing.ts.
-import { ChangeWebhook, requestHeaders, subjects } from '@integration-sync/contracts';
+import {
+  ChangeWebhook,
+  refuseIfAny,
+  requestHeaders,
+  subjects,
+  type FailureEntry,
+} from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { AttemptLog } from '../delivering/attempt-log.ts';
@@ -11,11 +17,12 @@ import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { changeOf, dividesEvents } from './change.ts';
-import { absent, endpointOf, json } from './handlers.ts';
+import { absent, endpointOf, json, showingOf } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { rotating, type RotateOptions } from './rotate.ts';
 import { testing, type TestDeliveryOptions } from './test-delivery.ts';
-import { wrongUrlIn } from './wrong-url.ts';
+import { settingsOf } from './settings.ts';
+import { wrongIn } from './wrong-url.ts';
 
 export interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, RotateOptions {
   endpoints: Endpoints;
@@ -28,7 +35,12 @@ export interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, 
 export function endpointsHandlers(options: EndpointsOptions): Record<string, BusHandler> {
   return {
     [subjects.endpointsRegister]: registering(options),
-    [subjects.endpointsGet]: async (request) => json(webhookOf(await endpointOf(options.endpoints, request))),
+    [subjects.endpointsGet]: async (request) => {
+      const errors: FailureEntry[] = [];
+      const shown = showingOf(request, errors);
+      refuseIfAny(errors);
+      return json(shown(await endpointOf(options.endpoints, request)));
+    },
     [subjects.endpointsChange]: changing(options),
     [subjects.endpointsRotate]: rotating(options),
     [subjects.endpointsRemove]: removing(options),
@@ -37,15 +49,16 @@ export function endpointsHandlers(options: EndpointsOptions): Record<string, Bus
 }
 
 function changing(options: EndpointsOptions): BusHandler {
-  const { endpoints, revisions, guard, takeCutoff, disabledEvents, metrics, tellChanged } = options;
+  const { endpoints, revisions, vault, guard, takeCutoff, disabledEvents, metrics, tellChanged } = options;
   const examine = bodyExaminer(ChangeWebhook);
   return async (request) => {
     const examined = examine(request);
-    const wanted = accept(examined, await wrongUrlIn(guard, examined));
+    const wanted = accept(examined, await wrongIn(guard, examined));
     for (;;) {
       const endpoint = await endpointOf(endpoints, request);
       const cutoff = dividesEvents(wanted) ? await takeCutoff(request) : noCutoff;
-      const change = changeOf(endpoint, wanted, cutoff, new Date());
+      const settings = settingsOf(wanted, vault, endpoint._id);
+      const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
       const changed = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       // Another caller changed it meanwhile, or a failed delivery did.
       if (changed === null) continue;

@@ -1,8 +1,14 @@
 // What the handlers have in common: which endpoint a request names, an answer in JSON, and a database that may be away.
-import { Failure, requestHeaders } from '@integration-sync/contracts';
+import {
+  Failure,
+  readOneOf,
+  requestHeaders,
+  type DetailedWebhook,
+  type FailureEntry,
+} from '@integration-sync/contracts';
 import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import { storeFailure } from '@integration-sync/runtime/store';
-import type { Endpoint } from '../endpoints/endpoint.ts';
+import { detailedWebhookOf, webhookOf, type Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
 /** A database that is away is an answer of its own, not an error of this service. */
@@ -23,6 +29,16 @@ export const withStoreFailures = (
   );
 
 export const json = (body: unknown) => ({ body: JSON.stringify(body) });
+
+/** How the request wants endpoints to be shown. */
+export function showingOf(
+  { headers }: Pick<BusRequest, 'headers'>,
+  errors: FailureEntry[],
+): (endpoint: Endpoint) => DetailedWebhook {
+  const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
+  const details = readOneOf(query, 'details', ['true', 'false'], errors);
+  return details === 'true' ? detailedWebhookOf : webhookOf;
+}
 
 export async function endpointOf(
   endpoints: Pick<Endpoints, 'findOf'>,

@@ -11,7 +11,8 @@ import {
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { seal, unseal } from '@integration-sync/runtime/seal';
 import { invalidRequest } from './body.ts';
-import { webhookOf, type Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { showingOf } from './handlers.ts';
 import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
@@ -33,9 +34,12 @@ export const listingHandlers = ({
   revisions,
   cursorKey,
 }: ListingOptions): Record<string, BusHandler> => ({
-  [subjects.endpointsList]: async ({ integration, headers }) => {
+  [subjects.endpointsList]: async (request) => {
+    const { integration, headers } = request;
     const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
-    const walk = readWalk(query, cursorKey, integration);
+    const errors: FailureEntry[] = [];
+    const shownAs = showingOf(request, errors);
+    const walk = readWalk(query, { key: cursorKey, integration }, errors);
     const { after, page, limit } = walk;
     const [found, total] = await Promise.all([
       endpoints.list(integration, {
@@ -51,11 +55,16 @@ export const listingHandlers = ({
     const shown = found.slice(0, limit);
     const last = found.length > limit ? shown.at(-1) : undefined;
     return {
-      body: JSON.stringify({ entities: shown.map(webhookOf), total, page, limit }),
+      body: JSON.stringify({ entities: shown.map(shownAs), total, page, limit }),
       headers:
         last === undefined
           ? {}
-          : { link: linkTo(sealWalk(cursorKey, integration, { after: last, page: page + 1, limit })) },
+          : {
+              link: linkTo(
+                sealWalk(cursorKey, integration, { after: last, page: page + 1, limit }),
+                query.get('details') === 'true',
+              ),
+            },
     };
   },
 });
@@ -63,8 +72,11 @@ export const listingHandlers = ({
 const cursorExpected = 'expected one from the Link header of this listing';
 
 /** Throws the failure that names everything that is wrong. */
-function readWalk(query: URLSearchParams, key: string, integration: string): Walk {
-  const errors: FailureEntry[] = [];
+function readWalk(
+  query: URLSearchParams,
+  { key, integration }: { key: string; integration: string },
+  errors: FailureEntry[],
+): Walk {
   // It is no listing of what was synced, and has no `since`.
   query.delete('since');
   const { page, limit, cursor } = readListingQuery(query, errors);
@@ -104,4 +116,5 @@ export function openWalk(key: string, integration: string, text: string): Walk |
   return { after: { _id, createdAt: new Date(createdAtMs) }, page, limit };
 }
 
-const linkTo = (cursor: string): string => `<${basePath}/webhook-events?cursor=${cursor}>; rel="next"`;
+const linkTo = (cursor: string, details: boolean): string =>
+  `<${basePath}/webhook-events?cursor=${cursor}${details ? '&details=true' : ''}>; rel="next"`;

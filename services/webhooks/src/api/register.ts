@@ -1,8 +1,18 @@
 // Registering an endpoint. The same url may be registered more than once: each is an endpoint of its own, with its own secret.
+// Under an `Idempotency-Key` the same body is registered once, and answered again as it was.
 import { randomBytes } from 'node:crypto';
-import { basePath, Failure, RegisterWebhook } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
-import { newEndpoint, registeredWebhookOf } from '../endpoints/endpoint.ts';
+import {
+  basePath,
+  Failure,
+  limits,
+  RegisterWebhook,
+  requestHeaders,
+  type FailureEntry,
+} from '@integration-sync/contracts';
+import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import { isFirst } from '@integration-sync/runtime/store';
+import { newEndpoint, registeredWebhookOf, type Endpoint } from '../endpoints/endpoint.ts';
+import { registrationOf, type Registration, type Registrations } from '../endpoints/registrations.ts';
 import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
@@ -11,10 +21,12 @@ import type { Vault } from '../secrets/vault.ts';
 import type { EgressGuard } from '../sending/egress-guard.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { json } from './handlers.ts';
-import { wrongUrlIn } from './wrong-url.ts';
+import { settingsOf } from './settings.ts';
+import { wrongIn } from './wrong-url.ts';
 
 export interface RegisterOptions {
   endpoints: Endpoints;
+  registrations: Registrations;
   revisions: Pick<Revisions, 'changed'>;
   vault: Vault;
   guard: EgressGuard;
@@ -22,45 +34,104 @@ export interface RegisterOptions {
   endpointsMax: number;
 }
 
-export function registering({
-  endpoints,
-  revisions,
-  vault,
-  guard,
-  takeCutoff,
-  endpointsMax,
-}: RegisterOptions): BusHandler {
+export function registering(options: RegisterOptions): BusHandler {
+  const { registrations, guard } = options;
   const examine = bodyExaminer(RegisterWebhook);
   return async (request) => {
     const { integration } = request;
     const examined = examine(request);
-    const { url, events } = accept(examined, await wrongUrlIn(guard, examined));
-    if ((await endpoints.count(integration)) >= endpointsMax) throw tooMany(endpointsMax);
+    const { key, wrongKey } = readKey(request);
+    const body = accept(examined, [...wrongKey, ...(await wrongIn(guard, examined))]);
     const id = `wh_${randomBytes(16).toString('hex')}`;
-    const secret = makeSecret();
-    const { through, underWay } = await takeCutoff(request);
-    const endpoint = newEndpoint({
-      id,
-      integration,
-      url,
-      events,
-      secret: vault.seal(secret, id),
-      eventsAfter: through,
-      eventsUnderWay: underWay,
-    });
-    await endpoints.insert(endpoint);
-    // Others may have registered at the same moment; then none of the last ones may stay, but never one too many.
-    if ((await endpoints.count(integration)) > endpointsMax) {
-      await endpoints.remove(integration, id);
-      throw tooMany(endpointsMax);
-    }
-    await revisions.changed(integration);
-    return {
-      ...json(registeredWebhookOf(endpoint, secret)),
-      headers: { location: `${basePath}/webhook-events/${id}` },
-    };
+    if (key === undefined) return answerOf(await register(options, request, { id, body }));
+    const begun = registrationOf({ integration, key, body }, id);
+    const found = await registrations.begin(begun);
+    if (found.fingerprint !== begun.fingerprint) throw usedOtherwise();
+    const before = found === begun ? undefined : await registeredAs(options, found);
+    const registered =
+      before ??
+      (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
+        // Of any other failure nobody knows whether the webhook is there; the same call again finds out.
+        if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
+        throw error;
+      }));
+    await registrations.finish(found._id);
+    return answerOf({ ...registered, url: body.url, events: [...new Set(body.events)], active: true });
   };
+}
+
+interface Registered extends Endpoint {
+  /** In clear. */
+  signingSecret: string;
+}
+
+const answerOf = ({ signingSecret, ...endpoint }: Registered) => ({
+  ...json(registeredWebhookOf(endpoint, signingSecret)),
+  headers: { location: `${basePath}/webhook-events/${endpoint._id}` },
+});
+
+/** Where another caller with the same key was quicker, the webhook is that one's. */
+async function register(
+  { endpoints, revisions, vault, takeCutoff, endpointsMax }: RegisterOptions,
+  request: BusRequest,
+  { id, body }: { id: string; body: RegisterWebhook },
+): Promise<Registered> {
+  const { integration } = request;
+  const signingSecret = makeSecret();
+  if ((await endpoints.count(integration)) >= endpointsMax) throw tooMany(endpointsMax);
+  const { through, underWay } = await takeCutoff(request);
+  const endpoint = newEndpoint({
+    id,
+    integration,
+    url: body.url,
+    events: body.events,
+    settings: settingsOf(body, vault, id).set,
+    secret: vault.seal(signingSecret, id),
+    eventsAfter: through,
+    eventsUnderWay: underWay,
+  });
+  if (!(await isFirst(endpoints.insert(endpoint)))) {
+    const first = await endpoints.findOf(integration, id);
+    if (first === null) throw goneSince();
+    return { ...first, signingSecret: vault.open(first.secret, id) };
+  }
+  // Others may have registered at the same moment; then none of the last ones may stay, but never one too many.
+  if ((await endpoints.count(integration)) > endpointsMax) {
+    await endpoints.remove(integration, id);
+    throw tooMany(endpointsMax);
+  }
+  await revisions.changed(integration);
+  return { ...endpoint, signingSecret };
+}
+
+/** Undefined where who began it is not done, or died. */
+async function registeredAs(
+  { endpoints, vault }: RegisterOptions,
+  { integration, endpointId, isDone }: Registration,
+): Promise<Registered | undefined> {
+  const endpoint = await endpoints.findOf(integration, endpointId);
+  if (endpoint === null && !isDone) return undefined;
+  if (endpoint === null || endpoint.isRotated === true) throw goneSince();
+  return { ...endpoint, signingSecret: vault.open(endpoint.secret, endpointId) };
+}
+
+const form = /^[ -~]+$/;
+
+/** As the gateway passes it on. */
+function readKey({ headers }: BusRequest): { key: string | undefined; wrongKey: FailureEntry[] } {
+  const given = headers.get(requestHeaders.idempotencyKey);
+  const key = given === undefined ? undefined : decodeURIComponent(given);
+  const max = limits.idempotencyKeyCharactersMax;
+  if (key === undefined || (form.test(key) && key.length <= max)) return { key, wrongKey: [] };
+  const detail = `Idempotency-Key: expected 1 to ${max} printable ASCII characters`;
+  return { key, wrongKey: [{ pointer: 'Idempotency-Key', detail }] };
 }
 
 const tooMany = (max: number): Failure =>
   new Failure('conflict', `An integration may have ${max} webhooks; delete one first.`);
+
+const usedOtherwise = (): Failure =>
+  new Failure('conflict', 'This Idempotency-Key was used with another body in the last 24 hours.');
+
+const goneSince = (): Failure =>
+  new Failure('conflict', 'The webhook of this Idempotency-Key was deleted or rotated since.');

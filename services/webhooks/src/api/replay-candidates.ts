@@ -7,8 +7,9 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { readBatch } from '../log/batch.ts';
+import type { Candidate } from '../log/resend.ts';
 import { mayHold, readStreamEvent, type StreamEvent } from '../log/event.ts';
-import { isMissed } from '../matching/subscription.ts';
+import { isMeantFor, isMissed } from '../matching/subscription.ts';
 import type { Claims } from '../owning/claims.ts';
 import type { Offsets } from '../owning/offsets.ts';
 
@@ -109,6 +110,15 @@ export function openCandidates(options: CandidatesOptions): Candidates {
       yield at > since.getTime() && !isAfter(new Date(at), until) ? occurred : undefined;
     }
   }
+}
+
+/** Of the candidates those that the endpoint subscribes to. */
+export async function* meantFor(
+  endpoint: Endpoint,
+  candidates: AsyncIterable<Candidate>,
+): AsyncGenerator<Candidate> {
+  for await (const event of candidates)
+    yield event !== undefined && isMeantFor(endpoint, event) ? event : undefined;
 }
 
 const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefined && at > until;

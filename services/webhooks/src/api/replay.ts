@@ -1,96 +1,114 @@
-// Sending events of a span of time again: those that the event stream holds, and those that were missed because
-// their endpoint was disabled at a moment within the span, though the events themselves are older.
+// Sending events again: those of a span of time that the event stream holds, and those that were missed because their
+// endpoint was disabled at a moment within the span, though the events themselves are older. Or some events by their ids,
+// which the attempt log of the endpoint has.
 import { randomBytes } from 'node:crypto';
 import {
   Failure,
-  packAddressedBatches,
   parseInstant,
   quote,
+  refuseIfAny,
   ReplayEvents,
-  requestHeaders,
   subjects,
-  type BatchedEvent,
   type FailureEntry,
 } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { StreamEvent } from '../log/event.ts';
-import { isMeantFor } from '../matching/subscription.ts';
-import { accept, bodyExaminer } from './body.ts';
+import { openResend, type ResendOptions } from '../log/resend.ts';
+import { accept, bodyExaminer, type Examined } from './body.ts';
+import type { FindSent } from './delivery.ts';
 import { endpointOf, json } from './handlers.ts';
-import { openCandidates, type CandidatesOptions } from './replay-candidates.ts';
+import { meantFor, openCandidates, type CandidatesOptions } from './replay-candidates.ts';
 
 export interface ReplayOptions extends CandidatesOptions {
   endpoints: Endpoints;
   bus: CandidatesOptions['bus'] & Pick<Bus, 'publishBatch'>;
+  findSent: FindSent;
 }
 
-const eventsAtOnce = 1_000;
 /** A replay that is too long says so this much before its caller stops waiting. */
 const marginMs = 1_000;
 
 export function replayHandlers(options: ReplayOptions): Record<string, BusHandler> {
-  const { endpoints, bus } = options;
+  const { endpoints, findSent } = options;
+  const resend = openResend(options.bus);
   const examine = bodyExaminer(ReplayEvents);
   const candidatesIn = openCandidates(options);
   return {
     [subjects.endpointsReplay]: async (request) => {
       const examined = examine(request);
-      const { since, until, events } = accept(examined, wrongTimesIn(examined.given));
-      const span = { since: instantOf(since), until: until === undefined ? undefined : instantOf(until) };
+      const given = accept(examined, wrongIn(examined));
       const endpoint = await endpointOf(endpoints, request);
       if (!endpoint.active) {
         throw new Failure('conflict', 'The webhook is disabled; enable it first ({"active": true}).');
       }
-      const kinds = endpoint.events.filter((kind) => events?.includes(kind) !== false);
-      const wanted = { ...endpoint, events: kinds };
-      const candidates = candidatesIn(wanted, span);
-      const queued = await send(wanted, candidates, request);
+      const queued =
+        given.eventIds === undefined
+          ? await replaySpan(endpoint, given, request)
+          : await resend(await sentOf(endpoint, given.eventIds, request), resending(endpoint, request));
       return { ...json({ queued }), logFields: { queued } };
     },
   };
 
-  /** Every delivery is stored before it is counted, so each counted one will be sent. */
-  async function send(
+  function replaySpan(endpoint: Endpoint, given: ReplayEvents, request: BusRequest): Promise<number> {
+    const { since = '', until, events } = given;
+    const span = { since: instantOf(since), until: until === undefined ? undefined : instantOf(until) };
+    const kinds = endpoint.events.filter((kind) => events?.includes(kind) !== false);
+    const wanted = { ...endpoint, events: kinds };
+    return resend(meantFor(wanted, candidatesIn(wanted, span)), resending(endpoint, request));
+  }
+
+  /** All of them, or none. */
+  async function sentOf(
     endpoint: Endpoint,
-    candidates: AsyncIterable<StreamEvent | undefined>,
-    { deadline, traceparent }: BusRequest,
-  ): Promise<number> {
-    const until = deadline - marginMs;
-    const replay = randomBytes(8).toString('hex');
-    const { _id: endpointId, integration } = endpoint;
-    const seen = new Set<string>();
-    let published = 0;
-    let parts = 0;
-    let some: BatchedEvent[] = [];
-    const publish = async (): Promise<void> => {
-      if (some.length === 0) return;
-      const sending = `${replay}.${parts}`;
-      const messages = packAddressedBatches({ endpointId, integration, sending }, some);
-      await bus.publishBatch(
-        messages,
-        traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent },
-      );
-      published += some.length;
-      parts += 1;
-      some = [];
-    };
-    for await (const candidate of candidates) {
-      if (Date.now() > until) throw tooLong(published);
-      if (candidate === undefined) continue;
-      const { eventId, body } = candidate;
-      if (!isMeantFor(endpoint, candidate) || seen.has(eventId)) continue;
-      seen.add(eventId);
-      some.push({ id: eventId, body: Buffer.from(body).toString() });
-      if (some.length >= eventsAtOnce) await publish();
-    }
-    await publish();
-    return published;
+    eventIds: readonly string[],
+    { deadline }: BusRequest,
+  ): Promise<StreamEvent[]> {
+    const found = await findSent(endpoint, eventIds, deadline);
+    const events = eventIds.map((eventId) => found.get(eventId)?.event);
+    refuseIfAny(
+      events.flatMap((event, index) => (event === undefined ? [unknownId(index, eventIds[index])] : [])),
+    );
+    return events.filter((event) => event !== undefined);
   }
 }
 
-/** What is wrong with them besides their types. */
+const resending = (endpoint: Endpoint, { deadline, traceparent }: BusRequest): ResendOptions => ({
+  endpoint,
+  sending: randomBytes(8).toString('hex'),
+  traceparent,
+  goOn(stored) {
+    if (Date.now() > deadline - marginMs) throw tooLong(stored);
+  },
+});
+
+const unknownId = (index: number, eventId = ''): FailureEntry => ({
+  pointer: `/eventIds/${index}`,
+  detail: `eventIds: expected events of the attempt log that the stream still has, got ${quote(eventId)}`,
+});
+
+/** What is wrong with it besides its form. */
+function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
+  if (!('eventIds' in given))
+    return 'since' in given ? wrongTimesIn(given) : [{ pointer: '/since', detail: 'since is required' }];
+  const besides = ['since', 'until', 'events'].filter((name) => name in given);
+  const ids = value?.eventIds ?? [];
+  return [
+    ...besides.map((name) => ({ pointer: `/${name}`, detail: `${name}: expected none beside eventIds` })),
+    ...ids.flatMap((id, index) =>
+      ids.indexOf(id) === index
+        ? []
+        : [
+            {
+              pointer: `/eventIds/${index}`,
+              detail: `eventIds: expected each id once, got ${quote(id)} again`,
+            },
+          ],
+    ),
+  ];
+}
+
 function wrongTimesIn({ since, until }: Partial<Record<keyof ReplayEvents, unknown>>): FailureEntry[] {
   const errors: FailureEntry[] = [];
   const readOne = (name: string, text: unknown): Date | undefined => {

@@ -32,6 +32,7 @@ export function rotating({ endpoints, revisions, vault, tellChanged }: RotateOpt
         $set: {
           secret: vault.seal(secret, endpoint._id),
           previousSecrets,
+          isRotated: true,
         },
         $inc: { version: 1 },
       });

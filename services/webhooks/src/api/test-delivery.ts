@@ -7,7 +7,7 @@ import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { Signable } from '../sending/headers.ts';
-import type { Send } from '../sending/send.ts';
+import type { Attempted, Send } from '../sending/send.ts';
 import { openShares } from '../tools/shares.ts';
 import { endpointOf, json } from './handlers.ts';
 
@@ -21,7 +21,21 @@ export interface TestDeliveryOptions {
 /** Each test may hold a receiver's whole ten seconds; 45 of one integration leave room for those of others. */
 const testPlaces = { max: 64, timesFree: 3, kept: 4 };
 
-export function testing({ endpoints, cache, send, attemptLog }: TestDeliveryOptions): BusHandler {
+export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
+
+/** A test is one attempt, whatever its outcome, and stands in the attempt log. */
+export const openTest =
+  ({ cache, send, attemptLog }: Omit<TestDeliveryOptions, 'endpoints'>): Test =>
+  async (endpoint, traceparent) => {
+    const test = testOf(endpoint);
+    const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent });
+    attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
+    return attempted;
+  };
+
+export function testing(options: TestDeliveryOptions): BusHandler {
+  const { endpoints } = options;
+  const test = openTest(options);
   const places = openShares(testPlaces);
   return async (request) => {
     const { integration } = request;
@@ -31,15 +45,7 @@ export function testing({ endpoints, cache, send, attemptLog }: TestDeliveryOpti
     }
     places.take(integration);
     try {
-      const test = testOf(endpoint);
-      const attempted = await send(cache.prepare(endpoint), {
-        ...test,
-        attempt: 1,
-        traceparent: request.traceparent,
-      });
-      // A test is one attempt, whatever its outcome.
-      attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
-      const { verdict, responseStatus, durationMs, error } = attempted;
+      const { verdict, responseStatus, durationMs, error } = await test(endpoint, request.traceparent);
       return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
     } finally {
       places.giveBack(integration);

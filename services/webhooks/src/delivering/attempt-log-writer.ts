@@ -4,10 +4,19 @@ import type { DeliveryAttempt } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openWatch } from '@integration-sync/runtime/watch';
+import type { LogPoint } from '../log/offset.ts';
 import { attemptsSubject } from '../streams/streams.ts';
 
+/** An entry as it is stored. */
+export interface StoredAttempt extends DeliveryAttempt {
+  /** Where the log of event batches has the event as it was sent; a test is in none. */
+  point?: LogPoint;
+  /** How a failed answer began. */
+  responseBody?: string;
+}
+
 export interface AttemptLogWriter extends AsyncDisposable {
-  append(endpointId: string, entry: DeliveryAttempt): void;
+  append(endpointId: string, entry: StoredAttempt): void;
 }
 
 const flushMs = 100;
@@ -81,13 +90,13 @@ interface Message {
 /** Entries that are in no message yet, by endpoint. */
 interface Entries {
   readonly count: number;
-  add(endpointId: string, entry: DeliveryAttempt): void;
+  add(endpointId: string, entry: StoredAttempt): void;
   /** The messages that contain them all; none is left. */
   takeAll(): Generator<Message>;
 }
 
 function openEntries(replica: string): Entries {
-  const byEndpoint = new Map<string, DeliveryAttempt[]>();
+  const byEndpoint = new Map<string, StoredAttempt[]>();
   let count = 0;
   /** How many messages this replica has made, which gives each an id of its own. */
   let made = 0;

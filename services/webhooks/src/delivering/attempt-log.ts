@@ -7,7 +7,12 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Attempted } from '../sending/send.ts';
 import { attemptsStream, attemptsSubject } from '../streams/streams.ts';
 import { openLimiter } from '../tools/limiter.ts';
-import { entriesPerMessage, openAttemptLogWriter, type AttemptLogWriter } from './attempt-log-writer.ts';
+import {
+  entriesPerMessage,
+  openAttemptLogWriter,
+  type AttemptLogWriter,
+  type StoredAttempt,
+} from './attempt-log-writer.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
   /** In the log; newer entries have greater ones. */
@@ -17,6 +22,12 @@ export interface LoggedAttempt extends DeliveryAttempt {
 export interface AttemptLog extends AttemptLogWriter {
   /** Oldest first. In turn, and not at all where that comes after the given time; epoch milliseconds. */
   read: ReadAttempts;
+  /** Those of these events, as they are stored, oldest first; as `read` otherwise. */
+  readOf(
+    endpoint: Pick<Endpoint, '_id' | 'integration'>,
+    eventIds: ReadonlySet<string>,
+    until: number,
+  ): Promise<readonly StoredAttempt[]>;
   removeEndpoint(endpointId: string): Promise<void>;
 }
 
@@ -27,10 +38,10 @@ type ReadAttempts = (
 
 /** The entry of one attempt, of a delivery as of a test. */
 export const entryOf = (
-  { eventId, event, attempt }: Pick<DeliveryAttempt, 'eventId' | 'event' | 'attempt'>,
-  { verdict, at, responseStatus, durationMs, error }: Attempted,
+  { eventId, event, attempt, point }: Pick<StoredAttempt, 'eventId' | 'event' | 'attempt' | 'point'>,
+  { verdict, at, responseStatus, durationMs, error, answer }: Attempted,
   nextAttemptAt: Date | null,
-): DeliveryAttempt => ({
+): StoredAttempt => ({
   eventId,
   event,
   attempt,
@@ -40,6 +51,8 @@ export const entryOf = (
   durationMs,
   error,
   nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+  ...(point === undefined ? {} : { point }),
+  ...(answer === undefined ? {} : { responseBody: answer.body }),
 });
 
 export function openAttemptLog(
@@ -50,7 +63,7 @@ export function openAttemptLog(
   const writer = openAttemptLogWriter(bus, log, replica);
   return {
     append: (endpointId, entry) => writer.append(endpointId, entry),
-    read: openReading(bus),
+    ...openReading(bus),
     async removeEndpoint(endpointId) {
       await bus.purge(attemptsStream, attemptsSubject(endpointId));
     },
@@ -71,25 +84,42 @@ interface Upcoming {
   until: number;
 }
 
-function openReading(bus: Pick<Bus, 'readStream'>): ReadAttempts {
+function openReading(bus: Pick<Bus, 'readStream'>): Pick<AttemptLog, 'read' | 'readOf'> {
   const limit = openLimiter(readLimits);
   /** By endpoint. */
   const upcoming = new Map<string, Upcoming>();
 
-  const readAll = async (endpointId: string, until: number): Promise<LoggedAttempt[]> => {
+  async function* entriesOf(
+    endpointId: string,
+    until: number,
+  ): AsyncGenerator<{ entry: StoredAttempt; place: number }> {
     // Its callers have stopped waiting, and others wait.
     if (Date.now() > until) throw new Failure('timeout', 'Too many logs are being read.');
-    const all: LoggedAttempt[] = [];
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
-      const some: DeliveryAttempt[] = JSON.parse(Buffer.from(body).toString());
-      for (const [n, entry] of some.entries())
-        all.push({ ...entry, place: sequence * entriesPerMessage + n });
+      const some: StoredAttempt[] = JSON.parse(Buffer.from(body).toString());
+      for (const [n, entry] of some.entries()) yield { entry, place: sequence * entriesPerMessage + n };
+    }
+  }
+
+  /** Without what a listing does not show: of a thousand messages that would be much. */
+  const readAll = async (endpointId: string, until: number): Promise<LoggedAttempt[]> => {
+    const all: LoggedAttempt[] = [];
+    for await (const { entry, place } of entriesOf(endpointId, until)) {
+      const { point: _point, responseBody: _body, ...shown } = entry;
+      all.push({ ...shown, place });
     }
     return all;
   };
 
-  return ({ _id, integration }, until) => {
+  const readOf: AttemptLog['readOf'] = ({ _id, integration }, eventIds, until) =>
+    limit(async () => {
+      const found: StoredAttempt[] = [];
+      for await (const { entry } of entriesOf(_id, until)) if (eventIds.has(entry.eventId)) found.push(entry);
+      return found;
+    }, integration);
+
+  const read: ReadAttempts = ({ _id, integration }, until) => {
     const others = upcoming.get(_id);
     if (others !== undefined) {
       others.until = Math.max(others.until, until);
@@ -105,4 +135,5 @@ function openReading(bus: Pick<Bus, 'readStream'>): ReadAttempts {
     upcoming.set(_id, reading);
     return reading.entries;
   };
+  return { read, readOf };
 }

@@ -34,6 +34,8 @@ export interface DeliverOptions {
   onRecorded: (endpoint: Endpoint) => void;
   /** The attempt has ended, in whatever way. */
   onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => void;
+  /** Whether the partition is certainly this replica's. */
+  mayBegin: () => boolean;
   retry: Retry;
   /** Fires when what is in flight is given up. */
   signal: AbortSignal;
@@ -48,7 +50,8 @@ const troubleMsMax = 5_000;
 const linesEveryTroubles = 20;
 
 export function openDeliver(options: DeliverOptions): Deliver {
-  const { send, cache, recorder, report, missedOf, onRecorded, onEnd, retry, signal, log } = options;
+  const { send, cache, recorder, report, missedOf, onRecorded, onEnd, mayBegin, retry, signal, log } =
+    options;
   const troubles = new WeakMap<EndpointQueue, number>();
 
   const fail = async (
@@ -63,9 +66,17 @@ export function openDeliver(options: DeliverOptions): Deliver {
     queue.pauses += 1;
     const number = delivery.attempts + 1;
     const failedAt = performance.now();
-    const dueAt = dueAfter(number, new Date());
+    const retryAfterMs = attempted.answer?.retryAfterMs ?? 0;
+    queue.restsUntil = Math.max(queue.restsUntil, failedAt + retryAfterMs);
+    const dueAt = dueAfter(number, new Date(), retryAfterMs);
     const { sequence, index } = delivery;
-    const tried: OpenEvent = { sequence, index, attempts: number, dueAtMs: dueAt.getTime() };
+    const tried: OpenEvent = {
+      sequence,
+      index,
+      attempts: number,
+      dueAtMs: dueAt.getTime(),
+      ...(retryAfterMs === 0 ? {} : { retryAfterMs }),
+    };
     try {
       const { next, left } = await retry('a failure', () =>
         recorder.failed({
@@ -81,8 +92,13 @@ export function openDeliver(options: DeliverOptions): Deliver {
       if (next?.gate === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
       if (again) {
         const delayMs = dueAt.getTime() - Date.now();
-        const due = Math.min(performance.now() + delayMs, failedAt + next.delayMs);
-        queue.again(delivery, { attempts: number, dueAt: due, isTrial: next.gate === 'closed' });
+        const due = Math.min(performance.now() + delayMs, failedAt + Math.max(next.delayMs, retryAfterMs));
+        queue.again(delivery, {
+          attempts: number,
+          dueAt: due,
+          isTrial: next.gate === 'closed',
+          retryAfterMs,
+        });
       } else if (next?.event === 'missed') leave(queue, delivery, number);
       else queue.finish(delivery);
       if (left !== undefined) onRecorded(left);
@@ -104,12 +120,16 @@ export function openDeliver(options: DeliverOptions): Deliver {
       return 'stored';
     }
     // The queue learns of it in a moment, and then says what the endpoint missed.
-    if (!known.endpoint.active || queue.isEnded) return leave(queue, delivery, delivery.attempts);
+    if (!known.endpoint.active || queue.isEnded || !mayBegin())
+      return leave(queue, delivery, delivery.attempts);
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
+    // The next owner counts an attempt's time from here.
+    delivery.inFlightSince = performance.now();
     const attempted = await send(known, sending);
-    const reported = { known, event, number, attempted };
+    const { sequence, index } = delivery;
+    const reported = { known, event, point: { sequence, index }, number, attempted };
     if (attempted.verdict === 'succeeded') {
       if (!queue.isCircuitClosed) {
         await retry('a success', () => recorder.succeeded(known.endpoint));

@@ -2,13 +2,15 @@
 //
 //   the circuit is   next is
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
-//   closed           open events that are due, oldest first; else the next in the log. Eight are open at a time
+//   closed           open events that are due, oldest first; else the next in the log. Eight are open at a time, or as
+//                    many as the endpoint may have in flight
 //   open             one trial at a time, on its own schedule: the event that failed last, else the oldest open one,
 //                    else the next in the log
 //
-// An open event is in flight, or waits for its next attempt. All before the cursor that is not open is done.
+// An open event is in flight, or waits for its next attempt. All before the cursor that is not open is done. What is in
+// flight at the owner before counts among what the endpoint may have in flight, until it is known to have ended.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
-import type { Subscriber } from '../endpoints/endpoint.ts';
+import { inFlightMaxOf, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch } from '../log/batch.ts';
 import type { Window } from '../log/window.ts';
 import type { StreamEvent } from '../log/event.ts';
@@ -25,6 +27,8 @@ export interface Delivery extends LogPoint {
   isTrial: boolean;
   /** In flight at the owner before. */
   heldBy?: string | undefined;
+  /** How long its receiver has asked to wait, where it has. */
+  retryAfterMs?: number | undefined;
 }
 
 export type NextStep =
@@ -48,6 +52,8 @@ export interface EndpointQueue {
   readonly begun: number;
   /** While a failure is being stored, nothing begins. */
   pauses: number;
+  /** Its receiver has asked for no attempt before that time, by `performance.now()`. */
+  restsUntil: number;
   /** Ended for good: the endpoint is gone, or another replica's. */
   isEnded: boolean;
   readonly inFlight: number;
@@ -57,7 +63,7 @@ export interface EndpointQueue {
   /** Delivered, given up, or no longer this endpoint's. */
   finish(delivery: Delivery): void;
   /** Another attempt at that time. */
-  again(delivery: Delivery, again: { attempts: number; dueAt: number; isTrial: boolean }): void;
+  again(delivery: Delivery, again: Again): void;
   find(point: LogPoint): Delivery | undefined;
   /** The sequence of the first batch with something undelivered; Infinity where there is none. */
   firstUndelivered(): number;
@@ -72,9 +78,15 @@ export interface EndpointQueue {
   reset(sequence: number): void;
 }
 
-export const openMax = 8;
+interface Again {
+  attempts: number;
+  dueAt: number;
+  isTrial: boolean;
+  retryAfterMs?: number;
+}
+
 /** A little more than an attempt takes. */
-const deadlineMs = limits.deliveryDeadlineMs + 500;
+export const deadlineMs = limits.deliveryDeadlineMs + 500;
 
 export interface QueueOptions {
   subscriber: Subscriber;
@@ -85,12 +97,14 @@ export interface QueueOptions {
   from: number | StoredOffset;
   /** Trials of which the endpoint knows better how often they were tried. */
   tried?: readonly OpenEvent[];
+  /** Until then an owner that fell silent may have attempts in flight of which nobody knows. */
+  quietUntil?: number;
   nowMs: number;
   now: number;
 }
 
 export function openEndpointQueue(options: QueueOptions): EndpointQueue {
-  const { integration, window, match, from, tried = [], nowMs, now: openedAt } = options;
+  const { integration, window, match, from, tried = [], quietUntil = 0, nowMs, now: openedAt } = options;
   let cursor: LogPoint = typeof from === 'number' ? { sequence: from, index: 0 } : from;
   cursor = { sequence: cursor.sequence, index: cursor.index };
   let open: Delivery[] = [];
@@ -101,17 +115,23 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
 
   /** A clock that is set cannot make an event wait for longer than its own delay. */
   const opened = (
-    { sequence, index, attempts, dueAtMs, heldBy }: OpenEvent,
+    { sequence, index, attempts, dueAtMs, heldBy, retryAfterMs = 0 }: OpenEvent,
     atMs = nowMs,
     at = openedAt,
   ): Delivery => ({
     sequence,
     index,
     attempts,
-    dueAt: at + Math.min(Math.max(dueAtMs - atMs, 0), Math.max(attemptDelaysMs[attempts] ?? 0, deadlineMs)),
+    dueAt:
+      at +
+      Math.min(
+        Math.max(dueAtMs - atMs, 0),
+        Math.max(attemptDelaysMs[attempts] ?? 0, deadlineMs, retryAfterMs),
+      ),
     inFlightSince: undefined,
     isTrial: false,
     heldBy,
+    retryAfterMs,
   });
   if (typeof from !== 'number') open = from.open.map((one) => opened(one));
   // What failed and is in no offset yet comes at the cursor or after it.
@@ -122,6 +142,17 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     if (matched?.batch !== batch || matched.subscriber !== subscriber)
       matched = { batch, subscriber, indexes: match(batch, subscriber) };
     return matched.indexes;
+  };
+
+  const isHeld = ({ heldBy, dueAt }: Delivery, now: number): boolean => heldBy !== undefined && dueAt > now;
+
+  /** Where as many are in flight as may be, here and at the owner before: until when. */
+  const fullUntil = (now: number): NextStep | undefined => {
+    const held = open.filter((one) => isHeld(one, now));
+    if (inFlight + held.length < inFlightMaxOf(queue.subscriber)) return undefined;
+    return held.length === 0
+      ? { kind: 'nothing' }
+      : waitFor(Math.min(...held.map(({ dueAt }) => dueAt)), now);
   };
 
   /** The next event at or after the cursor; moves the cursor over what is for others. */
@@ -147,7 +178,7 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
   };
 
   const stepOf = (delivery: Delivery, now: number): NextStep => {
-    if (delivery.dueAt > now) return { kind: 'wait', ms: delivery.dueAt - now };
+    if (delivery.dueAt > now) return waitFor(delivery.dueAt, now);
     const event = eventOf(delivery);
     if (event === undefined) return { kind: 'load', sequence: delivery.sequence };
     // A floor may be older than an offset: the reader comes to it.
@@ -155,7 +186,7 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
     // The log has lost it.
     queue.finish(delivery);
-    return queue.next(now, openMax);
+    return queue.next(now, Infinity);
   };
 
   const fromLog = (now: number): NextStep => {
@@ -166,7 +197,7 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     const trial = triedLater.find((one) => isSame(one, cursor));
     if (trial !== undefined && isGivenUp(trial)) {
       cursor = { sequence, index: index + 1 };
-      return queue.next(now, openMax);
+      return queue.next(now, Infinity);
     }
     const delivery =
       trial === undefined
@@ -175,7 +206,7 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     if (delivery.dueAt <= now) return { kind: 'deliver', delivery, event };
     open.push(delivery);
     cursor = { sequence, index: index + 1 };
-    return queue.next(now, openMax);
+    return queue.next(now, Infinity);
   };
 
   const nextTrial = (now: number): NextStep => {
@@ -190,12 +221,12 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     const waiting = open.filter(isWaiting);
     const due = oldest(waiting.filter(({ dueAt }) => dueAt <= now));
     if (due !== undefined) return stepOf(due, now);
-    if (open.length < openMax) {
+    if (open.length < openMaxOf(queue.subscriber)) {
       const step = fromLog(now);
       if (step.kind !== 'nothing') return step;
     }
     const soonest = Math.min(...waiting.map(({ dueAt }) => dueAt));
-    return soonest === Infinity ? { kind: 'nothing' } : { kind: 'wait', ms: soonest - now };
+    return soonest === Infinity ? { kind: 'nothing' } : waitFor(soonest, now);
   };
 
   const queue: EndpointQueue = {
@@ -210,12 +241,17 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
       return begun;
     },
     pauses: 0,
+    restsUntil: 0,
     isEnded: false,
     get inFlight() {
       return inFlight;
     },
     next(now, inFlightMax) {
       if (queue.pauses > 0 || queue.isEnded || !queue.subscriber.active) return { kind: 'nothing' };
+      const restsUntil = Math.max(queue.restsUntil, quietUntil);
+      if (restsUntil > now) return waitFor(restsUntil, now);
+      const full = fullUntil(now);
+      if (full !== undefined) return full;
       return queue.isCircuitClosed ? nextOfMany(now, inFlightMax) : nextTrial(now);
     },
     begin(delivery, now) {
@@ -225,18 +261,21 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
       }
       if (!queue.isCircuitClosed) for (const one of open) one.isTrial = one === delivery;
       delivery.inFlightSince = now;
+      delivery.heldBy = undefined;
       inFlight += 1;
       begun += 1;
     },
     finish(delivery) {
       if (delivery.inFlightSince !== undefined) inFlight -= 1;
+      delivery.inFlightSince = undefined;
       open = open.filter((one) => one !== delivery);
     },
-    again(delivery, { attempts, dueAt, isTrial }) {
+    again(delivery, { attempts, dueAt, isTrial, retryAfterMs }) {
       if (delivery.inFlightSince !== undefined) inFlight -= 1;
       delivery.inFlightSince = undefined;
       delivery.attempts = attempts;
       delivery.dueAt = dueAt;
+      delivery.retryAfterMs = retryAfterMs;
       if (isTrial) for (const one of open) one.isTrial = one === delivery;
     },
     find: (point) => open.find((one) => isSame(one, point)),
@@ -249,11 +288,16 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
     offset: (atMs, at) => ({
       ...cursor,
       epoch: queue.subscriber.epoch,
-      open: open.map(({ sequence, index, attempts, dueAt }) => ({
-        sequence,
-        index,
-        attempts,
-        dueAtMs: Math.round(atMs + Math.max(dueAt - at, 0)),
+      open: open.map((one) => ({
+        sequence: one.sequence,
+        index: one.index,
+        attempts: one.attempts,
+        dueAtMs: Math.round(atMs + Math.max(one.dueAt - at, 0)),
+        ...(one.retryAfterMs === undefined || one.retryAfterMs === 0
+          ? {}
+          : { retryAfterMs: one.retryAfterMs }),
+        // The owner after this one leaves it alone, too.
+        ...(one.heldBy !== undefined && isHeld(one, at) ? { heldBy: one.heldBy } : {}),
       })),
     }),
     handover: (atMs, at, self) => {
@@ -284,13 +328,15 @@ export function openEndpointQueue(options: QueueOptions): EndpointQueue {
         }
         known.attempts = trial.attempts;
         known.dueAt = opened(trial, atMs, at).dueAt;
+        known.retryAfterMs = trial.retryAfterMs;
+        // Its attempt there has ended.
+        known.heldBy = undefined;
       }
     },
     reset(sequence) {
-      // What is in flight ends, and means nothing any more.
-      for (const one of open) one.inFlightSince = undefined;
+      // What is in flight counts until it ends, and means nothing any more.
       open = [];
-      inFlight = 0;
+      queue.restsUntil = 0;
       cursor = { sequence, index: 0 };
     },
   };
@@ -306,6 +352,8 @@ const isGivenUp = ({ attempts }: OpenEvent): boolean => attempts >= attemptDelay
 
 const isBefore = (one: LogPoint, other: LogPoint): boolean =>
   one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index);
+
+const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });
 
 const isWaiting = ({ inFlightSince }: Delivery): boolean => inFlightSince === undefined;
 

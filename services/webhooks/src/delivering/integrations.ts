@@ -18,7 +18,7 @@ import type { Match } from '../matching/match.ts';
 import type { LogPoint } from '../log/offset.ts';
 import type { StoredOffset } from '../owning/offsets.ts';
 import type { Retry } from '../tools/retry.ts';
-import { openEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
+import { deadlineMs, openEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
 
 export interface ActiveIntegration {
   readonly name: string;
@@ -34,7 +34,11 @@ export interface Integrations {
   /** Event batches, in their order. */
   take(batches: readonly LoggedBatch[]): Promise<void>;
   /** Those that have offsets, of partitions that this replica has just taken. */
-  begin(offsets: ReadonlyMap<string, ReadonlyMap<string, StoredOffset>>): Promise<void>;
+  begin(
+    offsets: ReadonlyMap<string, ReadonlyMap<string, StoredOffset>>,
+    /** Those whose owner before did not give them back. */
+    ofSilent: readonly number[],
+  ): Promise<void>;
   /** The endpoint has changed, or is new. */
   refresh(name: string, endpointId: string): Promise<void>;
   /** The endpoint as it is by now. */
@@ -92,6 +96,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
   const begun = new Map<string, ReadonlyMap<string, StoredOffset>>();
   /** What the owner before has delivered of endpoints that are not in memory here. */
   const early = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
+  /** By partition: no attempt of an owner that fell silent ends later. */
+  const quietUntil = new Map<number, number>();
   let endpointCount = 0;
 
   const missedOf = (
@@ -136,6 +142,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       match,
       from: offset?.epoch === found.epoch ? offset : from,
       tried: found.trials?.filter(({ index }) => index !== undefined) ?? [],
+      // Who asks for a number of deliveries at once never has more.
+      quietUntil: found.inFlightMax === undefined ? 0 : (quietUntil.get(state.partition) ?? 0),
       nowMs: Date.now(),
       now: performance.now(),
     });
@@ -253,7 +261,8 @@ export function openIntegrations(options: IntegrationsOptions): Integrations {
       for (const batch of batches) if (owns(batch.partition)) takeOne(batch);
       makeRoom();
     },
-    begin(offsets) {
+    begin(offsets, ofSilent) {
+      for (const partition of ofSilent) quietUntil.set(partition, performance.now() + deadlineMs);
       // At once: a look-up whose turn comes before finds them as well.
       for (const [name, some] of offsets) begun.set(name, some);
       return inTurn(async () => {

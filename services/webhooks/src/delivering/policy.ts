@@ -63,6 +63,6 @@ export function decideNext({ number, verdict, counts, failures }: Attempt): Next
   };
 }
 
-/** When an event would be tried again whose attempt of this number has just failed. */
-export const dueAfter = (number: number, failedAt: Date): Date =>
-  new Date(failedAt.getTime() + (attemptDelaysMs[number] ?? 0));
+/** When an event would be tried again whose attempt of this number has just failed; its receiver may ask for more time. */
+export const dueAfter = (number: number, failedAt: Date, retryAfterMs = 0): Date =>
+  new Date(failedAt.getTime() + Math.max(attemptDelaysMs[number] ?? 0, retryAfterMs));

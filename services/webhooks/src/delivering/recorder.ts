@@ -1,7 +1,7 @@
 // The outcome of an attempt, made to hold for every replica: policy.ts decides on the stored endpoint, the
 // recorder stores the decision on the condition that the endpoint is unchanged, and announces it to all
 // replicas.
-import { trialsMax, type Endpoint, type Missed } from '../endpoints/endpoint.ts';
+import { openMaxOf, type Endpoint, type Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { OpenEvent } from '../log/offset.ts';
@@ -100,8 +100,7 @@ async function store(
   { tried, missed }: FailedAttempt,
   next: Next,
 ): Promise<Endpoint | null> {
-  if (next.disable === undefined)
-    return endpoints.recordFailure(read, next.failures, withTrial(read.trials, tried));
+  if (next.disable === undefined) return endpoints.recordFailure(read, next.failures, withTrial(read, tried));
   const disabled = await endpoints.disable(read, {
     reason: next.disable,
     failures: next.failures,
@@ -123,11 +122,13 @@ export interface Recorded {
 }
 
 /** The event of the attempt is the one on trial from here on; how often the others were tried is not forgotten. */
-const withTrial = (trials: readonly OpenEvent[] = [], trial: OpenEvent): OpenEvent[] =>
+const withTrial = (read: Endpoint, trial: OpenEvent): OpenEvent[] =>
   [
     trial,
-    ...trials.filter(({ sequence, index }) => sequence !== trial.sequence || index !== trial.index),
-  ].slice(0, trialsMax);
+    ...(read.trials ?? []).filter(
+      ({ sequence, index }) => sequence !== trial.sequence || index !== trial.index,
+    ),
+  ].slice(0, openMaxOf(read));
 
 /** It was in flight when its endpoint was disabled. */
 const missed = ({ failures }: Endpoint): Next => ({

@@ -2,6 +2,7 @@
 import type { Log } from '@integration-sync/runtime/log';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
 import type { StreamEvent } from '../log/event.ts';
+import type { LogPoint } from '../log/offset.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Attempted } from '../sending/send.ts';
 import { entryOf, type AttemptLog } from './attempt-log.ts';
@@ -10,6 +11,8 @@ import type { Next } from './policy.ts';
 export interface Reported {
   known: KnownEndpoint;
   event: StreamEvent;
+  /** Where the log has it. */
+  point: LogPoint;
   /** 1 for an event's first. */
   number: number;
   attempted: Attempted;
@@ -28,13 +31,14 @@ export function openReport(
   return ({
     known: { endpoint },
     event: { eventId, event, timestamp },
+    point,
     number,
     attempted,
     next,
     nextAttemptAt,
   }) => {
     const { verdict, responseStatus, durationMs, error, traceId } = attempted;
-    const entry = entryOf({ eventId, event, attempt: number }, attempted, nextAttemptAt);
+    const entry = entryOf({ eventId, event, attempt: number, point }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(timestamp)) / 1000);
     // The line leaves out undefined fields.

@@ -2,10 +2,11 @@
 // the integrations in turn, and there to the endpoints in turn.
 //
 //   an integration   up to its share of all (shares.ts), so that some are free for one that has none
-//   an endpoint      8, while its integration has less than half of its share and of all; 1 beyond that, so that a
-//                    thousand hanging endpoints leave room for its others
+//   an endpoint      8 or what its caller asks for, while its integration has less than half of its share and of all; 1
+//                    beyond that, so that a thousand hanging endpoints leave room for its others
 import { openShares } from '../tools/shares.ts';
-import { openMax, type Delivery, type EndpointQueue } from './endpoint-queue.ts';
+import { inFlightMaxOf } from '../endpoints/endpoint.ts';
+import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import type { StreamEvent } from '../log/event.ts';
 
 export interface Scheduler {
@@ -46,8 +47,8 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
   let pumping: NodeJS.Timeout | undefined;
   let isPumping = false;
 
-  const limitOf = (integration: string): number =>
-    places.of(integration) < Math.min(inFlightMax, places.share) / 2 ? openMax : 1;
+  const limitOf = ({ integration, subscriber }: EndpointQueue): number =>
+    places.of(integration) < Math.min(inFlightMax, places.share) / 2 ? inFlightMaxOf(subscriber) : 1;
 
   const begin = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent): void => {
     queue.begin(delivery, now());
@@ -73,7 +74,7 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
 
   /** True where one more has begun, so that the endpoint stays in turn. */
   const step = (queue: EndpointQueue): boolean => {
-    const next = queue.next(now(), limitOf(queue.integration));
+    const next = queue.next(now(), limitOf(queue));
     if (next.kind === 'wait') wakeAfter(queue, next.ms);
     if (next.kind === 'load') load(queue, next.sequence);
     if (next.kind !== 'deliver') return false;

@@ -4,7 +4,7 @@
 import { LRUCache } from 'lru-cache';
 import { signingKeyOf, type SigningKey } from '../secrets/signature.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { servingSecrets, type Endpoint } from './endpoint.ts';
+import { headersSealedFor, servingSecrets, type Endpoint } from './endpoint.ts';
 import { openLoader } from './loader.ts';
 import type { Endpoints } from './store.ts';
 
@@ -12,6 +12,8 @@ export interface KnownEndpoint {
   readonly endpoint: Endpoint;
   readonly key: SigningKey;
   readonly previousKeys: readonly { key: SigningKey; expiresAtMs: number }[];
+  /** The caller's, as flat name-value pairs. */
+  readonly headers: readonly string[];
 }
 
 export interface Meant {
@@ -20,7 +22,7 @@ export interface Meant {
   epoch: number;
 }
 
-/** The endpoint exists, and this replica cannot send to it: it cannot open its secret. */
+/** The endpoint exists, and this replica cannot send to it: it cannot open its secret or its headers. */
 export class Unusable extends Error {
   override readonly name = 'Unusable';
 }
@@ -115,7 +117,7 @@ export function openEndpointCache(
   };
 }
 
-/** Opens the endpoint's secrets. */
+/** Opens the endpoint's secrets and headers. */
 function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
   const { _id, secret } = endpoint;
   try {
@@ -126,6 +128,8 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
         key: signingKeyOf(vault.open(sealed, _id)),
         expiresAtMs: expiresAt.getTime(),
       })),
+      headers:
+        endpoint.headers === undefined ? [] : JSON.parse(vault.open(endpoint.headers, headersSealedFor(_id))),
     };
   } catch (cause) {
     throw new Unusable('its secret cannot be opened here', { cause });

@@ -9,14 +9,20 @@
 //   the 10th in a row that counts            false   open     10              –        +1     +1
 //   410                                      false   open     +1 if it counts –        +1     +1
 //   a caller disables it                     false   open     –               +1       +1     +1
-//   a caller enables it                      true    open     0               +1       –      +1
+//   a caller or a recovery enables it        true    open     0               +1       –      +1
 //   a caller changes its url                 –       open     –               +1       –      +1
-//   a caller changes events or the secret    –       –        –               +1       –      –
+//   a caller changes anything else           –       –        –               +1       –      –
 //   an operator seals its secrets again      –       –        –               +1       –      –
 //   EVENTS was lost or put back              –       –        –               +1       –      –
 //
 // Each change is one update, on the condition that no other replica came first (store.ts, recording.ts).
-import type { EventKind, RegisteredWebhook, Webhook } from '@integration-sync/contracts';
+import {
+  limits,
+  type DetailedWebhook,
+  type EventKind,
+  type RegisteredWebhook,
+  type Webhook,
+} from '@integration-sync/contracts';
 import type { Offset, OpenEvent } from '../log/offset.ts';
 
 export type DisabledReason = 'failures' | 'gone' | 'manual';
@@ -33,6 +39,16 @@ export interface Endpoint {
   secret: string;
   /** Those before it, which sign beside it until they expire; newest first. Sealed too. */
   previousSecrets?: PreviousSecret[];
+  /** The secret is no longer that of the registration. */
+  isRotated?: boolean;
+  /** Headers of the caller's, sealed as well; their names stand beside them. Absent where there are none. */
+  headers?: string;
+  headerNames?: string[];
+
+  description?: string;
+  recover?: boolean;
+  /** What its caller asks for; absent where nothing was asked for. */
+  inFlightMax?: number;
 
   active: boolean;
   disabledAt: Date | null;
@@ -58,6 +74,8 @@ export interface Endpoint {
   mark: number;
   /** How often the events were tried that failed last; first the one on trial. */
   trials?: OpenEvent[];
+  /** What is to be done next to bring it back; absent where there is nothing to do. */
+  recovery?: Recovery;
   /** What is still to be announced as `webhook.disabled`. */
   unannounced: Announcement[];
 }
@@ -79,11 +97,24 @@ export type Subscriber = Pick<
   | 'epoch'
   | 'eventsAfter'
   | 'eventsUnderWay'
+  | 'inFlightMax'
 >;
 
 export interface Missed extends Offset {
   /** The making of the stream that the sequences are of. */
   stream: string;
+}
+
+/** See recovery.ts. */
+export interface Recovery {
+  step: 'test' | 'enable' | 'send';
+  dueAt: Date;
+  /** Whether what it has missed is sent to it. */
+  replays: boolean;
+  /** Since when it misses events; with `send`. */
+  since?: Date;
+  /** How often it had been disabled by then: what tells `webhook.enabled` of one recovery from that of another. */
+  epoch?: number;
 }
 
 export interface Announcement {
@@ -103,6 +134,9 @@ export interface PreviousSecret {
 /** A caller who rotates again because the answer got lost must not end the secret that is in use. */
 export const previousSecretsMax = 3;
 
+/** The vault binds headers to this, so that they open as nothing else. */
+export const headersSealedFor = (endpointId: string): string => `${endpointId} headers`;
+
 /** Those that still sign at that time. */
 export const servingSecrets = (
   { previousSecrets = [] }: Pick<Endpoint, 'previousSecrets'>,
@@ -116,8 +150,15 @@ export interface EarlierEvents {
   events: EventKind[];
 }
 
-/** As many as can be in flight when the circuit opens; each of them may become the one on trial. */
-export const trialsMax = 8;
+/** How many events of an endpoint are open at once, at least; each of them may become the one on trial. */
+const openMin = limits.webhookInFlightDefault;
+
+export const inFlightMaxOf = ({ inFlightMax }: Pick<Endpoint, 'inFlightMax'>): number =>
+  inFlightMax ?? limits.webhookInFlightDefault;
+
+/** How many events are open at once: in flight, or waiting for their next attempt. */
+export const openMaxOf = (endpoint: Pick<Endpoint, 'inFlightMax'>): number =>
+  Math.max(inFlightMaxOf(endpoint), openMin);
 
 /** An endpoint that is behind has events before many a change of its kinds; beyond these the oldest kinds are forgotten. */
 export const earlierEventsMax = 200;
@@ -133,11 +174,19 @@ export interface NewEndpoint {
   secret: string;
   eventsAfter: number;
   eventsUnderWay?: string[];
+  settings?: EndpointSettings;
 }
 
+/** What a caller may say beside url and events, as it is stored. */
+export type EndpointSettings = Pick<
+  Endpoint,
+  'description' | 'headers' | 'headerNames' | 'recover' | 'inFlightMax'
+>;
+
 /** As it is registered: it has had no attempt yet, so one event at a time gets one. */
-export const newEndpoint = ({ id, events, ...given }: NewEndpoint): Endpoint => ({
+export const newEndpoint = ({ id, events, settings, ...given }: NewEndpoint): Endpoint => ({
   ...given,
+  ...settings,
   _id: id,
   events: [...new Set(events)],
   createdAt: new Date(),
@@ -166,6 +215,16 @@ export const webhookOf = (endpoint: Endpoint): Webhook => ({
   disabledAt: endpoint.disabledAt?.toISOString() ?? null,
   disabledReason: endpoint.disabledReason,
   consecutiveFailures: endpoint.failures,
+});
+
+export const detailedWebhookOf = (endpoint: Endpoint): DetailedWebhook => ({
+  ...webhookOf(endpoint),
+  details: {
+    description: endpoint.description ?? null,
+    headerNames: endpoint.headerNames ?? [],
+    recover: endpoint.recover ?? false,
+    inFlightMax: inFlightMaxOf(endpoint),
+  },
 });
 
 export const registeredWebhookOf = (endpoint: Endpoint, secret: string): RegisteredWebhook => ({

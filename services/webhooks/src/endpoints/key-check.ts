@@ -2,7 +2,7 @@
 // delivery that fails.
 import { ConfigError } from '@integration-sync/runtime/config';
 import { keyIdOf, UnknownKey, type Vault } from '../secrets/vault.ts';
-import { servingSecrets, type Endpoint } from './endpoint.ts';
+import { headersSealedFor, servingSecrets, type Endpoint } from './endpoint.ts';
 import type { Endpoints } from './store.ts';
 
 type Stored = Pick<Endpoints, 'findSealedWith' | 'findSealedWithout'>;
@@ -11,14 +11,14 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
   const problems: string[] = [];
   for (const keyId of vault.keyIds) {
     const sealed = await endpoints.findSealedWith(keyId);
-    if (sealed === null || secretsOf(sealed).every((secret) => opens(vault, secret, sealed._id))) continue;
+    if (sealed === null || secretsOf(sealed).every((secret) => opens(vault, secret))) continue;
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
     );
   }
   const foreign = await endpoints.findSealedWithout(vault.keyIds);
   if (foreign !== null) {
-    const keyIds = secretsOf(foreign).map(keyIdOf);
+    const keyIds = secretsOf(foreign).map(({ sealed }) => keyIdOf(sealed));
     const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,
@@ -27,16 +27,27 @@ export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> 
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** All of its secrets that may sign at the moment. */
-const secretsOf = (endpoint: Endpoint): string[] => [
-  endpoint.secret,
-  ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed),
+interface Sealed {
+  sealed: string;
+  /** What the vault has bound it to. */
+  boundTo: string;
+}
+
+/** All of its secrets that may sign at the moment, and its headers. */
+const secretsOf = (endpoint: Endpoint): Sealed[] => [
+  ...[endpoint.secret, ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed)].map((sealed) => ({
+    sealed,
+    boundTo: endpoint._id,
+  })),
+  ...(endpoint.headers === undefined
+    ? []
+    : [{ sealed: endpoint.headers, boundTo: headersSealedFor(endpoint._id) }]),
 ];
 
 /** What another key has sealed is another key's to open. */
-function opens(vault: Vault, sealed: string, endpointId: string): boolean {
+function opens(vault: Vault, { sealed, boundTo }: Sealed): boolean {
   try {
-    vault.open(sealed, endpointId);
+    vault.open(sealed, boundTo);
     return true;
   } catch (error) {
     return error instanceof UnknownKey;

@@ -1,7 +1,8 @@
 // What attempts change in an endpoint: the circuit, the counter, and the disablings that are not announced yet.
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import type { OpenEvent } from '../log/offset.ts';
-import { disablingsMax, type DisabledReason, type Endpoint, type Missed } from './endpoint.ts';
+import { disablingsMax, type DisabledReason, type Endpoint, type Missed, type Recovery } from './endpoint.ts';
+import { firstTest } from './recovery.ts';
 
 /** More of them wait only while the bus is away. */
 const unannouncedMax = 500;
@@ -67,7 +68,7 @@ export interface Disabling {
 
 /** The one update that stops an endpoint, for a caller as for an attempt. */
 export const disabling = (
-  { epoch, url }: Pick<Endpoint, 'epoch' | 'url'>,
+  { epoch, url, recover, recovery }: Endpoint,
   { reason, failures, at, missed }: Disabling,
 ) => ({
   $set: {
@@ -78,6 +79,7 @@ export const disabling = (
     open: false,
     trials: [],
     [`missed.${epoch}`]: missed,
+    ...(reason === 'failures' && recover === true ? testedFrom(at, recovery) : {}),
   },
   ...(epoch < disablingsMax ? {} : { $unset: { [`missed.${epoch - disablingsMax}`]: 1 as const } }),
   $inc: { epoch: 1, mark: 1 },
@@ -89,3 +91,8 @@ export const disabling = (
     },
   },
 });
+
+function testedFrom(at: Date, before: Recovery | undefined): { recovery?: Recovery } {
+  const recovery = firstTest(at, at, before?.since);
+  return recovery === undefined ? {} : { recovery };
+}

@@ -5,10 +5,11 @@ import type { OpenEvent } from '../log/offset.ts';
 import type { Endpoint, Missed, Subscriber } from './endpoint.ts';
 import { placesOf } from './places.ts';
 import { asRead, recording, type Disabling } from './recording.ts';
+import { recovering } from './recovery.ts';
 
 export const endpointsCollection = 'webhook_endpoints';
 
-export interface Endpoints {
+export interface Endpoints extends ReturnType<typeof recovering> {
   insert(endpoint: Endpoint): Promise<void>;
   count(integration: string): Promise<number>;
   /** In the order of registration. */
@@ -60,12 +61,14 @@ export async function openEndpoints(store: Store): Promise<Endpoints> {
     { name: 'listing', key: { integration: 1, createdAt: 1, _id: 1 } },
     { name: 'unannounced', key: { 'unannounced.epoch': 1 }, sparse: true },
     { name: 'disabled', key: { disabledAt: 1 } },
+    { name: 'recovery', key: { 'recovery.dueAt': 1 }, sparse: true },
   ]);
   const collection = store.collection<Endpoint>(endpointsCollection);
   return {
     ...managing(collection),
     ...placesOf(collection),
     ...recording(collection),
+    ...recovering(collection),
   };
 }
 
@@ -78,7 +81,11 @@ const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds
 
 /** Of the secret, or of one before it that still signs. */
 const ofSecrets = (sealed: RegExp | { $not: RegExp }): Filter<Endpoint> => ({
-  $or: [{ secret: sealed }, { previousSecrets: { $elemMatch: { sealed, expiresAt: { $gt: new Date() } } } }],
+  $or: [
+    { secret: sealed },
+    { previousSecrets: { $elemMatch: { sealed, expiresAt: { $gt: new Date() } } } },
+    { $and: [{ headers: { $exists: true } }, { headers: sealed }] },
+  ],
 });
 
 const managing = (collection: Collection<Endpoint>) => ({
@@ -112,6 +119,7 @@ const managing = (collection: Collection<Endpoint>) => ({
         epoch: 1,
         eventsAfter: 1,
         eventsUnderWay: 1,
+        inFlightMax: 1,
         version: 1,
         open: 1,
         mark: 1,

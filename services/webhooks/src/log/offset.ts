@@ -11,6 +11,8 @@ export interface OpenEvent extends LogPoint {
   attempts: number;
   /** Epoch milliseconds. */
   dueAtMs: number;
+  /** How long the receiver has asked to wait, where it has. */
+  retryAfterMs?: number;
   /** The replica at which it is in flight, where another has become the owner meanwhile. */
   heldBy?: string;
 }

@@ -5,6 +5,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
 import { endpointsCollection } from '../endpoints/store.ts';
+import { registrationsCollection } from '../endpoints/registrations.ts';
 import { revisionsCollection } from '../endpoints/revisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { offsetsCollection } from '../owning/offsets.ts';
@@ -74,6 +75,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
           return removed;
         },
       },
+      documentHolding(store, registrationsCollection, { integration }),
       documentHolding(store, revisionsCollection, { _id: integration }),
       documentHolding(store, offsetsCollection, { _id: integration }),
     ],

@@ -1,11 +1,11 @@
-// Sealing all signing secrets again, under the first of the configured keys, so that the others may go. Safe beside
+// Sealing all signing secrets and headers again, under the first of the configured keys, so that the others may go. Safe beside
 // running replicas: an endpoint is changed only if it is as it was read, so that a rotation by its caller in between
 // wins; and it gets another version, so that a rotation that has read it before reads it again, and does not bring back
 // what was sealed with another key. May be cut off anywhere, and done again.
 //
 // A previous secret that has expired signs nothing any more. Where no key opens it, it is dropped.
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
-import type { Endpoint, PreviousSecret } from '../endpoints/endpoint.ts';
+import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, type Vault } from '../secrets/vault.ts';
 
@@ -26,7 +26,7 @@ export interface ResealProblem {
 
 export interface SecretsByKey {
   keyId: string;
-  /** Signing secrets, and previous ones that still stand beside them. */
+  /** Signing secrets, previous ones that still stand beside them, and the headers of each endpoint that has any. */
   secrets: number;
 }
 
@@ -41,8 +41,8 @@ export interface Reseal {
 const endpointsAtOnce = 200;
 const writesAtOnce = 8;
 
-type Sealed = Pick<Endpoint, '_id' | 'integration' | 'version' | 'secret' | 'previousSecrets'>;
-const sealedOnly = { integration: 1, version: 1, secret: 1, previousSecrets: 1 } as const;
+type Sealed = Pick<Endpoint, '_id' | 'integration' | 'version' | 'secret' | 'previousSecrets' | 'headers'>;
+const sealedOnly = { integration: 1, version: 1, secret: 1, previousSecrets: 1, headers: 1 } as const;
 
 export function openReseal(store: Pick<Store, 'collection'>, vault: Vault): Reseal {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
@@ -81,15 +81,22 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault): Rese
   };
 }
 
-const secretsOf = ({ secret, previousSecrets = [] }: Sealed): string[] => [
+const secretsOf = ({ secret, previousSecrets = [], headers }: Sealed): string[] => [
   secret,
   ...previousSecrets.map(({ sealed }) => sealed),
+  ...(headers === undefined ? [] : [headers]),
 ];
 
 /** Ids of keys are made of letters, digits, `_` and `-`. */
 function sealedWithout(keyId: string): Filter<Endpoint> {
   const other = { $not: new RegExp(`^${keyId}:`) };
-  return { $or: [{ secret: other }, { previousSecrets: { $elemMatch: { sealed: other } } }] };
+  return {
+    $or: [
+      { secret: other },
+      { previousSecrets: { $elemMatch: { sealed: other } } },
+      { $and: [{ headers: { $exists: true } }, { headers: other }] },
+    ],
+  };
 }
 
 async function resealOne(
@@ -123,18 +130,20 @@ async function resealOne(
 interface SealedAgain {
   secret: string;
   previousSecrets: PreviousSecret[];
+  headers?: string;
   changed: boolean;
   /** What could not be sealed again, and why. */
   reason: string | undefined;
 }
 
-function sealAgain(vault: Vault, { _id, secret, previousSecrets = [] }: Sealed, nowMs: number): SealedAgain {
+function sealAgain(vault: Vault, found: Sealed, nowMs: number): SealedAgain {
+  const { _id, secret, previousSecrets = [], headers } = found;
   let changed = false;
   let reason: string | undefined;
-  const again = (sealed: string): string | undefined => {
+  const again = (sealed: string, boundTo = _id): string | undefined => {
     if (keyIdOf(sealed) === vault.keyIds[0]) return sealed;
     try {
-      const resealed = vault.seal(vault.open(sealed, _id), _id);
+      const resealed = vault.seal(vault.open(sealed, boundTo), boundTo);
       changed = true;
       return resealed;
     } catch {
@@ -153,7 +162,9 @@ function sealAgain(vault: Vault, { _id, secret, previousSecrets = [] }: Sealed, 
     changed = true;
     return [];
   });
-  return { secret: secretAgain, previousSecrets: previousAgain, changed, reason };
+  const headersAgain =
+    headers === undefined ? {} : { headers: again(headers, headersSealedFor(_id)) ?? kept(headers) };
+  return { secret: secretAgain, previousSecrets: previousAgain, ...headersAgain, changed, reason };
 }
 
 /** A replica whose clock is behind may still sign with it. */

@@ -14,6 +14,8 @@ export interface Claim {
   partition: number;
   term: number;
   floor: number;
+  /** Its owner before did not give it back, and may have attempts in flight. */
+  isOfSilent?: boolean;
 }
 
 interface StoredClaim {
@@ -90,7 +92,8 @@ export function openClaims({ store, self, stream }: ClaimsOptions): Claims {
         ? await isFirst(claims.insertOne({ _id: partition, ...claim }))
         : (await claims.updateOne({ _id: partition, term: found.term, owner: found.owner }, { $set: claim }))
             .modifiedCount === 1;
-    return isTaken ? { partition, term, floor } : undefined;
+    const isOfSilent = (found?.owner ?? null) !== null;
+    return isTaken ? { partition, term, floor, isOfSilent } : undefined;
   };
 
   return {

@@ -1,6 +1,7 @@
 // How an attempt ended, in the words of the attempt log. They say what the receiver's operator can act on,
 // and leave out what only the operator of this service can.
 import { Failure } from '@integration-sync/contracts';
+import type { FailedAnswer } from './failed-answer.ts';
 
 export type Verdict = 'succeeded' | 'failed' | 'gone';
 
@@ -10,6 +11,8 @@ export interface Outcome {
   responseStatus: number | null;
   /** Null after a success. */
   error: string | null;
+  /** Where an answer came that is no success. */
+  answer?: FailedAnswer;
 }
 
 export const timedOut = 'timeout: no complete answer within 10 s';

@@ -16,6 +16,7 @@ import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
 import { refuseInformational } from './answer-bounds.ts';
 import type { Connections } from './connections.ts';
+import { openBodyStart, retryAfterMsOf, textOfBody, type BodyStart } from './failed-answer.ts';
 import {
   ConnectingTooLong,
   DeadlinePassed,
@@ -32,6 +33,8 @@ export interface Post {
   path: string;
   headers: string[];
   body: Uint8Array;
+  /** Of the caller, as flat name-value pairs: an answer may repeat them. */
+  secretHeaders: readonly string[];
   /** By `performance.now()`. */
   endsBy: number;
   /** When it is given up if there is no connection by then. */
@@ -68,7 +71,7 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
   stop.addEventListener('abort', onStop);
 
   return {
-    post({ dispatcher, origin, path, headers, body, endsBy, connectBy }) {
+    post({ dispatcher, origin, path, headers, body, secretHeaders, endsBy, connectBy }) {
       const request: Dispatcher.DispatchOptions = {
         origin,
         path,
@@ -76,7 +79,15 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
         headers,
         body: Buffer.from(body.buffer, body.byteOffset, body.length),
       };
-      const posting = new Posting({ dispatcher, request, endsBy, connectBy, inFlight, connections });
+      const posting = new Posting({
+        dispatcher,
+        request,
+        secretHeaders,
+        endsBy,
+        connectBy,
+        inFlight,
+        connections,
+      });
       // The process may have stopped while it looked up the receiver's name.
       if (stop.aborted) posting.stop(stop.reason);
       else posting.begin();
@@ -93,6 +104,7 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
 interface PostingOptions {
   dispatcher: Dispatcher;
   request: Dispatcher.DispatchOptions;
+  secretHeaders: readonly string[];
   endsBy: number;
   connectBy: number;
   inFlight: Set<Posting>;
@@ -109,6 +121,8 @@ class Posting implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
   #informational = 0;
+  #retryAfter: unknown;
+  #body: BodyStart | undefined;
 
   constructor(options: PostingOptions) {
     this.#options = options;
@@ -147,7 +161,7 @@ class Posting implements Dispatcher.DispatchHandler {
 
   end(broken: unknown): void {
     this.#settle(
-      this.#status === undefined ? outcomeOfSilence(broken) : outcomeOfAnswer(this.#status, broken),
+      this.#status === undefined ? outcomeOfSilence(broken) : this.#outcomeOf(this.#status, broken),
     );
   }
 
@@ -157,9 +171,14 @@ class Posting implements Dispatcher.DispatchHandler {
     if (!this.#options.inFlight.has(this)) controller.abort(new DeadlinePassed());
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
     if (status >= 200) {
       this.#status = status;
+      this.#retryAfter = headers['retry-after'];
       return;
     }
     this.#informational += 1;
@@ -167,8 +186,11 @@ class Posting implements Dispatcher.DispatchHandler {
     if (refusal !== undefined) this.giveUp(refusal);
   }
 
-  /** Nothing in an answer's body matters, but the HTTP client wants to hand it on. */
-  onResponseData(): void {}
+  /** Only a failed answer is ever shown to anybody, but an answer may fail at its end. */
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    this.#body ??= openBodyStart();
+    this.#body.add(chunk);
+  }
 
   onResponseEnd(): void {
     this.end(undefined);
@@ -195,6 +217,14 @@ class Posting implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.end(undefined);
     socket.destroy();
+  }
+
+  #outcomeOf(status: number, broken: unknown): Outcome {
+    const outcome = outcomeOfAnswer(status, broken);
+    if (outcome.verdict === 'succeeded') return outcome;
+    const retryAfterMs = retryAfterMsOf(status, this.#retryAfter, Date.now());
+    const body = this.#body === undefined ? '' : textOfBody(this.#body.bytes(), this.#options.secretHeaders);
+    return { ...outcome, answer: { retryAfterMs, body } };
   }
 
   #unconnected(error: unknown): void {

@@ -10,7 +10,7 @@ import type { Connections } from './connections.ts';
 import type { CheckedTarget, EgressGuard } from './egress-guard.ts';
 import { signedHeaders, type Signable } from './headers.ts';
 import { faultOfOurs, outcomeOfSilence, type Outcome } from './outcome.ts';
-import type { Poster } from './post.ts';
+import type { Post, Poster } from './post.ts';
 
 export interface Attempted extends Outcome {
   at: Date;
@@ -71,10 +71,16 @@ export function openSend(options: SendOptions): Send {
     });
     const { traceparent } = sending;
     if (sendsTraceparent && traceparent !== undefined) headers.push(requestHeaders.traceparent, traceparent);
-    return postToAny(target, headers, sending.body, startedAt + limits.deliveryDeadlineMs);
+    headers.push(...known.headers);
+    const endsBy = startedAt + limits.deliveryDeadlineMs;
+    return postToAny(target, { headers, body: sending.body, secretHeaders: known.headers, endsBy });
   };
 
-  const postToAny = async (target: CheckedTarget, headers: string[], body: Uint8Array, endsBy: number) => {
+  const postToAny = async (
+    target: CheckedTarget,
+    request: Pick<Post, 'headers' | 'body' | 'secretHeaders' | 'endsBy'>,
+  ): Promise<Outcome> => {
+    const { endsBy } = request;
     const failed: Outcome[] = [];
     for (const [place, address] of connections.inOrder(target).entries()) {
       const set = connections.to(target, address);
@@ -84,9 +90,7 @@ export function openSend(options: SendOptions): Send {
         dispatcher: set.dispatcher,
         origin: set.origin,
         path: target.path,
-        headers,
-        body,
-        endsBy,
+        ...request,
         connectBy: left === 1 ? endsBy : now + Math.min(connectMsMax, (endsBy - now) / left),
       });
       set.isDown = !connected;
@@ -100,9 +104,9 @@ export function openSend(options: SendOptions): Send {
   const measure = async (known: KnownEndpoint, sending: Sending): Promise<Attempted> => {
     const at = new Date();
     const startedAt = performance.now();
-    const { verdict, responseStatus, error } = await attempt(known, sending, at, startedAt);
+    const outcome = await attempt(known, sending, at, startedAt);
     const durationMs = Math.round(performance.now() - startedAt);
-    return { verdict, responseStatus, error, at, durationMs, traceId: traceIdOf(sending.traceparent) };
+    return { ...outcome, at, durationMs, traceId: traceIdOf(sending.traceparent) };
   };
 
   return (known, sending) => {

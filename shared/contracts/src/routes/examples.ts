@@ -2,7 +2,7 @@
 import type { DdsEntry } from '../batches.ts';
 import type { EventPage } from '../feed.ts';
 import type { PushAnswer, SyncRun } from '../pushes.ts';
-import type { DeliveryAttempt, RegisteredWebhook, Webhook } from '../webhooks.ts';
+import type { DeliveryAttempt, EventDelivery, RegisteredWebhook, Webhook } from '../webhooks.ts';
 
 export const syncedAtExample = '2026-03-31T09:26:53.589Z';
 
@@ -148,6 +148,27 @@ export const feedExample: EventPage = {
   ],
   next: 'q0Zt8s3yq1c2U0b7l5cE9lsiMjAyNi0wMy0zMVQwOToyNjo1My41ODlaIiw0NzEyLDBd',
   more: false,
+};
+
+export const deliveryExample: EventDelivery = {
+  eventId: attemptExample.eventId,
+  event: attemptExample.event,
+  body: JSON.stringify({
+    event: attemptExample.event,
+    timestamp: syncedAtExample,
+    integrationId: 'acme',
+    data: { externalId: supplierExample.item.externalId, internalId: supplierExample.internalId },
+  }),
+  attempts: [
+    {
+      ...attemptExample,
+      outcome: 'failed',
+      responseStatus: 500,
+      error: 'the receiver answered 500',
+      nextAttemptAt: '2026-03-31T09:26:54.630Z',
+      responseBody: 'Internal Server Error',
+    },
+  ],
 };
 
 /** A listing of one entity. */

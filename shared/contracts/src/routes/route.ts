@@ -35,9 +35,11 @@ export interface Route {
     headers?: readonly AnswerHeader[];
   };
   /** Whether the answer can be `not_found`, because the path names one thing. */
-  names?: 'webhook' | 'sync run';
+  names?: 'webhook' | 'delivery' | 'sync run';
   /** Whether the answer can be `conflict`. */
   conflicts?: true;
+  /** Whether it takes the header `Idempotency-Key`. */
+  takesIdempotencyKey?: true;
   /** How long the service may take before the gateway answers 504. */
   timeoutMs: number;
 }

@@ -6,6 +6,8 @@ import { subjects } from '../subjects.ts';
 import {
   ChangeWebhook,
   DeliveryAttempt,
+  DetailedWebhook,
+  EventDelivery,
   RegisteredWebhook,
   RegisterWebhook,
   ReplayAnswer,
@@ -17,6 +19,7 @@ import {
 } from '../webhooks.ts';
 import {
   attemptExample,
+  deliveryExample,
   listingExample,
   registeredWebhookExample,
   secretExample,
@@ -30,8 +33,15 @@ import {
   manageTimeoutMs,
   pushTimeoutMs,
   testTimeoutMs,
+  type QueryParameter,
   type Route,
 } from './route.ts';
+
+const details: QueryParameter = {
+  name: 'details',
+  schema: Type.Boolean({ default: false }),
+  description: 'Whether `details` shows the settings beside `url` and `events`; of headers the names',
+};
 
 const id = (name: string): string => `${basePath}/webhook-events/{id}${name}`;
 
@@ -45,6 +55,7 @@ export const webhookRoutes: readonly Route[] = [
     scope: scopes.webhooksWrite,
     subject: subjects.endpointsRegister,
     conflicts: true,
+    takesIdempotencyKey: true,
     body: { schema: RegisterWebhook, example: { url: webhookExample.url, events: webhookExample.events } },
     answer: {
       status: 201,
@@ -62,10 +73,10 @@ export const webhookRoutes: readonly Route[] = [
     summary: 'List the registered webhooks',
     scope: scopes.webhooksRead,
     subject: subjects.endpointsList,
-    query: [page, limit, cursor],
+    query: [page, limit, cursor, details],
     answer: {
       status: 200,
-      schema: listingOf(Webhook, 'WebhookListing'),
+      schema: listingOf(DetailedWebhook, 'WebhookListing'),
       example: listingExample(webhookExample),
       headers: ['Link'],
     },
@@ -80,7 +91,8 @@ export const webhookRoutes: readonly Route[] = [
     scope: scopes.webhooksRead,
     subject: subjects.endpointsGet,
     names: 'webhook',
-    answer: { status: 200, schema: Webhook, example: webhookExample },
+    query: [details],
+    answer: { status: 200, schema: DetailedWebhook, example: webhookExample },
     timeoutMs: listTimeoutMs,
   },
   {
@@ -88,7 +100,7 @@ export const webhookRoutes: readonly Route[] = [
     path: id(''),
     operationId: 'changeWebhook',
     tag: 'Webhooks',
-    summary: 'Change a webhook’s url or events, pause it or resume it',
+    summary: 'Change what a webhook is registered with, pause it or resume it',
     scope: scopes.webhooksWrite,
     subject: subjects.endpointsChange,
     names: 'webhook',
@@ -176,11 +188,23 @@ export const webhookRoutes: readonly Route[] = [
     timeoutMs: listTimeoutMs,
   },
   {
+    method: 'GET',
+    path: id('/deliveries/{eventId}'),
+    operationId: 'getDelivery',
+    tag: 'Webhooks',
+    summary: 'Read what was sent of one event, and what was answered',
+    scope: scopes.webhooksRead,
+    subject: subjects.deliveriesGet,
+    names: 'delivery',
+    answer: { status: 200, schema: EventDelivery, example: deliveryExample },
+    timeoutMs: listTimeoutMs,
+  },
+  {
     method: 'POST',
     path: id('/replay'),
     operationId: 'replayWebhookEvents',
     tag: 'Webhooks',
-    summary: 'Send the events of a span of time again',
+    summary: 'Send the events of a span of time again, or some events of the attempt log',
     scope: scopes.webhooksWrite,
     subject: subjects.endpointsReplay,
     names: 'webhook',

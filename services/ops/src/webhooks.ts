@@ -1,0 +1,118 @@
+// ops webhooks: those that an outage of this service has disabled, enabled by one command.
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { parseInstant } from '@integration-sync/contracts';
+import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import {
+  openDisabledWebhooks,
+  type DisabledWebhook,
+  type DisabledWebhooks,
+} from '@integration-sync/webhooks/operating';
+import { commonOptions, exitCodes, Misuse, type Command, type ExitCode } from './command.ts';
+import { PurgeConfig } from './config.ts';
+import { openOpsLog, openOpsStore } from './engines.ts';
+import { numberInWords, tableOf, type Output } from './output.ts';
+
+const help = `Usage: ops webhooks --disabled-since TIME [--integration NAME] [--apply [--replay]] [--json]
+
+Lists the webhooks that failures have disabled since then, and enables them: for an outage of this service, such as a broken
+egress proxy, which no owner of a webhook has to mend. Webhooks that their owners have disabled, or that answered 410,
+are not among them. Running replicas of webhooks do the work, and announce webhook.enabled for each.
+
+  (nothing)         says which they are
+  --disabled-since  a day, or a date-time with Z or an offset
+  --integration     of this integration only
+  --apply           enables them, and waits until that is done. May be cut off, and run again
+  --replay          with --apply: each gets what it has missed since it was disabled
+  --json            what was found as one JSON document
+
+Settings, as webhooks has them: MONGODB_URL, MONGODB_DATABASE.
+
+Examples:
+  ops webhooks --disabled-since 2026-03-31T21:00:00Z
+  ops webhooks --disabled-since 2026-03-31T21:00:00Z --apply --replay
+`;
+
+const pollMs = 200;
+/** Replicas look once a second; a replay of many events takes its time. */
+const stillMs = 60_000;
+
+async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...commonOptions,
+      'disabled-since': { type: 'string' },
+      integration: { type: 'string' },
+      replay: { type: 'boolean', default: false },
+    },
+  });
+  const since = parseInstant(values['disabled-since'] ?? '');
+  if (since === undefined)
+    throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
+  if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
+  const config = readConfig(PurgeConfig, environment);
+  await using store = await openOpsStore(config, openOpsLog(config, output));
+  const webhooks = openDisabledWebhooks(store);
+  const found = await webhooks.find(since, values.integration);
+  show(found, output);
+  if (!values.apply || found.length === 0) {
+    output.give({ webhooks: found.map(listed) });
+    if (found.length > 0)
+      output.say('Nothing was changed. --apply enables them, --apply --replay sends what they missed.');
+    return exitCodes.well;
+  }
+  const noted = await webhooks.enable(found, values.replay);
+  const left = await waitFor(webhooks, found, output);
+  output.give({ webhooks: found.map(listed), enabled: noted - left, left });
+  output.say(`${numberInWords(noted - left)} webhooks are enabled.`);
+  if (left > 0)
+    output.say(
+      `${numberInWords(left)} are left to the replicas of webhooks: is one of this release running?`,
+    );
+  return left > 0 ? exitCodes.wrong : exitCodes.well;
+}
+
+/** Resolves with how many are left where none was brought back for a while. */
+async function waitFor(
+  webhooks: DisabledWebhooks,
+  found: readonly DisabledWebhook[],
+  output: Output,
+): Promise<number> {
+  let before = Infinity;
+  for (let movedAt = performance.now(); ; await wait(pollMs)) {
+    const left = await webhooks.countLeft(found);
+    if (left === 0 || performance.now() - movedAt > stillMs) return left;
+    if (left === before) continue;
+    [before, movedAt] = [left, performance.now()];
+    output.progress(`${numberInWords(left)} of ${numberInWords(found.length)} are left`);
+  }
+}
+
+const listed = ({ _id, integration, disabledAt, failures }: DisabledWebhook) => ({
+  id: _id,
+  integration,
+  disabledAt,
+  consecutiveFailures: failures,
+});
+
+/** Without urls, which may hold what only their receivers may know. */
+function show(found: readonly DisabledWebhook[], output: Output): void {
+  const rows = found.map(({ _id, integration, disabledAt, failures }) => [
+    integration,
+    _id,
+    disabledAt?.toISOString() ?? '',
+    failures,
+  ]);
+  if (rows.length > 0)
+    for (const line of tableOf(['INTEGRATION', 'WEBHOOK', 'DISABLED AT', 'FAILURES'], rows)) output.say(line);
+  output.say();
+  output.say(`Failures have disabled ${numberInWords(found.length)} webhooks since then.`);
+}
+
+export const webhooks: Command = {
+  name: 'webhooks',
+  summary: 'webhooks that an outage has disabled, enabled again',
+  help,
+  run,
+};

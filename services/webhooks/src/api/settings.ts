@@ -1,0 +1,77 @@
+// What a caller says of an endpoint beside its url and events: what is wrong with it, and how it is stored. Values of headers
+// stand in no message.
+import {
+  limits,
+  pointerPart,
+  quote,
+  type ChangeWebhook,
+  type FailureEntry,
+} from '@integration-sync/contracts';
+import { headersSealedFor, type EndpointSettings } from '../endpoints/endpoint.ts';
+import type { Vault } from '../secrets/vault.ts';
+
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+/** Headers of a delivery itself, and of one connection only (RFC 9110 §7.6.1). */
+const reserved = new Set(
+  (
+    'host user-agent traceparent tracestate expect ' +
+    'connection keep-alive te trailer transfer-encoding upgrade http2-settings'
+  ).split(' '),
+);
+const reservedBeginnings = ['content-', 'webhook-', 'x-webhook-', 'proxy-'];
+
+/** What is wrong with the names; values are checked against the schema. */
+export function wrongHeaderNamesIn(given: object): FailureEntry[] {
+  const headers: unknown = Reflect.get(given, 'headers');
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return [];
+  const names = Object.keys(headers);
+  if (names.length > limits.webhookHeadersMax) return [];
+  const before = new Set<string>();
+  return names.flatMap((name) => {
+    const wrong = wrongIn(name, before);
+    before.add(name.toLowerCase());
+    if (wrong === undefined) return [];
+    return [{ pointer: `/headers/${pointerPart(name)}`, detail: `headers: ${wrong}, got ${quote(name)}` }];
+  });
+}
+
+function wrongIn(name: string, before: ReadonlySet<string>): string | undefined {
+  const lower = name.toLowerCase();
+  if (!token.test(name) || name.length > limits.webhookHeaderNameCharactersMax)
+    return `expected a header name of at most ${limits.webhookHeaderNameCharactersMax} characters`;
+  if (reserved.has(lower) || reservedBeginnings.some((beginning) => lower.startsWith(beginning)))
+    return 'expected no header of the delivery itself or of its connection';
+  return before.has(lower) ? 'expected each name once, in any case' : undefined;
+}
+
+type Given = Pick<ChangeWebhook, 'description' | 'headers' | 'recover' | 'inFlightMax'>;
+
+export interface SettingsChange {
+  set: EndpointSettings;
+  clear: (keyof EndpointSettings)[];
+}
+
+/** What is to be stored of what is given, and what is no longer. */
+export function settingsOf(
+  { description, headers, recover, inFlightMax }: Given,
+  vault: Pick<Vault, 'seal'>,
+  endpointId: string,
+): SettingsChange {
+  const pairs = Object.entries(headers ?? {});
+  const sealed = (): EndpointSettings => ({
+    headers: vault.seal(JSON.stringify(pairs.flat()), headersSealedFor(endpointId)),
+    headerNames: pairs.map(([name]) => name),
+  });
+  return {
+    set: {
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(recover === undefined ? {} : { recover }),
+      ...(inFlightMax === undefined ? {} : { inFlightMax }),
+      ...(pairs.length === 0 ? {} : sealed()),
+    },
+    clear: [
+      ...(description === null ? (['description'] as const) : []),
+      ...(headers !== undefined && pairs.length === 0 ? (['headers', 'headerNames'] as const) : []),
+    ],
+  };
+}

@@ -1,0 +1,94 @@
+// Endpoints that come back by themselves, and those that an operator brings back. What is to be done next, and when, stands
+// with the endpoint; replicas look for what is due, and the one whose update moves the time does it. Should that replica
+// die, another one finds it due again a little later.
+//
+//   the endpoint is   and the note says  then
+//   ────────────────  ─────────────────  ───────────────────────────────────────────────────────────────────────
+//   disabled          test               a test delivery; its 2xx enables the endpoint, and the note says send
+//   disabled          enable             the same without a test, for an operator
+//   enabled           send               what it has missed is sent, `webhook.enabled` goes out, the note goes
+import type { Collection, Filter } from '@integration-sync/runtime/store';
+import type { Endpoint, Recovery } from './endpoint.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const firstTestsMs = [5 * minuteMs, 15 * minuteMs, hourMs];
+const testedForMs = 7 * 24 * hourMs;
+
+/** The first test after that time: after 5, 15 and 60 minutes, then hourly for 7 days. */
+export function nextTestAt(disabledAt: Date, after: Date): Date | undefined {
+  const sinceMs = after.getTime() - disabledAt.getTime();
+  const nextMs = firstTestsMs.find((ms) => ms > sinceMs) ?? (Math.floor(sinceMs / hourMs) + 1) * hourMs;
+  return nextMs > testedForMs ? undefined : new Date(disabledAt.getTime() + nextMs);
+}
+
+/** For an endpoint that failures have disabled at that time, and that is to recover; it may miss events for longer. */
+export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery | undefined {
+  const dueAt = nextTestAt(disabledAt, now);
+  if (dueAt === undefined) return undefined;
+  return { step: 'test', dueAt, replays: true, ...(since === undefined ? {} : { since }) };
+}
+
+/** Longer than a test takes. */
+const heldMs = 20_000;
+
+export const recovering = (collection: Collection<Endpoint>) => ({
+  dueRecoveries: (limit: number): Promise<Endpoint[]> =>
+    collection
+      .find({ 'recovery.dueAt': { $lte: new Date() } })
+      .limit(limit)
+      .toArray(),
+  /** Undefined: another replica does it, or there is nothing to do any more. */
+  async holdRecovery(read: Endpoint): Promise<Endpoint | undefined> {
+    const dueAt = new Date(Date.now() + heldMs);
+    const held = await collection.findOneAndUpdate(
+      sameRecovery(read),
+      { $set: { 'recovery.dueAt': dueAt } },
+      { returnDocument: 'after' },
+    );
+    return held ?? undefined;
+  },
+  /** Without a next step it is over. */
+  async setRecovery(held: Endpoint, next: Recovery | undefined): Promise<void> {
+    const update = next === undefined ? { $unset: { recovery: 1 as const } } : { $set: { recovery: next } };
+    await collection.updateOne(sameRecovery(held), update);
+  },
+  /** Once: null where it has changed since it was read. Events after that place are for it again. */
+  enable: (held: Endpoint, eventsAfter: number): Promise<Endpoint | null> =>
+    collection.findOneAndUpdate(
+      { ...sameRecovery(held), version: held.version, active: false },
+      {
+        $set: {
+          ...enabled,
+          eventsAfter,
+          eventsUnderWay: [],
+          recovery: {
+            step: 'send' as const,
+            dueAt: new Date(Date.now() + heldMs),
+            replays: held.recovery?.replays ?? true,
+            since: held.recovery?.since ?? held.disabledAt ?? new Date(),
+            epoch: held.epoch,
+          },
+        },
+        $inc: { version: 1, mark: 1 },
+      },
+      { returnDocument: 'after' },
+    ),
+});
+
+const sameRecovery = ({ _id, epoch, recovery }: Endpoint): Filter<Endpoint> => ({
+  _id,
+  epoch,
+  'recovery.step': recovery?.step ?? '',
+  'recovery.dueAt': recovery?.dueAt ?? new Date(0),
+});
+
+/** What a caller or a recovery makes of a disabled endpoint. */
+export const enabled = {
+  active: true,
+  disabledAt: null,
+  disabledReason: null,
+  failures: 0,
+  open: false,
+  trials: [],
+};

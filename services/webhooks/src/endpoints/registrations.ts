@@ -1,0 +1,72 @@
+// Registrations under an `Idempotency-Key`, kept for 24 hours: which webhook a key has made, of which body. A key is stored
+// before its webhook, so that of two callers at once the second completes what the first has begun.
+import { createHmac, hash } from 'node:crypto';
+import { limits } from '@integration-sync/contracts';
+import { isFirst, type Store } from '@integration-sync/runtime/store';
+
+export interface Registration {
+  /** Made of the integration and the key. */
+  _id: string;
+  integration: string;
+  /** Of the body; only who has the key can compare with it. */
+  fingerprint: string;
+  endpointId: string;
+  at: Date;
+  /** The webhook was there. */
+  isDone: boolean;
+}
+
+export interface Registrations {
+  /** The one of that key: this one, or the one before it. */
+  begin(begun: Registration): Promise<Registration>;
+  finish(id: string): Promise<void>;
+  /** Refused: the key is free again. */
+  drop(id: string): Promise<void>;
+}
+
+export const registrationsCollection = 'webhook_registrations';
+
+export async function openRegistrations(store: Store): Promise<Registrations> {
+  await store.ensureIndexes(registrationsCollection, [{ name: 'age', key: { at: 1 } }]);
+  const registrations = store.collection<Registration>(registrationsCollection);
+  return {
+    async begin(begun) {
+      await registrations.deleteMany({
+        at: { $lt: new Date(begun.at.getTime() - limits.idempotencyKeyKeptMs) },
+      });
+      for (;;) {
+        if (await isFirst(registrations.insertOne(begun))) return begun;
+        const before = await registrations.findOne({ _id: begun._id });
+        if (before !== null) return before;
+      }
+    },
+    async finish(id) {
+      await registrations.updateOne({ _id: id }, { $set: { isDone: true } });
+    },
+    async drop(id) {
+      await registrations.deleteOne({ _id: id, isDone: false });
+    },
+  };
+}
+
+export const registrationOf = (
+  { integration, key, body }: { integration: string; key: string; body: unknown },
+  endpointId: string,
+): Registration => ({
+  _id: hash('sha256', `${integration} ${key}`),
+  integration,
+  fingerprint: createHmac('sha256', key)
+    .update(JSON.stringify(sorted(body)))
+    .digest('hex'),
+  endpointId,
+  at: new Date(),
+  isDone: false,
+});
+
+/** The same body in another order of its keys is the same. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.entries(value)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, part]) => [name, sorted(part)]);
+}

@@ -1,0 +1,57 @@
+// Webhooks that an outage of this service has disabled, for an operator who brings them back. The command notes with each
+// endpoint what is to be done; running replicas do it, as they bring back those that recover by themselves.
+import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
+import type { Endpoint, Recovery } from '../endpoints/endpoint.ts';
+import { endpointsCollection } from '../endpoints/store.ts';
+
+export type DisabledWebhook = Pick<Endpoint, '_id' | 'integration' | 'disabledAt' | 'failures' | 'epoch'>;
+
+export interface DisabledWebhooks {
+  /** By failures, oldest first; what its caller has disabled, or a 410, is not among them. */
+  find(since: Date, integration: string | undefined): Promise<DisabledWebhook[]>;
+  /** Those of them that are as they were found. Resolves with how many there are. */
+  enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number>;
+  /** How many of them replicas have yet to bring back. */
+  countLeft(found: readonly DisabledWebhook[]): Promise<number>;
+}
+
+const writesAtOnce = 16;
+
+export function openDisabledWebhooks(store: Pick<Store, 'collection'>): DisabledWebhooks {
+  const endpoints = store.collection<Endpoint>(endpointsCollection);
+  return {
+    find: (since, integration) =>
+      endpoints
+        .find({
+          disabledAt: { $gte: since },
+          disabledReason: 'failures',
+          ...(integration === undefined ? {} : { integration }),
+        })
+        .project<DisabledWebhook>({ integration: 1, disabledAt: 1, failures: 1, epoch: 1 })
+        .sort({ disabledAt: 1, _id: 1 })
+        .toArray(),
+    async enable(found, replays) {
+      let noted = 0;
+      for (let from = 0; from < found.length; from += writesAtOnce) {
+        const some = found.slice(from, from + writesAtOnce);
+        const counts = await Promise.all(some.map((one) => noteOne(endpoints, one, replays)));
+        noted += counts.reduce((sum, count) => sum + count, 0);
+      }
+      return noted;
+    },
+    async countLeft(found) {
+      const left: Filter<Endpoint> = { 'recovery.step': { $in: ['enable', 'send'] } };
+      return endpoints.countDocuments({ $and: [left, { _id: { $in: found.map(({ _id }) => _id) } }] });
+    },
+  };
+}
+
+async function noteOne(
+  endpoints: Collection<Endpoint>,
+  { _id, epoch, disabledAt }: DisabledWebhook,
+  replays: boolean,
+): Promise<number> {
+  const recovery: Recovery = { step: 'enable', dueAt: new Date(), replays, since: disabledAt ?? new Date() };
+  const asFound: Filter<Endpoint> = { _id, epoch, active: false, disabledReason: 'failures' };
+  return (await endpoints.updateOne(asFound, { $set: { recovery } })).matchedCount;
+}

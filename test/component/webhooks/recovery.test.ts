@@ -1,0 +1,133 @@
+// Webhooks that come back by themselves. Hours pass by moving what is stored of them, as no test waits for a night.
+import { expect, it } from 'vitest';
+import { answer, openReceiver, idsOf } from '../../support/receiver.ts';
+import { openHouse, type Client, type House } from '../../support/webhooks.ts';
+
+interface Stored {
+  _id: string;
+  active: boolean;
+  disabledAt: Date | null;
+  recovery?: { step: string; dueAt: Date; since?: Date };
+}
+
+const stored = async (house: House, id: string): Promise<Stored> => {
+  const found = await house.store.collection<Stored>('webhook_endpoints').findOne({ _id: id });
+  if (found === null) throw new Error('there is none');
+  return found;
+};
+
+/** As if it had failed that often, so that the next failure disables it. */
+async function failOnceMore(house: House, acme: Client, id: string): Promise<string> {
+  await house.store
+    .collection<{ _id: string; failures: number }>('webhook_endpoints')
+    .updateOne({ _id: id }, { $set: { failures: 9 } });
+  const [eventId = ''] = await acme.announce();
+  await expect.poll(async () => (await acme.ask('get', { id })).body.disabledReason).toBe('failures');
+  return eventId;
+}
+
+const due = (house: House, id: string) =>
+  house.store
+    .collection<Stored>('webhook_endpoints')
+    .updateOne({ _id: id }, { $set: { 'recovery.dueAt': new Date() } });
+
+it('after a night it is enabled once, and gets what it has missed', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using receiver = await openReceiver(answer(500));
+  await using watching = await openReceiver();
+  const acme = house.newClient();
+  const events = ['supplier.created', 'webhook.enabled'];
+  const { body: webhook } = await acme.ask('register', {
+    body: { url: receiver.url, events, recover: true },
+  });
+  await acme.register(watching.url, ['webhook.enabled']);
+  const { id } = webhook;
+  const missed = [await failOnceMore(house, acme, id)];
+  const { disabledAt, recovery } = await stored(house, id);
+  expect(recovery).toMatchObject({ step: 'test' });
+  expect((recovery?.dueAt.getTime() ?? 0) - (disabledAt?.getTime() ?? 0)).toBe(5 * 60_000);
+  missed.push(...(await acme.announce(20)));
+
+  const tests = (): number => receiver.of('webhook.test').length;
+  await due(house, id);
+  await expect.poll(tests).toBe(1);
+  await expect
+    .poll(async () => (await stored(house, id)).recovery?.dueAt.getTime())
+    .toBe((disabledAt?.getTime() ?? 0) + 5 * 60_000);
+  expect((await acme.ask('get', { id })).body.active).toBe(false);
+
+  receiver.behave(answer(204));
+  await due(house, id);
+  await receiver.received(21, {
+    where: ({ headers, atMs }) =>
+      missed.includes(headers['webhook-id'] ?? '') &&
+      atMs > 0 &&
+      headers['x-webhook-event'] === 'supplier.created',
+  });
+  const [enabled] = await watching.received(1);
+  await receiver.received(1, { where: ({ headers }) => headers['x-webhook-event'] === 'webhook.enabled' });
+  expect(JSON.parse(enabled?.body ?? '')).toMatchObject({
+    event: 'webhook.enabled',
+    data: { webhookId: id, url: receiver.url, disabledAt: disabledAt?.toISOString(), queued: 21 },
+  });
+  expect((await acme.ask('get', { id })).body).toMatchObject({
+    active: true,
+    disabledAt: null,
+    consecutiveFailures: 0,
+  });
+  await expect.poll(async () => (await stored(house, id)).recovery).toBeUndefined();
+  const [after = ''] = await acme.announce();
+  await receiver.received(1, { where: ({ headers }) => headers['webhook-id'] === after });
+  expect(watching.hits).toHaveLength(1);
+});
+
+it('a replica that dies between the steps leaves each to another', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using receiver = await openReceiver(answer(500));
+  const acme = house.newClient();
+  const events = ['supplier.created', 'webhook.enabled'];
+  const { id } = (await acme.ask('register', { body: { url: receiver.url, events, recover: true } })).body;
+  const missed = new Set([await failOnceMore(house, acme, id), ...(await acme.announce(5))]);
+  receiver.behave(answer(204));
+  await due(house, id);
+  await receiver.received(1, { where: ({ headers }) => headers['x-webhook-event'] === 'webhook.enabled' });
+  const { disabledAt, ...again } = { ...(await stored(house, id)) };
+  expect([disabledAt, again.active]).toEqual([null, true]);
+
+  // It died before it could say that all is sent: what is sent again is the same, and stands in the streams once.
+  const since = new Date(Date.now() - 60_000);
+  const recovery = { step: 'send', dueAt: new Date(), replays: true, since, epoch: 0 };
+  await house.store
+    .collection<{ _id: string }>('webhook_endpoints')
+    .updateOne({ _id: id }, { $set: { recovery } });
+  const [last = ''] = await acme.announce();
+  await expect.poll(async () => (await stored(house, id)).recovery).toBeUndefined();
+  await receiver.received(1, { where: ({ headers }) => headers['webhook-id'] === last });
+  const ids = idsOf(receiver.hits);
+  for (const one of missed) expect(ids).toContain(one);
+  expect(receiver.of('webhook.enabled')).toHaveLength(1);
+});
+
+it('without recover none comes back, nor where its caller says otherwise, nor after 410', async () => {
+  await using house = await openHouse();
+  await house.start();
+  await using receiver = await openReceiver(answer(500));
+  const acme = house.newClient();
+  const { id } = await acme.register(receiver.url);
+  await failOnceMore(house, acme, id);
+  expect((await stored(house, id)).recovery).toBeUndefined();
+  await acme.ask('change', { id, body: { recover: true } });
+  expect((await stored(house, id)).recovery).toMatchObject({ step: 'test' });
+  await acme.ask('change', { id, body: { active: false } });
+  expect((await stored(house, id)).recovery).toBeUndefined();
+  await acme.ask('change', { id, body: { recover: true } });
+  receiver.behave(answer(410));
+  await due(house, id);
+  await expect.poll(async () => (await stored(house, id)).recovery).toBeUndefined();
+  expect(receiver.of('webhook.test')).toHaveLength(1);
+  await acme.ask('change', { id, body: { recover: true } });
+  expect((await acme.ask('change', { id, body: { recover: false } })).body.active).toBe(false);
+  expect((await stored(house, id)).recovery).toBeUndefined();
+});
