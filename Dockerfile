@@ -14,18 +14,25 @@ COPY services/batches/package.json services/batches/
 COPY services/webhooks/package.json services/webhooks/
 COPY services/ops/package.json services/ops/
 COPY client/package.json client/
+COPY console/package.json console/
 COPY loader/package.json loader/
 COPY dev/package.json dev/
 COPY test/package.json test/
 
 # Each program in one file (dev/bundle.ts): the image starts in a fraction of the time.
 FROM manifests AS programs
-RUN npm ci --ignore-scripts --workspace dev
+RUN npm ci --ignore-scripts --workspace dev --workspace console
 COPY shared shared
 COPY services services
 COPY tsconfig.base.json ./
 COPY dev/bundle.ts dev/
 RUN node dev/bundle.ts /bundled
+
+# The console's files: the image has them, and nothing of what makes them.
+FROM programs AS console
+COPY console console
+COPY dev/console.ts dev/
+RUN node dev/console.ts
 
 # Not in the image of the services: a receiver of webhooks, for trying them out.
 FROM programs AS receiver
@@ -38,7 +45,7 @@ FROM manifests AS dependencies
 # The base image brings Node itself, and the local stack's and the tests' packages stay out.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts \
       --workspace services/gateway --workspace services/catalog \
-      --workspace services/batches --workspace services/webhooks --workspace services/ops \
+      --workspace services/batches --workspace services/webhooks --workspace services/ops --workspace console \
       --workspace shared/contracts --workspace shared/runtime --workspace shared/sync
 RUN rm -r client loader dev test package-lock.json .npmrc
 
@@ -47,6 +54,7 @@ WORKDIR /app
 # With the node_modules of each package: what two packages want in another version than a third stands there.
 COPY --from=dependencies /app ./
 COPY --from=programs /bundled ./
+COPY --from=console /app/console/dist console/dist
 # Operators' commands: docker run IMAGE ops streams
 RUN ln -s services/ops/src/main.ts ops
 

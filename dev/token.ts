@@ -1,36 +1,14 @@
 // npm run --silent token -- --integration acme --scope "integration:suppliers:write" --ttl 15m
 // Prints an access token for the local stack and nothing else, so that a shell can take it into a variable.
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { allScopes } from '@integration-sync/contracts';
-import { issueAccessToken, parseTtl } from './access-token.ts';
+import { parseTtl } from './access-token.ts';
+import { issueLocalToken } from './local-token.ts';
 import { explainMisuse } from './process/words.ts';
-import { readFacts } from './stack/facts.ts';
 
 const usage = `Usage: npm run --silent token -- [--integration acme] [--scope "integration:suppliers:write …"] [--ttl 15m]
 All scopes unless --scope is given, one hour unless --ttl is; a ttl without a unit is in seconds.
 `;
-
-interface Signing {
-  secret: string;
-  issuer?: string | undefined;
-  audience?: string | undefined;
-}
-
-/** The running stack's own settings, unless the environment names others (as for a stack in containers). */
-function readSigning(): Signing {
-  const { AUTH_JWT_SECRET: secret, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = process.env;
-  // An empty variable counts as absent, as it does for the services.
-  if (secret) return { secret, issuer: issuer || undefined, audience: audience || undefined };
-  const facts = readFacts(fileURLToPath(new URL('../.local', import.meta.url)));
-  if (facts === undefined) {
-    throw new Error('There is no local stack yet: run "npm start" first, or set AUTH_JWT_SECRET.');
-  }
-  if (facts.authSecret === undefined) {
-    throw new Error('The stack takes tokens of another issuer, and only that one can make them.');
-  }
-  return { secret: facts.authSecret, issuer: facts.authIssuer, audience: facts.authAudience };
-}
 
 /** A token with a scope that there is not would be good for nothing, and no message would say so. */
 function checkScopes(scope = ''): void {
@@ -54,14 +32,10 @@ function printToken(): void {
     return;
   }
   checkScopes(values.scope);
-  const { secret, issuer, audience } = readSigning();
-  const token = issueAccessToken({
-    secret,
+  const token = issueLocalToken({
     integration: values.integration,
     ttlSeconds: parseTtl(values.ttl),
     ...(values.scope === undefined ? {} : { scope: values.scope }),
-    ...(issuer === undefined ? {} : { issuer }),
-    ...(audience === undefined ? {} : { audience }),
   });
   process.stdout.write(`${token}\n`);
 }

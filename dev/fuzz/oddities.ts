@@ -118,6 +118,7 @@ export const oddPaths = [
   '/readyz',
   '/openapi.json',
   '/docs',
+  '/token',
   '/docs/%2e%2e/package.json',
   '/metrics',
   '/.env',

@@ -1,6 +1,7 @@
 // The door of the local stack: engines and the four services as processes of this machine. `npm start` is a
 // screen around it; the system tests and the benchmarks use it as it is.
 import { join, resolve } from 'node:path';
+import { buildConsole } from '../console.ts';
 import { issueAccessToken, type AccessTokenOptions } from '../access-token.ts';
 import type { Environment } from '../engines/environment.ts';
 import { startEngines, type Engines } from '../engines/index.ts';
@@ -17,6 +18,7 @@ import { openKey } from './key.ts';
 import { waitUntilReady } from './readiness.ts';
 import { openSecrets } from './secrets.ts';
 import {
+  consoleOf,
   databaseOf,
   mainOf,
   settingsOf,
@@ -54,6 +56,8 @@ export interface Stack extends AsyncDisposable {
   readonly authSecret: string | undefined;
   /** The API key of the client "acme"; undefined where the stack did not make its clients, or it was removed. */
   readonly key: string | undefined;
+  /** The page for people, as the integration "acme" for an hour; undefined where it is off. */
+  readonly console: string | undefined;
   readonly engines: Engines;
   readonly logFolder: string;
   token(options?: Partial<Omit<AccessTokenOptions, 'secret'>>): string;
@@ -101,6 +105,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     gatewayPort,
   };
   const settings = settingsOf(addresses, secrets, environment);
+  if (consoleOf(environment) === 'on') await buildConsole();
   const watch = openWatch(progress);
   const programs = { replicas, settings, mainOf: options.mainOf ?? mainOf };
   const fleet = starting.use(await startFleet({ ...shared, ...programs, ...watch.listeners, ledger }));
@@ -162,7 +167,19 @@ interface Running {
 }
 
 function openControls({ fixed, key, fleet, engines, logFolder, release }: Running): Stack {
-  const { gateway, nats, mongodb, database, authSecret, authIssuer, authAudience } = fixed;
+  const { gateway, nats, mongodb, database, authSecret, authIssuer, authAudience, settings } = fixed;
+  const token: Stack['token'] = (options = {}) => {
+    if (authSecret === undefined) throw new Error('another issuer signs tokens');
+    const who = {
+      ...(authIssuer ? { issuer: authIssuer } : {}),
+      ...(authAudience ? { audience: authAudience } : {}),
+    };
+    return issueAccessToken({ integration: 'acme', ...who, ...options, secret: authSecret });
+  };
+  const hasConsole = settings.gateway?.['CONSOLE'] === 'on';
+  // The fragment is not sent; without it the page asks for a token.
+  const consoleLink = (): string =>
+    `${gateway}/console${authSecret === undefined ? '' : `#token=${token()}`}`;
   return {
     gateway,
     nats,
@@ -170,22 +187,19 @@ function openControls({ fixed, key, fleet, engines, logFolder, release }: Runnin
     database,
     authSecret,
     key,
+    console: hasConsole ? consoleLink() : undefined,
     engines,
     logFolder,
-    token(options = {}) {
-      if (authSecret === undefined) throw new Error('another issuer signs tokens');
-      const who = {
-        ...(authIssuer ? { issuer: authIssuer } : {}),
-        ...(authAudience ? { audience: authAudience } : {}),
-      };
-      return issueAccessToken({ integration: 'acme', ...who, ...options, secret: authSecret });
-    },
+    token,
     pids: () => pidsOf(fleet, engines),
     metrics: () => metricsOf(fleet),
     kill: (service, replica = 1, signal = 'SIGKILL') => fleet.find(service, replica).child.kill(signal),
     hold: (service, replica = 1) => fleet.find(service, replica).child.hold(),
     resume: (service, replica = 1) => fleet.find(service, replica).child.resume(),
-    restart: (service) => fleet.restart(service),
+    async restart(service) {
+      if (service === 'gateway' && hasConsole) await buildConsole();
+      await fleet.restart(service);
+    },
     ready: (withinMs = 15_000) => waitUntilReady(gateway, { withinMs }),
     abandon() {
       for (const pid of Object.values(pidsOf(fleet, engines)).flat()) sendSignal(pid, 'SIGKILL');

@@ -5,7 +5,7 @@ import { messageOf } from '../process/words.ts';
 import { serviceNames, type Service } from './services.ts';
 
 export interface ReloadOptions {
-  /** Where `services/` and `shared/` are. */
+  /** Where `services/`, `shared/` and `console/` are. */
   root: string;
   /** Resolves once all of its replicas run again. */
   restart: (service: Service) => Promise<void>;
@@ -32,7 +32,7 @@ export function reloadOnChange({ root, restart, say }: ReloadOptions): Disposabl
   };
 
   const onChange = (services: readonly Service[], file: string | null): void => {
-    if (file === null || !file.endsWith('.ts')) return;
+    if (file === null || !/\.(?:tsx?|css|html|svg)$/.test(file)) return;
     for (const service of services) changed.add(service);
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -41,6 +41,8 @@ export function reloadOnChange({ root, restart, say }: ReloadOptions): Disposabl
   };
 
   const watchers = [
+    // The gateway serves it.
+    [join(root, 'console/src'), ['gateway']] as const,
     ...serviceNames.map((service) => [join(root, 'services', service, 'src'), [service]] as const),
     ...readdirSync(join(root, 'shared')).map(
       (room) => [join(root, 'shared', room, 'src'), serviceNames] as const,

@@ -11,7 +11,7 @@ The stack is ready.
 
   Gateway   ${gateway}
   Docs      ${gateway}/docs
-  Engines   ${redactUrl(nats)}  ${redactUrl(mongodb)}
+${stack.console === undefined ? '' : `  Console   ${stack.console}\n`}  Engines   ${redactUrl(nats)}  ${redactUrl(mongodb)}
   Logs      ${relative(process.cwd(), logFolder)}/
 ${stack.key === undefined ? '' : firstPush(gateway, stack.key)}
 Ctrl-C stops everything and keeps the data.

@@ -36,6 +36,9 @@ export interface Addresses {
 export const databaseOf = (environment: Environment): string =>
   environment['MONGODB_DATABASE'] || 'integration_sync';
 
+/** A stack on this machine has the console, unless the environment says otherwise. */
+export const consoleOf = (environment: Environment): string => environment['CONSOLE'] || 'on';
+
 export type Settings = Record<string, string>;
 
 /** Added to the environment, whose own values stay. */
@@ -54,7 +57,13 @@ export function settingsOf(
   const signing: Settings = authSecret === undefined ? {} : { AUTH_JWT_SECRET: authSecret };
   const stored: Settings = { ...all, MONGODB_URL: mongodb, MONGODB_DATABASE: database };
   return {
-    gateway: { ...all, ...signing, AUTH_CLIENTS_FILE: clientsFile, GATEWAY_PORT: String(gatewayPort) },
+    gateway: {
+      ...all,
+      ...signing,
+      AUTH_CLIENTS_FILE: clientsFile,
+      GATEWAY_PORT: String(gatewayPort),
+      CONSOLE: consoleOf(environment),
+    },
     catalog: stored,
     batches: stored,
     webhooks: {

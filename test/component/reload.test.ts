@@ -17,6 +17,7 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), folderPrefix));
   for (const name of services) await mkdir(join(root, 'services', name, 'src/rooms'), { recursive: true });
   await mkdir(join(root, 'shared/sync/src/pushing'), { recursive: true });
+  await mkdir(join(root, 'console/src/views'), { recursive: true });
   [restarted, said, refuse] = [[], [], undefined];
   reloading = reloadOnChange({
     root,
@@ -59,3 +60,12 @@ it('is restarted again at the next change where it does not start', async () => 
   await writeFile(join(root, 'services/webhooks/src/a.ts'), 'again');
   await expect.poll(() => said.at(-1)).toBe('Restarted webhooks.');
 });
+
+it.each(['views/runs.tsx', 'style.css', 'index.html'])(
+  'is the gateway when %s of the console changed',
+  async (file) => {
+    await writeFile(join(root, 'console/src', file), '');
+    await expect.poll(() => said.at(-1)).toBe('Restarted gateway.');
+    expect(restarted).toEqual(['gateway']);
+  },
+);

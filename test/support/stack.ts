@@ -24,6 +24,8 @@ export async function startTestStack({
         ...process.env,
         ...(ownMongodb ? {} : { MONGODB_URL: inject('engines').mongodb }),
         GATEWAY_PORT: '0',
+        // It is built before a gateway starts; few tests want it.
+        CONSOLE: 'off',
         MONGODB_DATABASE: `test_${randomUUID()}`,
         ...options.environment,
       },

@@ -213,7 +213,15 @@ describe('a service that is away', () => {
 });
 
 it('every answer carries a request id, and the one that was asked for where it can be', async () => {
-  for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/nothing', `${base}/suppliers`]) {
+  for (const path of [
+    '/healthz',
+    '/readyz',
+    '/openapi.json',
+    '/docs',
+    '/token',
+    '/nothing',
+    `${base}/suppliers`,
+  ]) {
     const answer = await fetch(`${stack.gateway}${path}`, { headers: { 'x-request-id': 'mine' } });
     expect(answer.headers.get('x-request-id')).toBe('mine');
     // A page that is not read keeps its connection.

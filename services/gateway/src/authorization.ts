@@ -23,7 +23,8 @@ export async function authorize(
   return caller;
 }
 
-async function authenticate(
+/** For what any good token may ask. Throws as `authorize` does. */
+export async function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,
   verify: VerifyToken,

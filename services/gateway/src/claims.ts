@@ -17,6 +17,8 @@ export interface Caller {
   /** Of a caller with a key, or with a token that a key has fetched: the client, and the name of its key. */
   client?: string;
   key?: string | undefined;
+  /** Infinity of a key without an end. */
+  keyEndsAtMs?: number;
 }
 
 /** Why a token is not good. The words are for the log; the caller does not learn which check failed. */

@@ -8,10 +8,11 @@ import { openAccess } from './access.ts';
 import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body-budgets.ts';
 import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
-import { addPages, pageRoutes } from './pages.ts';
+import { addPages } from './pages.ts';
 import { limitRates } from './rate-limit.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';
 import { close, createServer, listen } from './server.ts';
+import { addTokenPage } from './token-page.ts';
 import { openUploads } from './uploads.ts';
 import { openUpstream } from './upstream.ts';
 
@@ -80,6 +81,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
   const { collect } = starting.use(openUploads(bodyBudgets, deps.lookEveryMs));
   await app.register(async (api) => {
     await limitRates(api, config);
+    addTokenPage(api, access.verify);
     addRoutes(api, {
       verify: access.verify,
       collect,
@@ -89,7 +91,7 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
       publicBasePath: config.PUBLIC_BASE_PATH,
     });
   });
-  addPages(app, {
+  const pages = addPages(app, {
     checkReadiness: openReadiness({
       upstream,
       isStopping,
@@ -98,8 +100,9 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
     }),
     publicBasePath: config.PUBLIC_BASE_PATH,
     hasTokenEndpoint: access.pages.length > 0,
+    hasConsole: config.CONSOLE === 'on',
   });
-  refuseOtherMethods(app, [...pageRoutes, ...access.pages]);
+  refuseOtherMethods(app, [...pages, ...access.pages]);
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');
 

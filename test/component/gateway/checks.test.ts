@@ -230,6 +230,7 @@ describe('methods', () => {
     ['/healthz', 'GET, HEAD'],
     ['/openapi.json', 'GET, HEAD'],
     ['/docs', 'GET, HEAD'],
+    ['/token', 'GET, HEAD'],
   ])('%s allows %s', async (path, allow) => {
     for (const method of ['PUT', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'PURGE']) {
       const answer = await exchangeRaw(gateway.port, `${method} ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);

@@ -4,6 +4,7 @@ import { METHODS } from 'node:http';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { codes, eventKinds, routes, subjects } from '@integration-sync/contracts';
+import { buildConsole } from '@integration-sync/dev/console';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,6 +37,7 @@ interface Description {
 }
 
 beforeAll(async () => {
+  await buildConsole();
   const nats = stack.use(await startNats());
   const handlers = {
     [subjects.suppliersPush]: answering('pushSuppliers', { 'x-sync-id': 'sync-1' }),
@@ -44,7 +46,7 @@ beforeAll(async () => {
   };
   stack.use(await openServices(nats.url, handlers));
   const clients = stack.use(await clientsFile([]));
-  gateway = stack.use(await openGateway(nats.url, { AUTH_CLIENTS_FILE: clients.path }));
+  gateway = stack.use(await openGateway(nats.url, { AUTH_CLIENTS_FILE: clients.path, CONSOLE: 'on' }));
   description = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Description;
 });
 afterAll(() => stack.disposeAsync());

@@ -1,8 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { routes } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findChromium, openPage } from '../../support/browser.ts';
+import { browsers, openBrowser } from '../../support/browser.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
@@ -46,12 +46,12 @@ describe('/docs', () => {
   });
 });
 
-const browsers = [findChromium()].filter((found) => found !== undefined);
 it.each(browsers)('shows every operation in %s', { timeout: 120_000 }, async (chromium) => {
-  await using page = await openPage(chromium);
-  await page.open(`${gateway.url}/docs`);
+  await using browser = await openBrowser(chromium);
+  const { page, complaints, requested } = await browser.open({ viewport: { width: 1280, height: 1600 } });
+  await page.goto(`${gateway.url}/docs`);
   const operations = await eventually(
-    () => page.evaluate<string[]>(`[...document.querySelectorAll('.opblock')].map((block) => block.id)`),
+    () => page.locator('.opblock').evaluateAll((blocks) => blocks.map(({ id }) => id)),
     (blocks) => blocks.length >= routes.length,
     60_000,
   );
@@ -59,16 +59,17 @@ it.each(browsers)('shows every operation in %s', { timeout: 120_000 }, async (ch
     expect(operations.filter((id) => id.endsWith(`-${operationId}`))).toHaveLength(1);
   }
   // Unfolded, an operation shows its body, its answers and their examples.
-  await page.evaluate(`document.querySelector('[id$="-pushSuppliers"] .opblock-summary-control').click()`);
+  const operation = page.locator('[id$="-pushSuppliers"]');
+  await operation.locator('.opblock-summary-control').click();
   await eventually(
-    () => page.evaluate<string>(`document.querySelector('[id$="-pushSuppliers"]').innerText`),
+    () => operation.innerText(),
     (text) => text.includes('Nordic Timber AB') && text.includes('503'),
   );
   const folder = resolve(import.meta.dirname, '../../../.local');
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'docs.png'), await page.screenshot());
-  expect(page.complaints).toEqual([]);
+  await page.screenshot({ path: join(folder, 'docs.png'), fullPage: true });
+  expect(complaints).toEqual([]);
   expect(
-    new Set(page.requested.filter((url) => !url.startsWith('data:')).map((url) => new URL(url).origin)),
+    new Set(requested.filter((url) => !url.startsWith('data:')).map((url) => new URL(url).origin)),
   ).toEqual(new Set([gateway.url]));
 });

@@ -41,7 +41,13 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
         id,
         endsAtMs,
         scope: client.scopes.join(' '),
-        caller: { integration: client.integration, scopes, client: client.id, key: name ?? known?.name },
+        caller: {
+          integration: client.integration,
+          scopes,
+          client: client.id,
+          key: name ?? known?.name,
+          keyEndsAtMs: endsAtMs,
+        },
         uses: known?.uses ?? 0,
       };
       byHash.set(sha256, credential);

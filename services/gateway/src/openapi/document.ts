@@ -17,14 +17,18 @@ export interface DescriptionOptions {
   publicBasePath?: string;
   /** Whether this gateway issues tokens itself. */
   hasTokenEndpoint?: boolean;
+  /** Whether this gateway serves the console. */
+  hasConsole?: boolean;
 }
 
 export function describeInterface(options: DescriptionOptions = {}): JsonObject {
-  const { publicBasePath = '', hasTokenEndpoint = true } = options;
+  const { publicBasePath = '', hasTokenEndpoint = true, hasConsole = true } = options;
   const schemas = collectSchemas();
   const rows: Row[] = [
     ...routes.map((route): Row => [route, describeRoute(route, schemas, hasTokenEndpoint)]),
-    ...gatewayPages.map((page): Row => [page, describePage(page)]),
+    ...gatewayPages
+      .filter(({ path }) => hasConsole || path !== '/console')
+      .map((page): Row => [page, describePage(page)]),
     ...(hasTokenEndpoint ? tokenOperations : []),
   ];
   const paths = byPath(rows);
@@ -138,7 +142,7 @@ const tags: readonly JsonObject[] = [
   { name: 'Sync runs', description: 'The history of pushes.' },
   { name: 'Webhooks', description: 'Where events are delivered to, how it went, and sending them again.' },
   { name: 'Events', description: 'The same events by asking, for whoever cannot take webhooks.' },
-  { name: 'Service', description: 'The gateway’s own pages. They need no token.' },
+  { name: 'Service', description: 'The gateway’s own pages. They need no token, but for `/token`.' },
 ];
 
 const introduction = `Bulk synchronisation of suppliers, products and batches from an external system, listings of what was synced, and signed webhooks.

@@ -1,4 +1,5 @@
-// The pages that the gateway answers itself, as data. A caller needs no token for them.
+// The pages that the gateway answers itself, as data. A caller needs no token for them, but for one.
+import { rateHeaders } from './headers.ts';
 import { reference, type JsonObject, type Operation } from './model.ts';
 import { refusalResponses, type RefusalName } from './refusals.ts';
 
@@ -11,6 +12,8 @@ export interface GatewayPage {
   schema: JsonObject;
   example?: JsonObject;
   refusals: readonly RefusalName[];
+  /** It asks for a token, whatever its scopes. */
+  takesToken?: true;
 }
 
 const services = {
@@ -85,6 +88,42 @@ export const gatewayPages: readonly GatewayPage[] = [
     schema: { type: 'string' },
     refusals: [],
   },
+  {
+    method: 'GET',
+    path: '/console',
+    operationId: 'openConsole',
+    summary: 'A page for people that uses this interface with the token that they give it',
+    type: 'text/html',
+    schema: { type: 'string' },
+    refusals: [],
+  },
+  {
+    method: 'GET',
+    path: '/token',
+    operationId: 'describeToken',
+    summary: 'What the access token or API key of the request is good for',
+    type: 'application/json',
+    schema: {
+      type: 'object',
+      required: ['integrationId', 'scopes', 'expiresAt'],
+      properties: {
+        integrationId: { type: 'string', description: 'Whose records it reaches' },
+        scopes: { type: 'array', items: { type: 'string' }, description: 'What it allows' },
+        expiresAt: {
+          type: ['string', 'null'],
+          format: 'date-time',
+          description: 'Null of a key without an end',
+        },
+      },
+    },
+    example: {
+      integrationId: 'acme',
+      scopes: ['integration:suppliers:write', 'integration:suppliers:read'],
+      expiresAt: '2026-11-21T18:36:11.000Z',
+    },
+    refusals: ['Unauthorized', 'RateLimited', 'Unavailable'],
+    takesToken: true,
+  },
 ];
 
 /** Every request may turn out not to be HTTP, and may meet a fault of the gateway. */
@@ -99,12 +138,17 @@ export const describePage = (page: GatewayPage): Operation => ({
   operationId: page.operationId,
   tags: ['Service'],
   summary: page.summary,
-  security: [],
+  security: page.takesToken === true ? [{ accessToken: [] }] : [],
   parameters: [reference('parameters', 'RequestId')],
   responses: {
     '200': {
       description: 'Done.',
-      headers: { 'X-Request-Id': reference('headers', 'X-Request-Id') },
+      headers: Object.fromEntries(
+        ['X-Request-Id', ...(page.takesToken === true ? rateHeaders : [])].map((name) => [
+          name,
+          reference('headers', name),
+        ]),
+      ),
       content: {
         [page.type]: {
           schema: page.schema,

@@ -1,0 +1,64 @@
+// One request with the session's token. A token that is refused ends the session: nothing is asked with it again.
+import { noAnswer, problemOf, type Problem } from './problem.ts';
+import type { Request } from './request.ts';
+import { endSession, session } from './session.ts';
+
+export interface Answer<T> {
+  body: T;
+  /** The cursor of the next page. */
+  cursor: string | undefined;
+  date: string | null;
+}
+
+/** Throws a `Problem`, or the reason of the signal. */
+export async function call<T>(request: Request, signal?: AbortSignal): Promise<Answer<T>> {
+  const { token, ended } = session.get();
+  const response = await send(request, ended === undefined ? token : undefined, signal);
+  const body: unknown = await response.json().catch(() => undefined);
+  signal?.throwIfAborted();
+  if (response.status === 401 && token !== undefined) {
+    endSession(token, 'This token is not valid, or has ended.');
+  }
+  if (!response.ok) throw problemIn(response, body);
+  return {
+    // What the gateway answers has the shape that its description promises.
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion
+    body: body as T,
+    cursor: cursorOf(response),
+    date: response.headers.get('date'),
+  };
+}
+
+async function send(
+  { method, path, body }: Request,
+  token: string | undefined,
+  signal?: AbortSignal,
+): Promise<Response> {
+  const headers = new Headers();
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  try {
+    return await fetch(new URL(path, document.baseURI), {
+      method,
+      headers,
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'error',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch {
+    signal?.throwIfAborted();
+    throw noAnswer();
+  }
+}
+
+const problemIn = ({ status, headers }: Response, body: unknown): Problem =>
+  problemOf(status, body, headers.get('retry-after'));
+
+function cursorOf({ headers }: Response): string | undefined {
+  const link = /<(?<address>[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.groups?.['address'];
+  return link === undefined
+    ? undefined
+    : (new URL(link, document.baseURI).searchParams.get('cursor') ?? undefined);
+}

@@ -1,0 +1,175 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { call } from './api/call.ts';
+import { Problem } from './api/problem.ts';
+import { page } from './api/request.ts';
+import { endSession, session, signOut } from './api/session.ts';
+import type { TokenDescription } from './api/shapes.ts';
+import { Box } from './parts/box.tsx';
+import { Time } from './parts/time.tsx';
+import { feed, followFeed, isFeedOn } from './state/feed.ts';
+import { linkTo, route, type Route } from './state/route.ts';
+import { useStore } from './state/store.ts';
+import { Events } from './views/events.tsx';
+import { Overview } from './views/overview.tsx';
+import { Records } from './views/records.tsx';
+import { Run } from './views/run.tsx';
+import { Runs } from './views/runs.tsx';
+import { SignIn } from './views/sign-in.tsx';
+import { Delivery } from './views/delivery.tsx';
+import { Webhook } from './views/webhook.tsx';
+import { Webhooks } from './views/webhooks.tsx';
+
+const views = [
+  ['overview', 'Overview'],
+  ['runs', 'Runs'],
+  ['records', 'Records'],
+  ['webhooks', 'Webhooks'],
+  ['events', 'Events'],
+] as const;
+
+export function App() {
+  const { token, described, ended } = useStore(session);
+  useDescription();
+  useFeed();
+  if (token === undefined) return <SignIn />;
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <Head />
+      {ended !== undefined && <SignIn ended={ended} />}
+      <main id="main" tabIndex={-1}>
+        {described === undefined ? (
+          ended === undefined && <p class="quiet">Asking what the token is for …</p>
+        ) : (
+          <View />
+        )}
+      </main>
+    </>
+  );
+}
+
+/** The fragment is the page's place, and no anchor. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+}
+
+function Head() {
+  const { described } = useStore(session);
+  const { view } = useStore(route);
+  const { problem } = useStore(feed);
+  return (
+    <header class="head">
+      <a class="brand" href={linkTo('overview')}>
+        <span class="mark" aria-hidden="true">
+          ⇄
+        </span>
+        Integration Sync
+      </a>
+      <nav aria-label="Views">
+        {views.map(([name, words]) => (
+          <a key={name} href={linkTo(name)} aria-current={name === view ? 'page' : undefined}>
+            {words}
+          </a>
+        ))}
+      </nav>
+      <Box />
+      {described !== undefined && (
+        <p class="who">
+          <strong>{described.integrationId}</strong>
+          {described.expiresAt !== null && (
+            <span>
+              until <Time at={described.expiresAt} />
+            </span>
+          )}
+          {problem !== undefined && <span class="bad">events are away</span>}
+          <button type="button" class="small" onClick={signOut}>
+            Leave
+          </button>
+        </p>
+      )}
+    </header>
+  );
+}
+
+function View() {
+  const here = useStore(route);
+  const heading = useRef<HTMLDivElement>(null);
+  const place = [here.view, ...here.ids].join('/');
+  const first = useRef(place);
+  useEffect(() => {
+    document.title = `${titleOf(here)} · Integration Sync`;
+    // Whoever goes on by keyboard goes on at the heading of the new view.
+    if (first.current !== place) heading.current?.querySelector('h1')?.focus();
+    first.current = '';
+  }, [place]);
+  return (
+    <div key={place} ref={heading}>
+      {viewOf(here)}
+    </div>
+  );
+}
+
+function viewOf({ view, ids: [id, eventId] }: Route) {
+  if (view === 'overview') return <Overview />;
+  if (view === 'runs') return id === undefined ? <Runs /> : <Run id={id} />;
+  if (view === 'records') return <Records />;
+  if (view === 'events') return <Events />;
+  if (view === 'webhooks') {
+    if (id === undefined) return <Webhooks />;
+    return eventId === undefined ? <Webhook id={id} /> : <Delivery id={id} eventId={eventId} />;
+  }
+  return <h1 tabIndex={-1}>There is no such view</h1>;
+}
+
+const titleOf = ({ view, ids }: Route): string =>
+  [ids.at(-1), views.find(([name]) => name === view)?.[1] ?? 'Console'].filter(Boolean).join(' · ');
+
+/** What the token is for, asked once; asked again where the gateway is away. */
+function useDescription(): void {
+  const { token, described, ended } = useStore(session);
+  useEffect(() => {
+    if (token === undefined || described !== undefined || ended !== undefined) return undefined;
+    const asking = new AbortController();
+    let timer: number | undefined;
+    const ask = async (): Promise<void> => {
+      try {
+        const { body, date } = await call<TokenDescription>(page('token'), asking.signal);
+        const aheadMs = date === null ? 0 : Date.parse(date) - Date.now();
+        session.set({ ...session.get(), described: body, aheadMs });
+      } catch (error) {
+        if (asking.signal.aborted) return;
+        if (error instanceof Problem && error.passes)
+          timer = window.setTimeout(() => void ask(), error.retryAfterMs);
+        else if (session.get().ended === undefined)
+          endSession(token, 'The gateway does not take this token.');
+      }
+    };
+    void ask();
+    return () => {
+      asking.abort();
+      window.clearTimeout(timer);
+    };
+  }, [token, described, ended]);
+
+  const expiresAt = described?.expiresAt ?? undefined;
+  useEffect(() => {
+    if (token === undefined || expiresAt === undefined) return undefined;
+    const inMs = Date.parse(expiresAt) - Date.now() - session.get().aheadMs;
+    // Longer than a timer can wait: nobody leaves a page open for 24 days.
+    if (inMs > 2 ** 31 - 1) return undefined;
+    const timer = window.setTimeout(() => endSession(token, 'This token has ended.'), inMs);
+    return () => window.clearTimeout(timer);
+  }, [token, expiresAt]);
+}
+
+function useFeed(): void {
+  const now = useStore(session);
+  const integration = isFeedOn(now) ? now.described?.integrationId : undefined;
+  useEffect(
+    () => (integration === undefined ? undefined : followFeed(integration)),
+    [integration, now.token],
+  );
+}

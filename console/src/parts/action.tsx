@@ -1,0 +1,84 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../api/call.ts';
+import { Problem } from '../api/problem.ts';
+import type { Request } from '../api/request.ts';
+import { session } from '../api/session.ts';
+import { useStore } from '../state/store.ts';
+import { Curl } from './curl.tsx';
+
+export interface ActionProps<T> {
+  label: string;
+  request: Request;
+  scope: string;
+  kind?: 'plain' | 'main' | 'danger';
+  /** What the page says once it is done. */
+  said: (body: T) => string;
+  onDone?: (body: T) => void;
+  disabled?: boolean;
+}
+
+/** The second click of a double click comes within it, and does nothing. */
+const restMs = 1_200;
+
+type Outcome = { text: string; isGood: boolean } | undefined;
+
+/** A button that sends one request, says once what came of it, and shows the command that does the same. */
+export function Action<T>({
+  label,
+  request,
+  scope,
+  kind = 'plain',
+  said,
+  onDone,
+  disabled = false,
+}: ActionProps<T>) {
+  const { described, ended } = useStore(session);
+  const [outcome, setOutcome] = useState<Outcome>();
+  const [isBusy, setBusy] = useState(false);
+  const resting = useRef(false);
+  const timer = useRef<number | undefined>(undefined);
+  const key = JSON.stringify(request);
+  useEffect(() => setOutcome(undefined), [key]);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+
+  const isAllowed = described === undefined || described.scopes.includes(scope);
+  const act = async (): Promise<void> => {
+    if (resting.current) return;
+    resting.current = true;
+    setBusy(true);
+    setOutcome(undefined);
+    try {
+      const { body } = await call<T>(request);
+      setOutcome({ text: said(body), isGood: true });
+      onDone?.(body);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      setOutcome({ text: error.message, isGood: false });
+    } finally {
+      setBusy(false);
+      timer.current = window.setTimeout(() => {
+        resting.current = false;
+      }, restMs);
+    }
+  };
+  return (
+    <div class="action">
+      <button
+        type="button"
+        class={kind}
+        disabled={disabled || !isAllowed || ended !== undefined}
+        aria-busy={isBusy}
+        onClick={() => void act()}
+      >
+        {label}
+      </button>
+      <Curl request={request} />
+      {!isAllowed && (
+        <span class="off">
+          needs <code>{scope}</code>
+        </span>
+      )}
+      <output class={outcome?.isGood === false ? 'bad' : 'good'}>{outcome?.text}</output>
+    </div>
+  );
+}

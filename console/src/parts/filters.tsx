@@ -1,0 +1,32 @@
+import { useId } from 'preact/hooks';
+import { goTo, route, withQuery } from '../state/route.ts';
+import { useStore } from '../state/store.ts';
+
+interface ChoiceProps {
+  name: string;
+  label: string;
+  /** Values with their words; the empty one stands for no filter. */
+  options: readonly (readonly [value: string, words: string])[];
+}
+
+/** A filter that stands in the address. */
+export function Choice({ name, label, options }: ChoiceProps) {
+  const id = useId();
+  const here = useStore(route);
+  return (
+    <span class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={here.query[name] ?? ''}
+        onChange={({ currentTarget }) => goTo(withQuery(here, { [name]: currentTarget.value }))}
+      >
+        {options.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </span>
+  );
+}

@@ -1,0 +1,8 @@
+/** Of whatever came, as text. */
+export function Json({ value, label }: { value: unknown; label: string }) {
+  return (
+    <pre class="json" tabIndex={0} aria-label={label}>
+      {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+    </pre>
+  );
+}

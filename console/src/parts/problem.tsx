@@ -1,0 +1,27 @@
+import { useEffect } from 'preact/hooks';
+import { useRedraw } from '../state/store.ts';
+import type { Loaded } from '../state/use-load.ts';
+import { shortTime, spanOf } from '../text/time.ts';
+
+/** One line for what went wrong. What was there stays, with its age. */
+export function ProblemLine({ of }: { of: Loaded<unknown> }) {
+  const { problem, at, answer } = of;
+  const tick = useRedraw();
+  const isOld = problem !== undefined && answer !== undefined;
+  useEffect(() => {
+    if (!isOld) return undefined;
+    const timer = window.setInterval(tick, 1_000);
+    return () => window.clearInterval(timer);
+  }, [isOld]);
+  if (problem === undefined) return null;
+  const age = isOld
+    ? ` What you see is from ${shortTime(new Date(at))}, ${spanOf(Date.now() - at)} old.`
+    : '';
+  return (
+    <p class="problem" role="status">
+      {problem.message}
+      {age}
+      {problem.passes && ' The console asks again.'}
+    </p>
+  );
+}

@@ -1,0 +1,12 @@
+import type { DeliveryAttempt, Webhook } from '../api/shapes.ts';
+import { sentenceOf, standingOf } from '../text/state.ts';
+
+/** The state of a webhook: a colour, and a sentence that needs none. */
+export function Standing({ webhook, last }: { webhook: Webhook; last?: DeliveryAttempt | undefined }) {
+  return (
+    <span class="standing">
+      <span class={`dot ${standingOf(webhook)}`} aria-hidden="true" />
+      {last === undefined ? sentenceOf(webhook) : sentenceOf(webhook, last)}
+    </span>
+  );
+}

@@ -1,0 +1,170 @@
+// The event feed, read by one tab for all: a browser has six connections to a host, and a waiting call in each tab would take
+// them. The tab that has the lock waits, and tells the others. A hidden tab waits never. No more than 500 events are kept.
+import { call } from '../api/call.ts';
+import { Problem } from '../api/problem.ts';
+import { get } from '../api/request.ts';
+import type { FeedEvent, FeedPage } from '../api/shapes.ts';
+import { nowOfGateway, type Session } from '../api/session.ts';
+import { createStore } from './store.ts';
+import { visible } from './visibility.ts';
+
+export interface Feed {
+  /** Newest first. */
+  events: readonly FeedEvent[];
+  /** How many came in each of the last seconds, by second. */
+  perSecond: ReadonlyMap<number, number>;
+  /** Since when events are missing: the place was no longer kept. */
+  missingSince: number | undefined;
+  problem: Problem | undefined;
+  /** Whether it has been answered at all. */
+  isHeard: boolean;
+}
+
+interface Told {
+  hello?: true;
+  events?: readonly FeedEvent[];
+  next?: string;
+  missingSince?: number;
+}
+
+export const feedScope = 'integration:events:read';
+export const keptEventsMax = 500;
+export const rateSeconds = 60;
+const waitSeconds = 25;
+const begunBeforeMs = 60_000;
+/** A busy feed is answered at once each time. */
+const betweenMs = 250;
+const withoutLocksMs = 5_000;
+
+const nothing: Feed = {
+  events: [],
+  perSecond: new Map(),
+  missingSince: undefined,
+  problem: undefined,
+  isHeard: false,
+};
+
+export const feed = createStore<Feed>(nothing);
+export const isFeedOn = ({ described, ended }: Session): boolean =>
+  ended === undefined && described?.scopes.includes(feedScope) === true;
+
+/** Follows for as long as the session lasts and the tab is seen. */
+export function followFeed(integration: string): () => void {
+  const name = `feed:${new URL('.', document.baseURI).pathname}:${integration}`;
+  const channel = new BroadcastChannel(name);
+  const stopping = new AbortController();
+  let leading: AbortController | undefined;
+  let next: string | undefined;
+  let isLeading = false;
+  feed.set(nothing);
+
+  const take = ({ events = [], next: told, missingSince }: Told): void => {
+    next = told ?? next;
+    const now = feed.get();
+    feed.set({
+      events: newest(now.events, events),
+      perSecond: counted(now.perSecond, events.length - known(now.events, events)),
+      missingSince: missingSince ?? now.missingSince,
+      problem: undefined,
+      isHeard: true,
+    });
+  };
+  const tell = (told: Told): void => {
+    take(told);
+    channel.postMessage(told);
+  };
+  channel.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+    if (data.hello === undefined) take(data);
+    else if (isLeading && feed.get().isHeard)
+      channel.postMessage({
+        events: feed.get().events.toReversed(),
+        ...(next === undefined ? {} : { next }),
+      });
+  });
+  channel.postMessage({ hello: true } satisfies Told);
+
+  const askOnce = async (wait: number, signal: AbortSignal): Promise<number> => {
+    const from =
+      next === undefined
+        ? { since: new Date(nowOfGateway() - begunBeforeMs).toISOString() }
+        : { after: next, wait };
+    try {
+      const { body } = await call<FeedPage>(get('/events', { ...from, limit: keptEventsMax }), signal);
+      tell({ events: body.events, next: body.next });
+      return betweenMs;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (error.status === 409) {
+        next = undefined;
+        tell({ missingSince: feed.get().missingSince ?? Date.parse(lastTime(feed.get())) });
+        return betweenMs;
+      }
+      feed.set({ ...feed.get(), problem: error });
+      return error.passes ? (error.retryAfterMs ?? withoutLocksMs) : Infinity;
+    }
+  };
+  const lead = async (wait: number, signal: AbortSignal): Promise<void> => {
+    isLeading = true;
+    try {
+      while (!signal.aborted) {
+        const pauseMs = await askOnce(wait, signal);
+        await pause(wait === 0 ? Math.max(pauseMs, withoutLocksMs) : pauseMs, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      isLeading = false;
+    }
+  };
+  const follow = (): void => {
+    leading?.abort();
+    if (!visible.get()) return;
+    leading = new AbortController();
+    const signal = AbortSignal.any([leading.signal, stopping.signal]);
+    // Locks are there where the page came over https, or from this machine.
+    const locks: LockManager | undefined = navigator.locks;
+    if (locks === undefined) void lead(0, signal);
+    else locks.request(name, { signal }, () => lead(waitSeconds, signal)).catch(() => undefined);
+  };
+  const forget = visible.subscribe(follow);
+  follow();
+  return () => {
+    forget();
+    stopping.abort();
+    channel.close();
+    feed.set(nothing);
+  };
+}
+
+const lastTime = ({ events }: Feed): string => events[0]?.timestamp ?? new Date(nowOfGateway()).toISOString();
+
+function known(before: readonly FeedEvent[], events: readonly FeedEvent[]): number {
+  const ids = new Set(before.map(({ id }) => id));
+  return events.filter(({ id }) => ids.has(id)).length;
+}
+
+export function newest(before: readonly FeedEvent[], events: readonly FeedEvent[]): readonly FeedEvent[] {
+  if (events.length === 0) return before;
+  const ids = new Set(before.map(({ id }) => id));
+  const fresh = events.filter(({ id }) => !ids.has(id)).toReversed();
+  return [...fresh, ...before].slice(0, keptEventsMax);
+}
+
+function counted(before: ReadonlyMap<number, number>, count: number): ReadonlyMap<number, number> {
+  const second = Math.floor(Date.now() / 1_000);
+  const kept = [...before].filter(([at]) => at > second - rateSeconds);
+  const counts = new Map(kept);
+  if (count > 0) counts.set(second, (counts.get(second) ?? 0) + count);
+  return counts;
+}
+
+function pause(forMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = Number.isFinite(forMs) ? window.setTimeout(resolve, forMs) : undefined;
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener('abort', stop);
+  return promise.finally(() => {
+    window.clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  });
+}

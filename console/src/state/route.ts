@@ -1,0 +1,47 @@
+// Where the page is: the view and its filters, in the fragment, so that an address can stand in a ticket.
+//
+//   #/webhooks/wh_1?outcome=failed     view, id, filters
+import { createStore } from './store.ts';
+
+export interface Route {
+  view: string;
+  ids: readonly string[];
+  query: Readonly<Record<string, string>>;
+}
+
+export const parseRoute = (hash: string): Route => {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [view = '', ...ids] = path.split('/').map(decode);
+  return { view: view || 'overview', ids, query: Object.fromEntries(new URLSearchParams(query)) };
+};
+
+export const linkTo = (
+  view: string,
+  ids: readonly string[] = [],
+  query: Readonly<Record<string, string | undefined>> = {},
+): string => {
+  const given = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+  );
+  const text = new URLSearchParams(given).toString();
+  return `#/${[view, ...ids].map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+};
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export const route = createStore<Route>(parseRoute(''));
+
+export const goTo = (link: string): void => location.assign(link);
+export const readRoute = (): void => route.set(parseRoute(location.hash));
+
+/** The same view with other filters; a cursor belongs to the filters it was issued for. */
+export const withQuery = (
+  { view, ids, query }: Route,
+  changes: Readonly<Record<string, string | undefined>>,
+): string => linkTo(view, ids, { ...query, cursor: undefined, ...changes });

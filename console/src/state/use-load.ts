@@ -1,0 +1,64 @@
+// What a view asks for, and asks for again. What was there stays while the gateway is away; a request that may be answered later
+// is repeated after `Retry-After`, any other is not.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call, type Answer } from '../api/call.ts';
+import { Problem } from '../api/problem.ts';
+import type { Request } from '../api/request.ts';
+import { session } from '../api/session.ts';
+import { useStore } from './store.ts';
+import { visible } from './visibility.ts';
+
+export interface Loaded<T> {
+  answer: Answer<T> | undefined;
+  /** When the answer came, by this machine's clock. */
+  at: number;
+  problem: Problem | undefined;
+  reload: () => void;
+}
+
+interface State<T> extends Omit<Loaded<T>, 'reload'> {
+  path: string | undefined;
+}
+
+/** Asks nothing where the request is undefined. */
+export function useLoad<T>(request: Request | undefined, everyMs?: number): Loaded<T> {
+  const path = request?.path;
+  const [state, setState] = useState<State<T>>({ path, answer: undefined, at: 0, problem: undefined });
+  const [turn, setTurn] = useState(0);
+  const { token, ended } = useStore(session);
+  const isVisible = useStore(visible);
+  const shown = useRef(state);
+  shown.current = state;
+
+  useEffect(() => {
+    if (request === undefined || token === undefined || ended !== undefined || !isVisible) return undefined;
+    const asking = new AbortController();
+    let timer: number | undefined;
+    const again = (inMs: number): void => {
+      timer = window.setTimeout(() => setTurn((count) => count + 1), inMs);
+    };
+    call<T>(request, asking.signal).then(
+      (answer) => {
+        setState({ path, answer, at: Date.now(), problem: undefined });
+        if (everyMs !== undefined) again(everyMs);
+      },
+      (error: unknown) => {
+        if (asking.signal.aborted) return;
+        const problem = error instanceof Problem ? error : new Problem(0, String(error));
+        const { path: before, answer, at } = shown.current;
+        setState(
+          before === path ? { path, answer, at, problem } : { path, answer: undefined, at: 0, problem },
+        );
+        if (problem.passes) again(problem.retryAfterMs ?? 0);
+      },
+    );
+    return () => {
+      asking.abort();
+      window.clearTimeout(timer);
+    };
+  }, [path, token, ended, isVisible, turn, everyMs]);
+
+  const { answer, at, problem } =
+    state.path === path ? state : { answer: undefined, at: 0, problem: undefined };
+  return { answer, at, problem, reload: () => setTurn((count) => count + 1) };
+}

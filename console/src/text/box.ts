@@ -1,0 +1,31 @@
+// Where what somebody typed into the box leads. Pure.
+
+export type Lead =
+  | { kind: 'run'; id: string }
+  | { kind: 'webhook'; id: string }
+  | { kind: 'event'; id: string }
+  | { kind: 'record'; id: string };
+
+const run = /^sync_[\da-f]{32}$/;
+const eventOfRun = /^sync_[\da-f]{32}-./;
+const webhook = /^wh_[\da-f]{32}$/;
+const eventOfWebhook = /^wh_[\da-f]{32}-./;
+
+export function leadOf(text: string): Lead | undefined {
+  const id = text.trim();
+  if (id === '') return undefined;
+  if (run.test(id)) return { kind: 'run', id };
+  if (webhook.test(id)) return { kind: 'webhook', id };
+  if (eventOfRun.test(id) || eventOfWebhook.test(id)) return { kind: 'event', id };
+  // An externalId is never trimmed.
+  return { kind: 'record', id: text };
+}
+
+/** When the push of this run, or of this event's run, began: its id begins with it. */
+export function timeIn(id: string): number | undefined {
+  const digits = /^sync_(?<time>[\da-f]{12})/.exec(id)?.groups?.['time'];
+  return digits === undefined ? undefined : Number.parseInt(digits, 16);
+}
+
+/** The run that announced this event. */
+export const runOf = (eventId: string): string | undefined => /^sync_[\da-f]{32}(?=-)/.exec(eventId)?.[0];

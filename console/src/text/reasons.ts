@@ -1,0 +1,17 @@
+// The errors of a run by their reason: what a message quotes differs from item to item. Pure.
+
+export interface ReasonGroup<E> {
+  reason: string;
+  errors: E[];
+}
+
+/** The largest group first. */
+export function groupByReason<E extends { error: string }>(errors: readonly E[]): ReasonGroup<E>[] {
+  const groups = Map.groupBy(errors, ({ error }) => reasonOf(error));
+  return Array.from(groups, ([reason, of]) => ({ reason, errors: of })).toSorted(
+    (one, other) => other.errors.length - one.errors.length,
+  );
+}
+
+/** A message with its quotations left out. */
+export const reasonOf = (error: string): string => error.replaceAll(/"(?:[^"\\]|\\.)*"/g, '“…”');

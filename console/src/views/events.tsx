@@ -1,0 +1,221 @@
+// What happens, as it happens. No more rows than the feed keeps.
+import { Component } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { call, type Answer } from '../api/call.ts';
+import { Problem } from '../api/problem.ts';
+import { get } from '../api/request.ts';
+import { session } from '../api/session.ts';
+import type { FeedEvent, FeedPage } from '../api/shapes.ts';
+import { Curl } from '../parts/curl.tsx';
+import { Choice } from '../parts/filters.tsx';
+import { Json } from '../parts/json.tsx';
+import { Off, useLacks } from '../parts/off.tsx';
+import { Time } from '../parts/time.tsx';
+import { feed, feedScope, keptEventsMax } from '../state/feed.ts';
+import { useKinds, type EventKind } from '../state/kinds.ts';
+import { linkTo, route } from '../state/route.ts';
+import { useStore } from '../state/store.ts';
+import { runOf, timeIn } from '../text/box.ts';
+import { shortTime } from '../text/time.ts';
+
+export function Events() {
+  const { query } = useStore(route);
+  const isOff = useLacks(feedScope);
+  const kinds = useKinds();
+  const { id, kind } = query;
+  return (
+    <>
+      <h1 tabIndex={-1}>Events</h1>
+      {isOff && <Off scope={feedScope} what="The feed of events" />}
+      {id !== undefined && <OneEvent key={id} id={id} isOff={isOff} />}
+      {!isOff && <Live kinds={kinds} kind={kind} />}
+      <Catalogue kinds={kinds} />
+    </>
+  );
+}
+
+function Live({ kinds, kind }: { kinds: readonly EventKind[]; kind: string | undefined }) {
+  const now = useStore(feed);
+  const [held, hold] = useState<readonly FeedEvent[]>();
+  const [text, setText] = useState('');
+  const events = held ?? now.events;
+  const shown = events.filter(
+    ({ event, data }) =>
+      (kind === undefined || event === kind) && (text === '' || JSON.stringify(data).includes(text)),
+  );
+  return (
+    <section aria-label="Live events">
+      <div class="row filters">
+        <button
+          type="button"
+          aria-pressed={held !== undefined}
+          onClick={() => hold(held === undefined ? now.events : undefined)}
+        >
+          {held === undefined ? 'Pause' : 'Go on'}
+        </button>
+        <Choice
+          name="kind"
+          label="Kind"
+          options={[['', 'All'], ...kinds.map(({ name }) => [name, name] as const)]}
+        />
+        <label class="field">
+          Has in its data
+          <input
+            type="search"
+            value={text}
+            spellcheck={false}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <Curl request={get('/events', { events: kind, wait: 25 })} />
+      </div>
+      {now.missingSince !== undefined && (
+        <p class="problem" role="status">
+          Events are missing since {shortTime(new Date(now.missingSince))}: the gateway no longer keeps the
+          place where this page was. It goes on from now.
+        </p>
+      )}
+      {now.problem !== undefined && (
+        <p class="problem" role="status">
+          {now.problem.message}
+          {now.problem.passes && ' The console asks again.'}
+        </p>
+      )}
+      {shown.length === 0 && <p class="quiet">{now.isHeard ? 'Nothing yet. It waits.' : 'Asking …'}</p>}
+      <ol class="events">
+        {shown.map((event) => (
+          <EventRow key={event.id} event={event} />
+        ))}
+      </ol>
+      {shown.length === keptEventsMax && <p class="quiet">The last {keptEventsMax} events.</p>}
+    </section>
+  );
+}
+
+/** A row does not change, but for being opened: however often the list is drawn, the row is drawn once. */
+class EventRow extends Component<{ event: FeedEvent }, { isOpen: boolean }> {
+  override state = { isOpen: false };
+
+  override shouldComponentUpdate(_: unknown, next: { isOpen: boolean }): boolean {
+    return next.isOpen !== this.state.isOpen;
+  }
+
+  override render({ event }: { event: FeedEvent }) {
+    return (
+      <li>
+        <details onToggle={({ currentTarget }) => this.setState({ isOpen: currentTarget.open })}>
+          <summary>
+            <Time at={event.timestamp} /> <strong>{event.event}</strong>{' '}
+            <bdi class="about">{aboutOf(event)}</bdi>
+          </summary>
+          {this.state.isOpen && <EventFacts event={event} />}
+        </details>
+      </li>
+    );
+  }
+}
+
+function EventFacts({ event }: { event: FeedEvent }) {
+  const run = runOf(event.id);
+  return (
+    <>
+      <p class="id">
+        {event.id}
+        {run !== undefined && (
+          <>
+            {' · '}
+            <a href={linkTo('runs', [run])}>its run</a>
+          </>
+        )}
+      </p>
+      <Json value={event.data} label={`The data of ${event.event}`} />
+    </>
+  );
+}
+
+/** The one thing that tells the events of a kind apart. */
+function aboutOf({ data }: FeedEvent): string {
+  const { externalId, batchExternalId, syncId, url, entityType } = data;
+  const words = [externalId, batchExternalId, url, entityType, syncId].find(
+    (one) => typeof one === 'string' && one !== '',
+  );
+  return typeof words === 'string' ? words : '';
+}
+
+const pagesMax = 5;
+
+type Found = FeedEvent | 'looking' | 'nowhere' | Problem;
+
+/** The id of a push's event begins with the push's time: the feed is read from there. */
+function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
+  const { token } = useStore(session);
+  const [found, setFound] = useState<Found>('looking');
+  const from = timeIn(id);
+  useEffect(() => {
+    if (isOff || from === undefined) return undefined;
+    const looking = new AbortController();
+    find(id, from, looking.signal).then(setFound, (error: unknown) => {
+      if (!looking.signal.aborted) setFound(error instanceof Problem ? error : 'nowhere');
+    });
+    return () => looking.abort();
+  }, [id, token, isOff]);
+  const run = runOf(id);
+  const webhook = /^wh_[\da-f]{32}/.exec(id)?.[0];
+  return (
+    <section class="card" aria-label="The event">
+      <h2 class="id">{id}</h2>
+      {run !== undefined && (
+        <p>
+          It was announced by the run <a href={linkTo('runs', [run])}>{run}</a>.
+        </p>
+      )}
+      {webhook !== undefined && (
+        <p>
+          It is about <a href={linkTo('webhooks', [webhook])}>{webhook}</a>.
+        </p>
+      )}
+      {typeof found === 'object' && !(found instanceof Problem) && (
+        <>
+          <p>
+            <strong>{found.event}</strong> <Time at={found.timestamp} full />
+          </p>
+          <Json value={found.data} label={`The data of ${found.event}`} />
+        </>
+      )}
+      {found instanceof Problem && <p class="problem">{found.message}</p>}
+      {found === 'looking' && from !== undefined && !isOff && <p class="quiet">Looking for it …</p>}
+      {found === 'nowhere' && <p class="quiet">The feed does not hold it: it keeps 7 days.</p>}
+    </section>
+  );
+}
+
+/** A push is answered within seconds, and its events follow. */
+async function find(id: string, from: number, signal: AbortSignal): Promise<FeedEvent | 'nowhere'> {
+  let place: { since: string } | { after: string } = { since: new Date(from - 1).toISOString() };
+  for (let pages = 0; pages < pagesMax; pages += 1) {
+    const { body }: Answer<FeedPage> = await call(get('/events', { ...place, limit: keptEventsMax }), signal);
+    const event = body.events.find((one) => one.id === id);
+    if (event !== undefined) return event;
+    if (!body.more) break;
+    place = { after: body.next };
+  }
+  return 'nowhere';
+}
+
+function Catalogue({ kinds }: { kinds: readonly EventKind[] }) {
+  return (
+    <details class="catalogue">
+      <summary>What kinds of events there are</summary>
+      <dl class="facts">
+        {kinds.map(({ name, summary }) => (
+          <>
+            <dt key={name} class="id">
+              {name}
+            </dt>
+            <dd>{summary}</dd>
+          </>
+        ))}
+      </dl>
+    </details>
+  );
+}

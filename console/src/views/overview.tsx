@@ -1,0 +1,274 @@
+// What needs a hand comes first, then what happened, then how it goes.
+import { get, page, patch } from '../api/request.ts';
+import type { Listing, Readiness, SyncRun, Webhook } from '../api/shapes.ts';
+import { Action } from '../parts/action.tsx';
+import { Curl } from '../parts/curl.tsx';
+import { Off, useLacks } from '../parts/off.tsx';
+import { Bars, Legend, type Bar } from '../parts/plots.tsx';
+import { ProblemLine } from '../parts/problem.tsx';
+import { Standing } from '../parts/standing.tsx';
+import { Time } from '../parts/time.tsx';
+import { feed, feedScope, rateSeconds } from '../state/feed.ts';
+import { linkTo } from '../state/route.ts';
+import { useStore } from '../state/store.ts';
+import { useLoad, type Loaded } from '../state/use-load.ts';
+import { standingOf } from '../text/state.ts';
+import { shortTime, spanOf } from '../text/time.ts';
+import { FirstSteps } from './first-steps.tsx';
+import { useEverySecond } from '../state/ticks.ts';
+import { runsScope } from './runs.tsx';
+import { webhooksRead, webhooksWrite } from './webhooks.tsx';
+
+const everyMs = 10_000;
+const pushesShown = 100;
+const failedShown = 5;
+const lately = 24 * 3_600_000;
+
+export function Overview() {
+  const noRuns = useLacks(runsScope);
+  const noWebhooks = useLacks(webhooksRead);
+  const runs = useLoad<Listing<SyncRun>>(
+    noRuns ? undefined : get('/sync-runs', { limit: pushesShown }),
+    everyMs,
+  );
+  const failed = useLoad<Listing<SyncRun>>(
+    noRuns ? undefined : get('/sync-runs', { failed: true, limit: failedShown }),
+    everyMs,
+  );
+  const webhooks = useLoad<Listing<Webhook>>(
+    noWebhooks ? undefined : get('/webhook-events', { limit: 100 }),
+    everyMs,
+  );
+  const reload = (): void => {
+    for (const one of [runs, failed, webhooks]) one.reload();
+  };
+  return (
+    <>
+      <h1 tabIndex={-1}>Overview</h1>
+      {noRuns ? <Off scope={runsScope} what="The history of pushes" /> : <ProblemLine of={runs} />}
+      {noWebhooks ? <Off scope={webhooksRead} what="The state of webhooks" /> : <ProblemLine of={webhooks} />}
+      <FirstSteps runs={runs} webhooks={webhooks} onDone={reload} />
+      <Hand failed={failed} webhooks={webhooks} onDone={reload} />
+      {!noRuns && <Pushes runs={runs} />}
+      <div class="pair">
+        <Rate />
+        <Services />
+      </div>
+    </>
+  );
+}
+
+interface HandProps {
+  failed: Loaded<Listing<SyncRun>>;
+  webhooks: Loaded<Listing<Webhook>>;
+  onDone: () => void;
+}
+
+function Hand({ failed, webhooks, onDone }: HandProps) {
+  const all = webhooks.answer?.body;
+  const broken = (all?.entities ?? []).filter(
+    (webhook) => standingOf(webhook) !== 'well' && webhook.disabledReason !== 'manual',
+  );
+  const since = Date.now() - lately;
+  const runs = (failed.answer?.body.entities ?? []).filter(({ startedAt }) => Date.parse(startedAt) > since);
+  const isKnown = all !== undefined || failed.answer !== undefined;
+  const isQuiet = broken.length === 0 && runs.length === 0;
+  return (
+    <section aria-labelledby="hand">
+      <h2 id="hand">Needs a hand</h2>
+      {isKnown && isQuiet && (
+        <p class="fine">
+          <span class="dot well" aria-hidden="true" />
+          Nothing: no webhook fails, and no item of the last day did.
+        </p>
+      )}
+      <ul class="cards">
+        {broken.map((webhook) => (
+          <BrokenWebhook key={webhook.id} webhook={webhook} onDone={onDone} />
+        ))}
+        {runs.map((run) => (
+          <li key={run.syncId} class="card failing">
+            <p>
+              <span class="dot failing" aria-hidden="true" />
+              {run.failed.toLocaleString('en')} of {countOf(run).toLocaleString('en')} {run.entityType} items
+              failed <Time at={run.startedAt} />.
+            </p>
+            <a class="button" href={linkTo('runs', [run.syncId])}>
+              Read why
+            </a>
+          </li>
+        ))}
+      </ul>
+      {all !== undefined && all.total > all.entities.length && (
+        <p class="quiet">
+          The first {all.entities.length} of {all.total.toLocaleString('en')} webhooks were looked at;{' '}
+          <a href={linkTo('webhooks')}>all of them</a>.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function BrokenWebhook({ webhook, onDone }: { webhook: Webhook; onDone: () => void }) {
+  const { id, url, active, disabledAt } = webhook;
+  const link = linkTo('webhooks', [id], { missedSince: disabledAt ?? undefined });
+  return (
+    <li class={`card ${standingOf(webhook)}`}>
+      <p>
+        <Standing webhook={webhook} /> <bdi>{url}</bdi>
+      </p>
+      <div class="row">
+        <a class="button" href={link}>
+          See its attempts
+        </a>
+        {!active && (
+          <Action
+            label="Enable"
+            scope={webhooksWrite}
+            request={patch(`/webhook-events/${id}`, { active: true })}
+            said={() => 'Enabled.'}
+            onDone={() => {
+              // What it missed is replayed there.
+              location.assign(link);
+              onDone();
+            }}
+          />
+        )}
+      </div>
+    </li>
+  );
+}
+
+const countOf = ({ created, updated, failed }: SyncRun): number => created + updated + failed;
+
+const kinds = [
+  ['created', 'created'],
+  ['changed', 'changed'],
+  ['unchanged', 'unchanged'],
+  ['failed', 'failed'],
+] as const;
+
+function Pushes({ runs }: { runs: Loaded<Listing<SyncRun>> }) {
+  const pushes = runs.answer?.body.entities ?? [];
+  const most = Math.max(1, ...pushes.map(countOf));
+  const bars = pushes.toReversed().map((run): Bar => {
+    const counts = {
+      created: run.created,
+      changed: run.updated - run.unchanged,
+      unchanged: run.unchanged,
+      failed: run.failed,
+    };
+    return {
+      key: run.syncId,
+      title: `${shortTime(new Date(run.startedAt))} ${run.entityType}: ${kinds.map(([kind]) => `${counts[kind]} ${kind}`).join(', ')}`,
+      parts: kinds.map(([kind]) => ({ kind, share: counts[kind] / most })),
+      href: linkTo('runs', [run.syncId]),
+    };
+  });
+  const items = pushes.reduce((sum, run) => sum + countOf(run), 0);
+  const failures = pushes.reduce((sum, run) => sum + run.failed, 0);
+  const label = `The last ${pushes.length} pushes: ${items} items, ${failures} of them failed. The largest had ${most}.`;
+  return (
+    <section aria-labelledby="pushes">
+      <div class="row">
+        <h2 id="pushes">The last pushes</h2>
+        <a href={linkTo('runs')}>All runs</a>
+        <Curl request={get('/sync-runs', { limit: pushesShown })} />
+      </div>
+      {pushes.length === 0 ? (
+        runs.answer !== undefined && <p class="quiet">There is none yet.</p>
+      ) : (
+        <figure class="card">
+          <Bars label={label} bars={bars} slots={pushesShown} />
+          <figcaption class="row">
+            <Legend kinds={kinds} />
+            <span class="quiet">
+              {pushes.length} pushes, {items.toLocaleString('en')} items; the largest had {most}
+            </span>
+          </figcaption>
+        </figure>
+      )}
+    </section>
+  );
+}
+
+function Rate() {
+  const isOff = useLacks(feedScope);
+  const { perSecond, events, isHeard } = useStore(feed);
+  const now = useEverySecond();
+  const seconds = Array.from({ length: rateSeconds }, (_, index) => now - rateSeconds + index);
+  const counts = seconds.map((second) => perSecond.get(second) ?? 0);
+  const most = Math.max(1, ...counts);
+  const sum = counts.reduce((total, count) => total + count, 0);
+  const newest = events[0];
+  return (
+    <section class="card" aria-labelledby="rate">
+      <div class="row">
+        <h2 id="rate">Events</h2>
+        {!isOff && <a href={linkTo('events')}>See them</a>}
+      </div>
+      {isOff ? (
+        <Off scope={feedScope} what="The rate of events" />
+      ) : (
+        <>
+          <p>
+            <strong class="big">
+              {(sum / rateSeconds).toLocaleString('en', { maximumFractionDigits: 1 })}
+            </strong>{' '}
+            a second over the last minute
+          </p>
+          <Bars
+            label={`${sum} events in the last minute, at most ${most} in a second.`}
+            slots={rateSeconds}
+            bars={counts.map((count, index) => ({
+              key: String(seconds[index]),
+              title: `${count} events`,
+              parts: [{ kind: 'changed', share: count / most }],
+            }))}
+          />
+          <p class="quiet">
+            {newest === undefined
+              ? isHeard
+                ? 'None since a minute before this page was opened.'
+                : 'Asking …'
+              : `The last one: ${newest.event}, ${spanOf(Date.now() - Date.parse(newest.timestamp))} ago.`}
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+const readiness = page('readyz');
+
+function Services() {
+  const loaded = useLoad<Readiness>(readiness, everyMs);
+  const { answer, problem } = loaded;
+  const services = Object.entries(answer?.body.services ?? {});
+  return (
+    <section class="card" aria-labelledby="services">
+      <h2 id="services">The service</h2>
+      {problem === undefined ? (
+        services.length > 0 && (
+          <p>
+            <span class="dot well" aria-hidden="true" />
+            Ready: {services.map(([name]) => name).join(', ')}.
+          </p>
+        )
+      ) : (
+        <p class="bad">
+          <span class="dot stopped" aria-hidden="true" />
+          {problem.message}
+        </p>
+      )}
+      <ul class="quiet">
+        {answer?.body.notes?.map(({ pointer, detail }) => (
+          <li key={detail}>
+            {pointer}: {detail}
+          </li>
+        ))}
+      </ul>
+      <Curl request={readiness} />
+    </section>
+  );
+}

@@ -1,0 +1,182 @@
+import { useId, useState } from 'preact/hooks';
+import { get } from '../api/request.ts';
+import type { DetailedRecord, Listing } from '../api/shapes.ts';
+import { Curl } from '../parts/curl.tsx';
+import { Choice } from '../parts/filters.tsx';
+import { Json } from '../parts/json.tsx';
+import { Off, useLacks } from '../parts/off.tsx';
+import { ProblemLine } from '../parts/problem.tsx';
+import { Pager, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { goTo, linkTo, route, withQuery } from '../state/route.ts';
+import { useStore } from '../state/store.ts';
+import { useLoad } from '../state/use-load.ts';
+
+const kinds = ['suppliers', 'products', 'batches'] as const;
+type Kind = (typeof kinds)[number];
+
+/** By an exact id in all kinds, or one kind page by page. */
+export function Records() {
+  const { query } = useStore(route);
+  const { externalId } = query;
+  const kind = kinds.find((one) => one === query['kind']);
+  const shown = kind !== undefined ? [kind] : externalId === undefined ? (['suppliers'] as const) : kinds;
+  return (
+    <>
+      <h1 tabIndex={-1}>Records</h1>
+      <div class="row filters">
+        <Choice
+          name="kind"
+          label="Kind"
+          options={[
+            ['', externalId === undefined ? 'Suppliers' : 'All'],
+            ...(externalId === undefined ? [] : [['suppliers', 'Suppliers'] as const]),
+            ['products', 'Products'],
+            ['batches', 'Batches'],
+          ]}
+        />
+        <ById key={externalId} />
+      </div>
+      {shown.map((one) => (
+        <OfKind key={one} kind={one} isOneOfAll={shown.length > 1} />
+      ))}
+    </>
+  );
+}
+
+function ById() {
+  const here = useStore(route);
+  const [text, setText] = useState(here.query['externalId'] ?? '');
+  const id = useId();
+  return (
+    <form
+      class="field"
+      onSubmit={(event) => {
+        event.preventDefault();
+        goTo(withQuery(here, { externalId: text }));
+      }}
+    >
+      <label for={id}>Exact externalId</label>
+      <input
+        id={id}
+        type="search"
+        autocomplete="off"
+        spellcheck={false}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <button type="submit">Find</button>
+    </form>
+  );
+}
+
+function OfKind({ kind, isOneOfAll }: { kind: Kind; isOneOfAll: boolean }) {
+  const { query } = useStore(route);
+  const scope = `integration:${kind}:read`;
+  const isOff = useLacks(scope);
+  const { externalId, cursor } = query;
+  const request = get(`/${kind}`, { externalId, details: true, limit: 50, cursor });
+  const loaded = useLoad<Listing<DetailedRecord>>(isOff ? undefined : request);
+  const entities = loaded.answer?.body.entities;
+  const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+  if (isOff) return <Off scope={scope} what={title} />;
+  return (
+    <section aria-label={title}>
+      <div class="row">
+        {isOneOfAll && <h2>{title}</h2>}
+        <Curl request={request} />
+      </div>
+      <ProblemLine of={loaded} />
+      {entities?.length === 0 && (
+        <p class="quiet">
+          {externalId === undefined ? `There are no ${kind} yet.` : `None of the ${kind} has this id.`}
+        </p>
+      )}
+      {externalId !== undefined
+        ? entities?.map((record) => <Whole key={record.internalId} record={record} />)
+        : entities !== undefined && entities.length > 0 && <Rows kind={kind} records={entities} />}
+      {!isOneOfAll && <Pager of={loaded} noun={kind} />}
+    </section>
+  );
+}
+
+function Rows({ kind, records }: { kind: Kind; records: readonly DetailedRecord[] }) {
+  return (
+    <Table label={`All ${kind}`} heads={['externalId', 'Name', 'Status', 'Last synced', 'Changed by']}>
+      {records.map(({ externalId, internalId, name, syncStatus, lastSyncedAt, details }) => (
+        <tr key={internalId}>
+          <td class="id">
+            {externalId === '' ? (
+              <span class="quiet">erased</span>
+            ) : (
+              <a href={linkTo('records', [], { kind, externalId })}>
+                <bdi>{externalId}</bdi>
+              </a>
+            )}
+          </td>
+          <td class="words">
+            <bdi>{name}</bdi>
+          </td>
+          <td>
+            <Status status={syncStatus} />
+          </td>
+          <td>
+            <Time at={lastSyncedAt} />
+          </td>
+          <td>{details !== undefined && <RunLink id={details.changedBy} />}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+const Status = ({ status }: { status: string }) => (
+  <span class={`pill ${status === 'SYNCED' ? 'well' : ''}`}>{status}</span>
+);
+
+/** One record with all that is known of it. */
+function Whole({ record }: { record: DetailedRecord }) {
+  const { name, syncStatus, lastSyncedAt, internalId, externalId, details } = record;
+  return (
+    <article class="card" aria-label={`The record ${externalId}`}>
+      <p class="row">
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>
+        <Status status={syncStatus} />
+      </p>
+      <dl class="facts">
+        <dt>externalId</dt>
+        <dd class="id">
+          <bdi>{externalId}</bdi>
+        </dd>
+        <dt>internalId</dt>
+        <dd class="id">{internalId}</dd>
+        <dt>Last synced</dt>
+        <dd>
+          <Time at={lastSyncedAt} full />
+        </dd>
+        {details !== undefined && (
+          <>
+            <dt>Created by</dt>
+            <dd>
+              <RunLink id={details.createdBy} />
+            </dd>
+            <dt>Changed by</dt>
+            <dd>
+              <RunLink id={details.changedBy} />{' '}
+              {details.changedAt !== undefined && <Time at={details.changedAt} full />}
+            </dd>
+          </>
+        )}
+      </dl>
+      {details !== undefined && <Json value={details.fields} label={`What ${name} holds`} />}
+    </article>
+  );
+}
+
+const RunLink = ({ id }: { id: string }) => (
+  <a class="id" href={linkTo('runs', [id])}>
+    {id}
+  </a>
+);

@@ -1,0 +1,93 @@
+import { get } from '../api/request.ts';
+import type { Listing, SyncRun } from '../api/shapes.ts';
+import { Curl } from '../parts/curl.tsx';
+import { Choice } from '../parts/filters.tsx';
+import { Off, useLacks } from '../parts/off.tsx';
+import { ProblemLine } from '../parts/problem.tsx';
+import { Pager, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { linkTo, route } from '../state/route.ts';
+import { useStore } from '../state/store.ts';
+import { useLoad } from '../state/use-load.ts';
+
+export const runsScope = 'integration:syncs:read';
+const everyMs = 10_000;
+
+export function Runs() {
+  const { query } = useStore(route);
+  const isOff = useLacks(runsScope);
+  const { entityType, failed, cursor } = query;
+  const request = get('/sync-runs', { entityType, failed, cursor, limit: 50 });
+  const loaded = useLoad<Listing<SyncRun>>(
+    isOff ? undefined : request,
+    cursor === undefined ? everyMs : undefined,
+  );
+  if (isOff) return <NoRuns />;
+  return (
+    <>
+      <h1 tabIndex={-1}>Runs</h1>
+      <div class="row filters">
+        <Choice
+          name="entityType"
+          label="Kind"
+          options={[
+            ['', 'All'],
+            ['supplier', 'Suppliers'],
+            ['product', 'Products'],
+            ['batch', 'Batches'],
+          ]}
+        />
+        <Choice
+          name="failed"
+          label="Outcome"
+          options={[
+            ['', 'All'],
+            ['true', 'With failures'],
+          ]}
+        />
+        <Curl request={request} />
+      </div>
+      <ProblemLine of={loaded} />
+      {loaded.answer?.body.entities.length === 0 && <p class="quiet">No push matches.</p>}
+      {loaded.answer !== undefined && loaded.answer.body.entities.length > 0 && (
+        <RunTable runs={loaded.answer.body.entities} label="Runs, newest first" />
+      )}
+      <Pager of={loaded} noun="runs" />
+    </>
+  );
+}
+
+const NoRuns = () => (
+  <>
+    <h1 tabIndex={-1}>Runs</h1>
+    <Off scope={runsScope} what="The history of pushes" />
+  </>
+);
+
+export function RunTable({ runs, label }: { runs: readonly SyncRun[]; label: string }) {
+  return (
+    <Table label={label} heads={['Started', 'Kind', '#Created', '#Changed', '#Unchanged', '#Failed', 'Run']}>
+      {runs.map((run) => (
+        <tr key={run.syncId}>
+          <td>
+            <Time at={run.startedAt} />
+          </td>
+          <td>
+            {run.entityType}
+            {run.action !== 'push' && ` · ${run.action}`}
+            {run.state === 'running' && ' · running'}
+          </td>
+          <td class="number">{run.created}</td>
+          <td class="number">{run.updated - run.unchanged}</td>
+          <td class="number">{run.unchanged}</td>
+          <td class={run.failed > 0 ? 'number bad' : 'number'}>{run.failed}</td>
+          <td>
+            <a class="id" href={linkTo('runs', [run.syncId])}>
+              {run.syncId}
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

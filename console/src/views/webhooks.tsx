@@ -1,0 +1,113 @@
+import { useId, useState } from 'preact/hooks';
+import { get, post } from '../api/request.ts';
+import type { Listing, RegisteredWebhook, Webhook } from '../api/shapes.ts';
+import { Action } from '../parts/action.tsx';
+import { Curl } from '../parts/curl.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { KindBoxes } from '../parts/kinds.tsx';
+import { Off, useLacks } from '../parts/off.tsx';
+import { ProblemLine } from '../parts/problem.tsx';
+import { Secret } from '../parts/secret.tsx';
+import { Standing } from '../parts/standing.tsx';
+import { Pager, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { linkTo, route } from '../state/route.ts';
+import { useStore } from '../state/store.ts';
+import { useLoad } from '../state/use-load.ts';
+
+export const webhooksRead = 'integration:webhooks:read';
+export const webhooksWrite = 'integration:webhooks:write';
+const everyMs = 10_000;
+
+export function Webhooks() {
+  const { query } = useStore(route);
+  const isOff = useLacks(webhooksRead);
+  const { cursor } = query;
+  const request = get('/webhook-events', { cursor, limit: 50 });
+  const loaded = useLoad<Listing<Webhook>>(isOff ? undefined : request, everyMs);
+  const webhooks = loaded.answer?.body.entities;
+  return (
+    <>
+      <div class="row">
+        <h1 tabIndex={-1}>Webhooks</h1>
+        <Dialog label="Register a webhook" title="Register a webhook" kind="main">
+          <Register onDone={loaded.reload} />
+        </Dialog>
+        <Curl request={request} />
+      </div>
+      {isOff && <Off scope={webhooksRead} what="The list of webhooks" />}
+      <ProblemLine of={loaded} />
+      {webhooks?.length === 0 && (
+        <p class="quiet">
+          There is none yet. <code>npm run receive</code> starts a receiver on this machine and registers it.
+        </p>
+      )}
+      {webhooks !== undefined && webhooks.length > 0 && (
+        <Table label="Webhooks" heads={['State', 'Address', 'Events', 'Since']}>
+          {webhooks.map((webhook) => (
+            <tr key={webhook.id}>
+              <td class="words">
+                <Standing webhook={webhook} />
+              </td>
+              <td class="words">
+                <a href={linkTo('webhooks', [webhook.id])}>
+                  <bdi>{webhook.url}</bdi>
+                </a>
+                <br />
+                <span class="id quiet">{webhook.id}</span>
+              </td>
+              <td title={webhook.events.join(', ')}>{webhook.events.length}</td>
+              <td>
+                <Time at={webhook.createdAt} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <Pager of={loaded} noun="webhooks" />
+    </>
+  );
+}
+
+function Register({ onDone }: { onDone: () => void }) {
+  const [url, setUrl] = useState('');
+  const [events, setEvents] = useState<string[]>([]);
+  const [made, setMade] = useState<RegisteredWebhook>();
+  const id = useId();
+  if (made !== undefined) {
+    return (
+      <>
+        <p>
+          <a href={linkTo('webhooks', [made.id])}>{made.id}</a> is registered.
+        </p>
+        <Secret secret={made.secret} />
+      </>
+    );
+  }
+  return (
+    <>
+      <p class="field">
+        <label for={id}>Address</label>
+        <input
+          id={id}
+          type="url"
+          placeholder="https://example.com/hook"
+          value={url}
+          onInput={({ currentTarget }) => setUrl(currentTarget.value)}
+        />
+      </p>
+      <KindBoxes chosen={events} onChange={setEvents} />
+      <Action<RegisteredWebhook>
+        label="Register"
+        kind="main"
+        scope={webhooksWrite}
+        request={post('/webhook-events', { url, events })}
+        said={() => 'Registered.'}
+        onDone={(webhook) => {
+          setMade(webhook);
+          onDone();
+        }}
+      />
+    </>
+  );
+}

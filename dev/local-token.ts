@@ -1,0 +1,38 @@
+// Tokens for the running stack, for commands in other terminals.
+import { issueAccessToken, type AccessTokenOptions } from './access-token.ts';
+import { join } from 'node:path';
+import { readFacts } from './stack/facts.ts';
+import { repositoryFolder } from './stack/services.ts';
+
+interface Signing {
+  secret: string;
+  issuer?: string | undefined;
+  audience?: string | undefined;
+}
+
+export function issueLocalToken(
+  options: Pick<AccessTokenOptions, 'integration' | 'scope' | 'ttlSeconds'>,
+): string {
+  const { secret, issuer, audience } = readSigning();
+  return issueAccessToken({
+    ...options,
+    secret,
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(audience === undefined ? {} : { audience }),
+  });
+}
+
+/** The running stack's own settings, unless the environment names others (as for a stack in containers). */
+function readSigning(): Signing {
+  const { AUTH_JWT_SECRET: secret, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = process.env;
+  // An empty variable counts as absent, as it does for the services.
+  if (secret) return { secret, issuer: issuer || undefined, audience: audience || undefined };
+  const facts = readFacts(join(repositoryFolder, '.local'));
+  if (facts === undefined) {
+    throw new Error('There is no local stack yet: run "npm start" first, or set AUTH_JWT_SECRET.');
+  }
+  if (facts.authSecret === undefined) {
+    throw new Error('The stack takes tokens of another issuer, and only that one can make them.');
+  }
+  return { secret: facts.authSecret, issuer: facts.authIssuer, audience: facts.authAudience };
+}

@@ -1,0 +1,41 @@
+// `GET /token`: what the caller's token or key is good for. A key does not show that, and an access token may have it in claims
+// of any name; a caller that is answered 403 finds here which scopes there are.
+import type { FastifyInstance } from 'fastify';
+import { authenticate } from './authorization.ts';
+import type { Caller } from './claims.ts';
+import type { VerifyToken } from './tokens.ts';
+
+export const tokenPagePath = '/token';
+
+export interface TokenDescription {
+  integrationId: string;
+  scopes: string[];
+  /** Null of a key without an end. */
+  expiresAt: string | null;
+}
+
+export function addTokenPage(app: FastifyInstance, verify: VerifyToken): void {
+  app.get(tokenPagePath, {
+    async onRequest(request, reply) {
+      request.exchange.caller = await authenticate(request, reply, verify);
+    },
+    handler: async ({ exchange, headers }): Promise<TokenDescription | undefined> =>
+      exchange.caller && describe(exchange.caller, headers.authorization ?? ''),
+  });
+}
+
+function describe({ integration, scopes, keyEndsAtMs }: Caller, authorization: string): TokenDescription {
+  // An access token has been found good: it has three parts, and `exp` is a number. A key has one part.
+  const [, payload] = authorization.split('.');
+  const endsAtMs = payload === undefined ? keyEndsAtMs : expiryOf(payload);
+  return {
+    integrationId: integration,
+    scopes: [...scopes],
+    expiresAt: Number.isFinite(endsAtMs) ? new Date(Number(endsAtMs)).toISOString() : null,
+  };
+}
+
+function expiryOf(payload: string): number {
+  const { exp }: { exp?: unknown } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+  return Number(exp) * 1_000;
+}

@@ -1,0 +1,108 @@
+// The console in a browser, as a person without a mouse uses it.
+import { readFile } from 'node:fs/promises';
+import { createServer, request as forward } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** As Enter does on what has the focus. */
+export async function press(locator: Locator): Promise<void> {
+  await locator.focus();
+  await locator.press('Enter');
+}
+
+/** A select that is told by keys chooses what begins with the text. */
+export async function choose(select: Locator, text: string): Promise<void> {
+  await select.focus();
+  await select.pressSequentially(text);
+}
+
+export const goTo = (page: Page, hash: string): Promise<void> =>
+  page.evaluate((to) => {
+    (globalThis as unknown as { location: { hash: string } }).location.hash = to;
+  }, hash);
+
+const axe = readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** What axe-core finds in the page as it is, in short. */
+export async function findingsOf(page: Page): Promise<string[]> {
+  await page.evaluate(await axe);
+  const violations = await page.evaluate<Violation[]>(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
+  );
+}
+
+export const looks = [
+  { width: 1280, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'dark' },
+  { width: 390, colorScheme: 'light' },
+  { width: 390, colorScheme: 'dark' },
+] as const;
+
+/** In both themes and both widths; the page is not wider than its window. */
+export async function expectNoFindings(page: Page): Promise<void> {
+  for (const { width, colorScheme } of looks) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    expect({ width, colorScheme, findings: await findingsOf(page) }).toEqual({
+      width,
+      colorScheme,
+      findings: [],
+    });
+    const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+    expect({ width, wide: Math.max(wide, width) }).toEqual({ width, wide: width });
+  }
+}
+
+const root = join(import.meta.dirname, '../..');
+
+/** Into `.local/console`; with PICTURES=1 into the documents. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = join(root, process.env['PICTURES'] === '1' ? 'docs/images' : '.local/console');
+  const before = page.viewportSize() ?? { width: 1280, height: 900 };
+  await page.setViewportSize({ width: 1080, height: 720 });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+  await page.setViewportSize(before);
+}
+
+/** A proxy that takes a prefix off the path, as an ingress does. */
+export async function openPrefix(
+  gateway: string,
+  prefix: string,
+): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer((incoming, outgoing) => {
+    const { method, url = '', headers } = incoming;
+    if (!url.startsWith(prefix)) {
+      outgoing.writeHead(404).end();
+      return;
+    }
+    const asked = forward(new URL(url.slice(prefix.length), gateway), { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    asked.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => asked.destroy());
+    incoming.pipe(asked);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}${prefix}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

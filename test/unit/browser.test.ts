@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { browsers } from '../support/browser.ts';
+
+// A test in a browser that silently is not run tests nothing. The tests of a person's machine may go without one, and say so.
+it('Chromium is there for the tests in a browser, or their absence is said', () => {
+  if (browsers.length === 0) {
+    process.stderr.write(
+      'The tests in a browser are left out: there is no Chromium (apt-get install chromium).\n',
+    );
+  }
+  expect(browsers.length > 0 || process.env['CI'] !== 'true').toBe(true);
+});
