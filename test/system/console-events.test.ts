@@ -1,0 +1,158 @@
+// The live events of the console, in a real browser on real processes.
+import type { Stack } from '@integration-sync/dev/stack';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
+import { expectNoFindings, goTo, press } from '../support/console.ts';
+import { openClient, startTestStack, type Client } from '../support/stack.ts';
+
+const push = async (client: Client, ...ids: string[]): Promise<string> => {
+  const answer = await client.post('/suppliers', {
+    suppliers: ids.map((externalId) => ({ externalId, name: externalId })),
+  });
+  return String(answer.headers.get('x-sync-id'));
+};
+const rows = (page: Page) => page.getByRole('region', { name: 'Live events' }).getByRole('listitem');
+const row = (page: Page, text: string) => rows(page).filter({ hasText: text });
+
+describe.each(browsers)('the events of the console in %s', (chromium) => {
+  const stack = new AsyncDisposableStack();
+  let system: Stack;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    system = stack.use(await startTestStack({ environment: { CONSOLE: 'on' } }));
+    browser = stack.use(await openBrowser(chromium));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  async function open(hash: string): Promise<OpenedPage & { client: Client; link: string }> {
+    const client = openClient(system);
+    const link = `${system.gateway}/console#token=${system.token({ integration: client.integration })}`;
+    const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
+    await opened.page.goto(link);
+    await goTo(opened.page, hash);
+    return { ...opened, client, link };
+  }
+
+  it('come as they happen, can be held, are narrowed, and one is found by its id', async () => {
+    const { page, client, complaints } = await open('#/events');
+    await page.getByText('Nothing yet. It waits.').waitFor();
+    const run = await push(client, 'S-1', 'S-2');
+    await row(page, 'S-2').waitFor();
+    expect(await rows(page).count()).toBe(3);
+
+    await press(page.getByRole('button', { name: 'Pause', exact: true }));
+    await push(client, 'S-3');
+    await goTo(page, '#/events?kind=supplier.created');
+    await expect.poll(() => rows(page).count()).toBe(2);
+    await press(page.getByRole('button', { name: 'Go on', exact: true }));
+    await row(page, 'S-3').waitFor();
+    await page.getByRole('searchbox', { name: 'Has in its data' }).fill('S-2');
+    await expect.poll(() => rows(page).count()).toBe(1);
+
+    await page.getByRole('searchbox', { name: 'Go to an id' }).fill(`${run}-created-1`);
+    await page.keyboard.press('Enter');
+    const found = page.getByRole('region', { name: 'The event', exact: true });
+    await found.getByText('"externalId": "S-2"').waitFor();
+    await expectNoFindings(page);
+    await goTo(page, '#/');
+    await page.getByRole('img', { name: /^5 events in the last minute/ }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('say since when they are missing where a place is no longer kept, and go on', async () => {
+    const { page, client } = await open('#/events');
+    await page.getByText('Nothing yet. It waits.').waitFor();
+    await push(client, 'S-1');
+    await row(page, 'S-1').waitFor();
+    // A place is kept for seven days.
+    await page.route(
+      (url) => url.searchParams.has('after'),
+      (route) =>
+        route.fulfill({
+          status: 409,
+          contentType: 'application/problem+json',
+          body: JSON.stringify({ status: 409, code: 'conflict', detail: 'The place is no longer kept.' }),
+        }),
+      { times: 1 },
+    );
+    await push(client, 'S-2');
+    await page.getByText(/^Events are missing since \d\d:\d\d:\d\d/).waitFor({ timeout: 40_000 });
+    await push(client, 'S-3');
+    await row(page, 'S-3').waitFor();
+    await page.context().close();
+  });
+
+  // Setup: eight tabs of one person, which have six connections to the gateway together.
+  // What this proves: one call waits for all of them, each loads, and each is told.
+  it('are waited for by one tab for eight, each of which loads within a second', async () => {
+    const { page, client, link } = await open('#/events');
+    await page.getByText('Nothing yet. It waits.').waitFor();
+    const waiting = new Set<unknown>();
+    const most: number[] = [];
+    page.context().on('request', (request) => {
+      if (!request.url().includes('wait=')) return;
+      waiting.add(request);
+      most.push(waiting.size);
+    });
+    page.context().on('requestfinished', (request) => void waiting.delete(request));
+    page.context().on('requestfailed', (request) => void waiting.delete(request));
+    const tabs = [page];
+    const tookMs: number[] = [];
+    for (let tab = 1; tab < 8; tab += 1) {
+      const { page: other } = await browser.openTab(page);
+      const begun = performance.now();
+      await other.goto(link);
+      await other.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+      await other.getByText('There is none yet.').waitFor();
+      tookMs.push(performance.now() - begun);
+      await goTo(other, '#/events');
+      tabs.push(other);
+    }
+    for (const id of ['S-1', 'S-2', 'S-3']) {
+      await push(client, id);
+      for (const tab of tabs) await row(tab, id).first().waitFor();
+    }
+    process.stderr.write(`Eight tabs: loaded in ${tookMs.map((ms) => ms.toFixed(0)).join(', ')} ms.\n`);
+    expect(new Set(most)).toEqual(new Set([1]));
+    expect(tookMs.filter((ms) => ms > 5_000)).toEqual([]);
+    await page.context().close();
+  });
+
+  // An hour of 50 events a second, told as another tab tells them.
+  it('take no more memory after an hour than after five minutes', { timeout: 120_000 }, async () => {
+    const { page, client } = await open('#/events');
+    await page.getByText('Nothing yet. It waits.').waitFor();
+    const session = await page.context().newCDPSession(page);
+    const heapBytes = async (): Promise<number> => {
+      await session.send('HeapProfiler.collectGarbage');
+      return (await session.send('Runtime.getHeapUsage')).usedSize;
+    };
+    const tell = (seconds: number): Promise<void> =>
+      page.evaluate(
+        `(async () => {
+          const channel = new BroadcastChannel('feed:/:${client.integration}');
+          for (let second = 0; second < ${seconds}; second += 4) {
+            const events = Array.from({ length: 200 }, () => ({
+              id: crypto.randomUUID(), event: 'supplier.created', timestamp: new Date().toISOString(),
+              integrationId: '', data: { externalId: crypto.randomUUID(), internalId: crypto.randomUUID() },
+            }));
+            channel.postMessage({ events });
+            await new Promise((resolve) => setTimeout(resolve));
+          }
+          channel.close();
+        })()`,
+      );
+    await tell(300);
+    await page.getByText('The last 500 events.').waitFor();
+    const early = await heapBytes();
+    await tell(3_300);
+    const late = await heapBytes();
+    process.stderr.write(`Heap: ${early} bytes after five minutes, ${late} after an hour.\n`);
+    expect(await rows(page).count()).toBe(500);
+    expect(late).toBeLessThanOrEqual(1.2 * early);
+    await page.context().close();
+  });
+});
