@@ -1,6 +1,6 @@
 // Access tokens of the local stack. In production an issuer of its own makes them.
 import { allScopes, integrationPattern } from '@integration-sync/contracts';
-import { signingSecretOf } from '@integration-sync/gateway/auth-settings';
+import { signingSecretOf } from '@integration-sync/gateway/tokens/auth-settings';
 import { createSigner } from 'fast-jwt';
 
 export interface AccessTokenOptions {

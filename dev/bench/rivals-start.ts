@@ -1,6 +1,6 @@
 // Starts a rival: its processes, and a caller of it. Before it is measured, the rival has to show that it does the job.
 import { join, relative } from 'node:path';
-import { signingSecretOf } from '@integration-sync/gateway/auth-settings';
+import { signingSecretOf } from '@integration-sync/gateway/tokens/auth-settings';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Stack } from '../stack/index.ts';
 import { startChild } from './children.ts';

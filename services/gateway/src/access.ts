@@ -3,12 +3,12 @@
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { FastifyInstance } from 'fastify';
-import { TokenRefused } from './claims.ts';
+import { TokenRefused } from './tokens/claims.ts';
 import { openClients, type Clients } from './clients/clients.ts';
 import { secretPrefix } from './clients/secret.ts';
 import type { GatewayConfig } from './config.ts';
 import { addTokenEndpoint, tokenRoutes } from './oauth/token-endpoint.ts';
-import { openTokens, type VerifyToken } from './tokens.ts';
+import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 
 export interface Access extends AsyncDisposable {
   /** Of a token or a key. */

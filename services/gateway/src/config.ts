@@ -2,7 +2,7 @@
 import { limits } from '@integration-sync/contracts';
 import { baseSettings, natsSettings, tracingSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
-import { authSettings, someAuth } from './auth-settings.ts';
+import { authSettings, someAuth } from './tokens/auth-settings.ts';
 import { clientsSettings } from './clients/settings.ts';
 
 export const GatewayConfig = Type.Object(

@@ -8,9 +8,9 @@ import {
 } from '@integration-sync/contracts';
 import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Budget } from './budget.ts';
-import { timed, type Exchange } from './exchange.ts';
-import { publicAddress } from './public-address.ts';
+import type { Budget } from './body/budget.ts';
+import { timed, type Exchange } from './server/exchange.ts';
+import { publicAddress } from './server/public-address.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface ForwardOptions {

@@ -2,7 +2,7 @@
 import { readConfig } from '@integration-sync/runtime/config';
 import { runProcess } from '@integration-sync/runtime/lifecycle';
 import { GatewayConfig } from './config.ts';
-import { tuneGarbageCollection } from './garbage-collection.ts';
+import { tuneGarbageCollection } from './server/garbage-collection.ts';
 import { startGateway } from './service.ts';
 
 tuneGarbageCollection();

@@ -2,10 +2,10 @@
 import { METHODS } from 'node:http';
 import { routes, type Route } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { BodyBudgets } from './body-budgets.ts';
+import type { BodyBudgets } from './body/body-budgets.ts';
 import { forward, type ForwardOptions } from './forward.ts';
-import { methodNotAllowed } from './problems.ts';
-import { requestChecks, type ChecksOptions } from './request-checks.ts';
+import { methodNotAllowed } from './server/problems.ts';
+import { requestChecks, type ChecksOptions } from './server/request-checks.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

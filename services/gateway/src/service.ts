@@ -5,15 +5,15 @@ import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { openTracing } from '@integration-sync/runtime/tracing';
 import { openAccess } from './access.ts';
-import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body-budgets.ts';
+import { observeBodyBudgets, openBodyBudgets, type BodyBudgetSizes } from './body/body-budgets.ts';
 import { GatewayConfig } from './config.ts';
 import { openReadiness } from './health.ts';
 import { addPages } from './pages.ts';
 import { limitRates } from './rate-limit.ts';
 import { addRoutes, refuseOtherMethods } from './routing.ts';
-import { close, createServer, listen } from './server.ts';
+import { close, createServer, listen } from './server/server.ts';
 import { addTokenPage } from './token-page.ts';
-import { openUploads } from './uploads.ts';
+import { openUploads } from './body/uploads.ts';
 import { openUpstream } from './upstream.ts';
 
 export interface Gateway extends AsyncDisposable {

@@ -1,9 +1,9 @@
 // `GET /token`: what the caller's token or key is good for. A key does not show that, and an access token may have it in claims
 // of any name; a caller that is answered 403 finds here which scopes there are.
 import type { FastifyInstance } from 'fastify';
-import { authenticate } from './authorization.ts';
-import type { Caller } from './claims.ts';
-import type { VerifyToken } from './tokens.ts';
+import { authenticate } from './tokens/authorization.ts';
+import type { Caller } from './tokens/claims.ts';
+import type { VerifyToken } from './tokens/tokens.ts';
 
 export const tokenPagePath = '/token';
 

@@ -1,4 +1,4 @@
-import { BodyBuffer } from '@integration-sync/gateway/body-buffer';
+import { BodyBuffer } from '@integration-sync/gateway/body/body-buffer';
 import { expect, it } from 'vitest';
 
 function collect(texts: Iterable<string>): BodyBuffer {

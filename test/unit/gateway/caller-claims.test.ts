@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { openCallerClaims } from '../../../services/gateway/src/caller-claims.ts';
-import { readCaller, TokenRefused } from '../../../services/gateway/src/claims.ts';
+import { openCallerClaims } from '../../../services/gateway/src/tokens/caller-claims.ts';
+import { readCaller, TokenRefused } from '../../../services/gateway/src/tokens/claims.ts';
 
 const scope = 'integration:suppliers:read';
 

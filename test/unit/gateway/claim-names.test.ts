@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claimReader, isClaimName } from '../../../services/gateway/src/claim-names.ts';
+import { claimReader, isClaimName } from '../../../services/gateway/src/tokens/claim-names.ts';
 
 const claims = {
   scope: 'a b',

@@ -1,6 +1,6 @@
 // What callers ask for in `Accept-Encoding` and `Prefer`.
 import { describe, expect, it } from 'vitest';
-import { chooseCoding } from '../../../services/gateway/src/compression.ts';
+import { chooseCoding } from '../../../services/gateway/src/body/compression.ts';
 import { prefersStrict } from '../../../services/gateway/src/preferences.ts';
 
 describe('Accept-Encoding', () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RequestCuts } from '../../../services/gateway/src/request-cuts.ts';
+import { RequestCuts } from '../../../services/gateway/src/server/request-cuts.ts';
 
 interface Sent {
   head: string;

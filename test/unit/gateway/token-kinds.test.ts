@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { TokenRefused } from '../../../services/gateway/src/claims.ts';
-import { checkKind } from '../../../services/gateway/src/token-kinds.ts';
+import { TokenRefused } from '../../../services/gateway/src/tokens/claims.ts';
+import { checkKind } from '../../../services/gateway/src/tokens/token-kinds.ts';
 
 type Claims = Record<string, unknown>;
 

@@ -6,7 +6,7 @@ import { ConfigError } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { Counter } from 'prom-client';
-import { TokenRefused, type Caller } from '../claims.ts';
+import { TokenRefused, type Caller } from '../tokens/claims.ts';
 import { ClientsRefused, parseClients, type Client } from './clients-file.ts';
 import { indexClients, type Credential, type Credentials } from './credentials.ts';
 import { readClientsFile } from './read-file.ts';

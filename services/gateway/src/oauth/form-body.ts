@@ -1,7 +1,7 @@
 // Reads the form of a request for a token. It is small: the gateway reads 8 KiB at most, and keeps it in one buffer.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../server/exchange.ts';
 import { invalidRequest } from './refusal.ts';
 
 const formBytesMax = 8 * 1024;

@@ -7,12 +7,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { allScopes } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { signingSecretOf } from '../auth-settings.ts';
+import { signingSecretOf } from '../tokens/auth-settings.ts';
 import type { Clients } from '../clients/clients.ts';
 import type { Credential } from '../clients/credentials.ts';
 import type { GatewayConfig } from '../config.ts';
 import { rawQuery } from '../forward.ts';
-import { countHeader } from '../raw-headers.ts';
+import { countHeader } from '../server/raw-headers.ts';
 import { openFailures } from './failures.ts';
 import { readFormBody } from './form-body.ts';
 import { openIssuing } from './issue.ts';

@@ -7,8 +7,8 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { BodyReservation } from './body-budgets.ts';
-import type { Caller } from './claims.ts';
+import type { BodyReservation } from '../body/body-budgets.ts';
+import type { Caller } from '../tokens/claims.ts';
 import { openTrace, type Trace } from './trace.ts';
 
 declare module 'fastify' {

@@ -6,7 +6,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
 import { signingOf } from './auth-settings.ts';
 import { TokenRefused } from './claims.ts';
-import type { GatewayConfig } from './config.ts';
+import type { GatewayConfig } from '../config.ts';
 import { asymmetricAlgorithms, openKeySet, type KeysOf } from './key-set.ts';
 
 /** What a token says of itself and of its caller. */

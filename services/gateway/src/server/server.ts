@@ -13,7 +13,7 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { openClientErrors } from './client-errors.ts';
-import { openCompression } from './compression.ts';
+import { openCompression } from '../body/compression.ts';
 import { watchConnections } from './connections.ts';
 import { closeExchange, openExchange } from './exchange.ts';
 import { lingering } from './lingering.ts';

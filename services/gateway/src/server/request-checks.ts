@@ -9,13 +9,13 @@
 // The service checks the rest: JSON, envelope, count, items.
 import { Failure, refuseIfAny, unknownParameters, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authorize } from './authorization.ts';
-import { checkBodyHeaders } from './body-headers.ts';
+import { authorize } from '../tokens/authorization.ts';
+import { checkBodyHeaders } from '../body/body-headers.ts';
 import { timed } from './exchange.ts';
-import { rawQuery } from './forward.ts';
-import { prefersStrict } from './preferences.ts';
-import type { VerifyToken } from './tokens.ts';
-import type { CollectBody } from './uploads.ts';
+import { rawQuery } from '../forward.ts';
+import { prefersStrict } from '../preferences.ts';
+import type { VerifyToken } from '../tokens/tokens.ts';
+import type { CollectBody } from '../body/uploads.ts';
 
 export interface ChecksOptions {
   verify: VerifyToken;

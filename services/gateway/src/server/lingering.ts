@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hasBody } from './body-headers.ts';
+import { hasBody } from '../body/body-headers.ts';
 
 /** So much comes along with the headers anyway: Node drops it, and the gateway can keep the connection. */
 const droppedBytesMax = 64 * 1024;

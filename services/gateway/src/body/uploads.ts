@@ -11,7 +11,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BodyReservation, type BodyBudgets } from './body-budgets.ts';
 import { BodyBuffer } from './body-buffer.ts';
 import { tooLarge } from './body-headers.ts';
-import { TooSlow } from './problems.ts';
+import { TooSlow } from '../server/problems.ts';
 
 /** Up to here a body of a known length reserves only what has come of it. */
 const countedBytesMax = 64 * 1024;

@@ -4,7 +4,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { FastifyInstance } from 'fastify';
 import { openCallerClaims } from './caller-claims.ts';
 import { checkTimes, readCaller, type Caller } from './claims.ts';
-import type { GatewayConfig } from './config.ts';
+import type { GatewayConfig } from '../config.ts';
 import { openSignatures, type Signed } from './signatures.ts';
 import { checkKind } from './token-kinds.ts';
 import { openTokenMemory } from './token-memory.ts';
