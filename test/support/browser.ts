@@ -2,7 +2,8 @@
 // the other tests and is told so; where CI=true it is missing, and browser.test.ts fails.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { chromium, type BrowserContextOptions, type Page } from 'playwright-core';
+import { chromium, type BrowserContextOptions, type Page, type Request } from 'playwright-core';
+import { eventually } from './eventually.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome'];
 
@@ -28,6 +29,8 @@ export interface OpenedPage {
   requested: string[];
   /** Whatever stands in its console, and the exceptions of the page. */
   complaints: string[];
+  /** Resolves once nothing is under way but a call that waits for events, and was not for a while. */
+  settled(): Promise<void>;
 }
 
 export interface Browser extends AsyncDisposable {
@@ -52,11 +55,33 @@ export async function openBrowser(executablePath: string): Promise<Browser> {
   };
 }
 
+const stillMs = 500;
+const isOfFeed = (request: Request): boolean => /\/events\?/.test(request.url());
+
 export function listenTo(page: Page): OpenedPage {
   const requested: string[] = [];
   const complaints: string[] = [];
-  page.on('request', (request) => requested.push(request.url()));
+  const underWay = new Set<Request>();
+  let endedAt = performance.now();
+  const end = (request: Request): void => {
+    underWay.delete(request);
+    endedAt = performance.now();
+  };
+  page.on('request', (request) => {
+    requested.push(request.url());
+    if (!isOfFeed(request)) underWay.add(request);
+  });
+  page.on('requestfinished', end).on('requestfailed', end);
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => complaints.push(String(error)));
-  return { page, requested, complaints };
+  const isStill = (): boolean => underWay.size === 0 && performance.now() - endedAt > stillMs;
+  return {
+    page,
+    requested,
+    complaints,
+    async settled() {
+      endedAt = performance.now();
+      await eventually(isStill, Boolean, 30_000);
+    },
+  };
 }
