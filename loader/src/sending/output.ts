@@ -25,7 +25,7 @@ export class Output implements AsyncDisposable {
     return new Output(async () => {
       await mkdir(dirname(path), { recursive: true });
       const file = await open(path, bytes === undefined ? 'w' : 'r+');
-      await file.truncate(bytes ?? 0);
+      if (bytes !== undefined) await file.truncate(bytes);
       return { path, file };
     }, bytes ?? 0);
   }
@@ -65,14 +65,16 @@ export class Output implements AsyncDisposable {
     const { path, file } = await this.#opening;
     this.#path = path;
     if (this.#pending.length === 0) return;
+    const { length } = this.#pending;
     const bytes = Buffer.concat(this.#pending);
     const at = this.#bytes - bytes.length;
-    this.#pending = [];
     let written = 0;
     while (written < bytes.length) {
       const { bytesWritten } = await file.write(bytes, written, bytes.length - written, at + written);
       written += bytesWritten;
     }
+    // Kept until now: where the disk is full, no state may say that they are written.
+    this.#pending.splice(0, length);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

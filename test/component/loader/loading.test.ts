@@ -6,7 +6,7 @@ import { ndjsonRejects } from '../../../loader/src/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/sending/loading.ts';
 import { Outputs } from '../../../loader/src/sending/outputs.ts';
-import { noCounts, type LoadState } from '../../../loader/src/sending/state.ts';
+import { noCounts, stateFile, type LoadState } from '../../../loader/src/sending/state.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
 
 // Loads against a service that is told what to answer: what a real one answers at a moment like these cannot be arranged.
@@ -204,4 +204,23 @@ it('sends no more once it is interrupted, and knows what was acknowledged', asyn
   await expect(loading.run()).rejects.toThrow('enough');
   expect(sent.map((names) => names.length)).toEqual([500, 500, 500]);
   expect(state.files[0]).toMatchObject({ row: 1_500, counts: { created: 1_500 } });
+});
+
+it('says of no row that it is written where the disk is full', async () => {
+  // Linux has a device that is always full.
+  const state = { ...stateOf(), results: { path: '/dev/full', bytes: 0 } };
+  const stateFolder = join(folder.path, 'state');
+  await using outputs = await Outputs.open(state, stateFolder, false);
+  const loading = new Loading({
+    state,
+    sources: [sourceOf([row(1, 'P-1', 'oak')])],
+    outputs,
+    folder: stateFolder,
+    send: answering([], () => false),
+    lanes: 4,
+    interrupt: new AbortController().signal,
+  });
+  await expect(loading.run()).rejects.toMatchObject({ code: 'ENOSPC' });
+  await expect(loading.save()).rejects.toMatchObject({ code: 'ENOSPC' });
+  await expect(readFile(join(stateFolder, stateFile))).rejects.toMatchObject({ code: 'ENOENT' });
 });
