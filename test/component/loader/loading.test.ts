@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Wrong } from '../../../loader/src/mapping/convert.ts';
 import { ndjsonRejects } from '../../../loader/src/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/sending/loading.ts';
@@ -223,4 +224,49 @@ it('says of no row that it is written where the disk is full', async () => {
   await expect(loading.run()).rejects.toMatchObject({ code: 'ENOSPC' });
   await expect(loading.save()).rejects.toMatchObject({ code: 'ENOSPC' });
   await expect(readFile(join(stateFolder, stateFile))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('writes rejects to no second file where it ends between them and its state', async () => {
+  const stateFolder = join(folder.path, 'state');
+  const obstacle = join(stateFolder, `${stateFile}.new`);
+  const rows = [row(1, 'P-1', 'oak'), { ...row(2, 'P-2', 'pine'), made: new Wrong('no') }];
+  const loadOn = async (state: LoadState, isResumed: boolean, send: Send): Promise<void> => {
+    await using outputs = await Outputs.open(state, stateFolder, isResumed);
+    const interrupt = new AbortController().signal;
+    const sources = [sourceOf(rows)];
+    await new Loading({ state, sources, outputs, folder: stateFolder, send, lanes: 4, interrupt }).run();
+  };
+  const send = answering([], () => false);
+  const stopping = loadOn(stateOf(), false, async (kind, items) => {
+    await mkdir(obstacle);
+    return send(kind, items);
+  });
+  await expect(stopping).rejects.toMatchObject({ code: 'EISDIR' });
+  await rmdir(obstacle);
+  const left: LoadState = JSON.parse(await readFile(join(stateFolder, stateFile), 'utf8'));
+  await loadOn(left, true, send);
+  const files = await readdir(join(folder.path, 'rejects'));
+  const texts = await Promise.all(files.map((name) => readFile(join(folder.path, 'rejects', name), 'utf8')));
+  expect(texts.join('').match(/pine/g)).toEqual(['pine']);
+});
+
+it('writes the head of rejects once, whenever it ends', async () => {
+  const state = { ...stateOf(), rejectsFolder: join(folder.path, 'rejects') };
+  const stateFolder = join(folder.path, 'state');
+  const form = { ...ndjsonRejects, head: Buffer.from('head\n') };
+  const reject = async (isResumed: boolean): Promise<LoadState> => {
+    await using outputs = await Outputs.open(state, stateFolder, isResumed);
+    // As a load does before it sends anything.
+    await outputs.flush();
+    const [file] = state.files;
+    if (file !== undefined) outputs.reject(file, form, { row: 1, raw: '{}', id: '' }, 'no');
+    await outputs.openRejects();
+    return isResumed ? outputs.flush() : state;
+  };
+  // The first ends before rows are in the file.
+  await reject(false);
+  const { files } = await reject(true);
+  const text = await readFile(files[0]?.rejects?.path ?? '', 'utf8');
+  expect(text.split('\n').filter((line) => line === 'head')).toHaveLength(1);
+  expect(files[0]?.rejects?.bytes).toBe(text.length);
 });
