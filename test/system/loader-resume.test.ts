@@ -127,12 +127,13 @@ it('saves on Ctrl-C, and refuses to go on with a file that has changed', async (
 const kills = Number(process.env['SYNC_LOADER_KILLS'] ?? 3);
 
 it(
-  'has every row once, at whichever moments it was killed',
+  'has every row once, at whichever moments it, catalog and NATS were killed',
   { timeout: 60_000 + kills * 20_000 },
   async () => {
     const many = linesOf(3_000 * kills);
     await loader.write('suppliers.csv', fileOf(many));
     const afterMs: number[] = [];
+    const strikes = [undefined, () => stack.kill('catalog'), () => stack.engines.nats.kill()];
     let how = ['load', 'suppliers.csv', '--results', 'results.csv'];
     while (afterMs.length < kills) {
       const { child, ended } = loader.start(...how);
@@ -148,6 +149,9 @@ it(
       const ms = Math.round(Math.random() * 1_000);
       afterMs.push(ms);
       await setTimeout(ms);
+      // What the loader pushes to may die before it.
+      await strikes[afterMs.length % strikes.length]?.();
+      await setTimeout(ms % 300);
       child.kill('SIGKILL');
       await ended;
       if ((await stateOf()) !== undefined) how = ['load', '--resume'];
@@ -157,6 +161,7 @@ it(
       const { code, err } = await loader.run('load', '--resume');
       expect({ code, err, afterMs }).toMatchObject({ code: 2 });
     }
+    await stack.ready(60_000);
     await expectAllLoaded(many);
   },
 );

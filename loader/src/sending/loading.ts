@@ -128,7 +128,8 @@ export class Loading {
         }
         release();
         while (slots.size > underWayMax) {
-          lanes.flush();
+          // Other lanes wait until they are full: where a rate limit counts pushes, each takes all it can.
+          if (slots.oldest !== undefined) lanes.hurry(slots.oldest);
           await lanes.next();
           interrupt.throwIfAborted();
         }

@@ -8,6 +8,7 @@ import type { Row, Source } from '../../../loader/src/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/sending/loading.ts';
 import { Outputs } from '../../../loader/src/sending/outputs.ts';
 import { noCounts, stateFile, type LoadState } from '../../../loader/src/sending/state.ts';
+import { pause } from '../../support/pause.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
 
 // Loads against a service that is told what to answer: what a real one answers at a moment like these cannot be arranged.
@@ -180,6 +181,41 @@ it('pushes what waits in a lane that fills slowly, so that a load never stands s
   expect(sent.flat().filter((name) => name !== 'n600')).toEqual(
     rows.flatMap((_row, index) => (index === 600 ? [] : [`n${index}`])),
   );
+});
+
+it('sends full pushes where the service takes few at a time', async () => {
+  const sent: string[][] = [];
+  const answer = answering(sent, () => false);
+  const state = stateOf();
+  await using outputs = await Outputs.open(state, undefined, false);
+  let turn = Promise.resolve();
+  await new Loading({
+    state,
+    sources: [
+      {
+        ...sourceOf([]),
+        async *rows() {
+          for (let from = 0; from < 42_000; from += 3_000) {
+            yield Array.from({ length: 3_000 }, (_, at) =>
+              row(from + at + 1, `P-${Math.imul(from + at, 0x9e3779b1) >>> 0}`, `n${from + at}`),
+            );
+          }
+        },
+      },
+    ],
+    outputs,
+    folder: undefined,
+    lanes: 8,
+    interrupt: new AbortController().signal,
+    async send(kind, items) {
+      turn = turn.then(() => pause(3));
+      await turn;
+      return answer(kind, items);
+    },
+  }).run();
+  expect(sent.flat()).toHaveLength(42_000);
+  // The last of each lane takes what is left.
+  expect(sent.slice(0, -8).filter((names) => names.length < 500)).toEqual([]);
 });
 
 it('sends no more once it is interrupted, and knows what was acknowledged', async () => {
