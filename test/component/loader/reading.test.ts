@@ -35,9 +35,9 @@ it('keeps the beginning of a file while the rest is read', async () => {
   const path = join(folder.path, 'suppliers.csv');
   const content = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `row ${index}\n`).join(''));
   await writeFile(path, content);
-  const { start, all } = await firstBytes(openBytes(path), 200_000);
+  const begun = await firstBytes(openBytes(path), 200_000);
   const copies: Buffer[] = [];
-  for await (const chunk of all()) copies.push(Buffer.from(chunk));
-  expect(start.equals(content.subarray(0, start.length))).toBe(true);
+  for await (const chunk of begun.all()) copies.push(Buffer.from(chunk));
+  expect(begun.start.equals(content.subarray(0, begun.start.length))).toBe(true);
   expect(Buffer.concat(copies).equals(content)).toBe(true);
 });
