@@ -43,7 +43,9 @@ function checkTree(tag: string): void {
 function release(step: string | undefined): void {
   const known = steps.find((one) => one === step);
   if (known === undefined) throw new RangeError(`expected major, minor or patch, got ${step ?? 'nothing'}`);
-  const { version: before }: { version: string } = JSON.parse(read('package.json'));
+  const { version: before, workspaces }: { version: string; workspaces: string[] } = JSON.parse(
+    read('package.json'),
+  );
   const version = nextVersion(before, known);
   const tag = `v${version}`;
   checkTree(tag);
@@ -51,8 +53,8 @@ function release(step: string | undefined): void {
   if (changelog === undefined) throw new RangeError('CHANGELOG.md has nothing under "Unreleased"');
 
   change('CHANGELOG.md', () => changelog);
-  const manifests = globSync(['package.json', 'shared/*/package.json', 'services/*/package.json', 'dev/package.json', 'test/package.json'], { cwd: root }); // prettier-ignore
-  for (const path of manifests)
+  const manifests = workspaces.map((folder) => join(folder, 'package.json'));
+  for (const path of ['package.json', ...globSync(manifests, { cwd: root })])
     change(
       path,
       changeJson((manifest: object) => withVersion(manifest, version)),

@@ -35,7 +35,12 @@ function release(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-const manifest = { name: 'all', version: '1.0.0', scripts: { generate: 'node -e 0' } };
+const manifest = {
+  name: 'all',
+  version: '1.0.0',
+  workspaces: ['shared/*', 'loader'],
+  scripts: { generate: 'node -e 0' },
+};
 const write = (path: string, text: string): void => writeFileSync(join(root, path), text);
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
@@ -43,9 +48,14 @@ beforeEach(async () => {
   const folder = await temporaryFolder();
   closing.add(folder);
   root = folder.path;
-  for (const path of ['deploy/helm', 'shared/sync']) mkdirSync(join(root, path), { recursive: true });
+  for (const path of ['deploy/helm', 'shared/sync', 'loader'])
+    mkdirSync(join(root, path), { recursive: true });
   write('package.json', JSON.stringify(manifest));
   write('shared/sync/package.json', JSON.stringify({ name: '@integration-sync/sync', version: '1.0.0' }));
+  write(
+    'loader/package.json',
+    JSON.stringify({ version: '1.0.0', dependencies: { '@integration-sync/client': '1.0.0' } }),
+  );
   write('package-lock.json', JSON.stringify({ version: '1.0.0', packages: { '': { version: '1.0.0' } } }));
   write('deploy/helm/Chart.yaml', 'version: 1.0.0\nappVersion: 1.0.0\n');
   write('Dockerfile', 'ARG VERSION=1.0.0\n');
@@ -64,8 +74,9 @@ it('writes the version everywhere, commits, and tags with the notes', () => {
   expect(git('status', '--porcelain')).toBe('');
   expect(git('log', '-1', '--format=%s')).toBe('release: make 1.1.0');
   expect(git('tag', '--list', '-n5')).toContain('- Something.');
-  for (const path of ['package.json', 'shared/sync/package.json', 'package-lock.json'])
+  for (const path of ['package.json', 'shared/sync/package.json', 'loader/package.json', 'package-lock.json'])
     expect(JSON.parse(read(path)).version).toBe('1.1.0');
+  expect(JSON.parse(read('loader/package.json')).dependencies['@integration-sync/client']).toBe('1.1.0');
   expect(read('deploy/helm/Chart.yaml')).toBe('version: 1.1.0\nappVersion: 1.1.0\n');
   expect(read('Dockerfile')).toBe('ARG VERSION=1.1.0\n');
   expect(release('--notes', '1.1.0').stdout).toBe('- Something.\n');

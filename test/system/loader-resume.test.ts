@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { Stack } from '@integration-sync/dev/stack';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -27,11 +28,14 @@ afterEach(() => folder[Symbol.asyncDispose]());
 
 const rowCount = 6_000;
 /** Every hundredth is rejected, and the last 1,000 rows repeat ids of the first. */
-const lines = Array.from({ length: rowCount }, (_, index) => {
-  const id = index < 5_000 ? index : index - 5_000;
-  return `S-${id},name ${index},${index % 100 === 50 ? 'Narnia' : 'DE'}`;
-});
-const file = ['externalId,name,country', ...lines].join('\n');
+const linesOf = (rows: number): string[] =>
+  Array.from({ length: rows }, (_, index) => {
+    const id = index < rows - 1_000 ? index : index - (rows - 1_000);
+    return `S-${id},name ${index},${index % 100 === 50 ? 'Narnia' : 'DE'}`;
+  });
+const fileOf = (lines: readonly string[]): string => ['externalId,name,country', ...lines].join('\n');
+const lines = linesOf(rowCount);
+const file = fileOf(lines);
 
 interface State {
   phase: string;
@@ -46,7 +50,7 @@ const stateOf = async (): Promise<State | undefined> =>
 
 const isUnderWay = (state: State | undefined): boolean => (state?.files[0]?.row ?? 0) > 0;
 
-async function expectAllLoaded(): Promise<void> {
+async function expectAllLoaded(sent: readonly string[]): Promise<void> {
   const names = new Map<string, string>();
   let path: string | undefined = '/suppliers?limit=100';
   while (path !== undefined) {
@@ -59,7 +63,7 @@ async function expectAllLoaded(): Promise<void> {
     path = /<([^>]+)>/.exec(headers.get('link') ?? '')?.[1];
   }
   const expected = new Map<string, string>();
-  for (const line of lines) {
+  for (const line of sent) {
     const [id = '', name = '', country] = line.split(',');
     if (country === 'DE') expected.set(id, name);
   }
@@ -69,10 +73,10 @@ async function expectAllLoaded(): Promise<void> {
     .trim()
     .split('\r\n')
     .slice(1);
-  const rejected = lines.flatMap((line, index) => (line.endsWith('Narnia') ? [String(index + 2)] : []));
+  const rejected = sent.flatMap((line, index) => (line.endsWith('Narnia') ? [String(index + 2)] : []));
   expect(rejects.map((line) => line.split(',')[3])).toEqual(rejected);
   const results = (await readFile(join(folder.path, 'results.csv'), 'utf8')).trim().split('\r\n').slice(1);
-  expect(results.map((line) => Number(line.split(',')[1]))).toEqual(lines.map((_line, index) => index + 2));
+  expect(results.map((line) => Number(line.split(',')[1]))).toEqual(sent.map((_line, index) => index + 2));
 }
 
 const args = ['load', 'suppliers.csv', '--lanes', '1', '--results', 'results.csv'];
@@ -92,7 +96,7 @@ it('goes on after kill -9 with the first row that was not acknowledged, and writ
   });
   const { created = 0, updated = 0, unchanged = 0, sentAgain = 0 } = total;
   expect(created + updated + unchanged + sentAgain).toBe(rowCount - 60);
-  await expectAllLoaded();
+  await expectAllLoaded(lines);
   expect(await loader.run('load', '--resume')).toMatchObject({
     code: 3,
     err: expect.stringContaining('The last load has finished'),
@@ -117,5 +121,45 @@ it('saves on Ctrl-C, and refuses to go on with a file that has changed', async (
   });
   await loader.write('suppliers.csv', file);
   expect((await loader.run('load', '--resume')).code).toBe(2);
-  await expectAllLoaded();
+  await expectAllLoaded(lines);
 });
+
+const kills = Number(process.env['SYNC_LOADER_KILLS'] ?? 3);
+
+it(
+  'has every row once, at whichever moments it, catalog and NATS were killed',
+  { timeout: 60_000 + kills * 20_000 },
+  async () => {
+    const many = linesOf(3_000 * kills);
+    await loader.write('suppliers.csv', fileOf(many));
+    const afterMs: number[] = [];
+    const strikes = [undefined, () => stack.kill('catalog'), () => stack.engines.nats.kill()];
+    let how = ['load', 'suppliers.csv', '--results', 'results.csv'];
+    while (afterMs.length < kills) {
+      const { child, ended } = loader.start(...how);
+      const before = (await stateOf())?.files[0]?.row ?? 0;
+      // Most moments are amid pushes: what comes before them is the same in every load.
+      if (afterMs.length % 4 !== 3) {
+        await eventually(
+          stateOf,
+          (state) => (state?.files[0]?.row ?? 0) > before || state?.phase === 'finished',
+          60_000,
+        );
+      }
+      const ms = Math.round(Math.random() * 1_000);
+      afterMs.push(ms);
+      await setTimeout(ms);
+      // What the loader pushes to may die before it.
+      await strikes[afterMs.length % strikes.length]?.();
+      await setTimeout(ms % 300);
+      child.kill('SIGKILL');
+      await ended;
+      if ((await stateOf()) !== undefined) how = ['load', '--resume'];
+    }
+    const isFinished = (await stateOf())?.phase === 'finished';
+    const { code, err } = isFinished ? { code: 2, err: '' } : await loader.run('load', '--resume');
+    expect({ code, err, afterMs }).toMatchObject({ code: 2 });
+    await stack.ready(60_000);
+    await expectAllLoaded(many);
+  },
+);

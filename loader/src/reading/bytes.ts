@@ -1,7 +1,7 @@
 // The bytes of a file or of standard input, unpacked where its name ends in .gz.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { messageOf, Stop, systemCodeOf } from '../exit.ts';
 
@@ -9,23 +9,35 @@ const chunkBytes = 64 * 1024;
 
 export const standardInput = '-';
 
-/** `onRaw` sees the bytes as the file has them. */
-export async function* openBytes(
-  path: string,
-  onRaw?: (chunk: Buffer) => void,
-): AsyncGenerator<Buffer, void, undefined> {
-  const file = createReadStream(path, { highWaterMark: chunkBytes });
-  if (onRaw !== undefined) file.on('data', (chunk) => typeof chunk === 'string' || onRaw(chunk));
-  const isPacked = path.toLowerCase().endsWith('.gz');
-  const bytes = isPacked ? file.pipe(createGunzip({ chunkSize: chunkBytes })) : file;
-  if (isPacked) file.on('error', (error) => bytes.destroy(error));
+/** A chunk is good until the next one is asked for. */
+export async function* openBytes(path: string): AsyncGenerator<Buffer, void, undefined> {
   try {
-    yield* bytes;
+    yield* path.toLowerCase().endsWith('.gz') ? unpacked(path) : chunksOf(path);
   } catch (error) {
     const code = systemCodeOf(error) ?? '';
     if (code.startsWith('Z_'))
       throw new Stop(`${path} is no whole gzip file (${messageOf(error)}): make it again.`);
     throw new Stop(`${path} cannot be read: ${messageOf(error)}`, undefined, { cause: error });
+  }
+}
+
+/** All chunks are in one piece of memory: a stream leaves 70 MB of them before its garbage is collected. */
+async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> {
+  await using file = await open(path);
+  const buffer = Buffer.allocUnsafeSlow(chunkBytes);
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, 0, chunkBytes);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function* unpacked(path: string): AsyncGenerator<Buffer, void, undefined> {
+  const file = createReadStream(path, { highWaterMark: chunkBytes });
+  const bytes = file.pipe(createGunzip({ chunkSize: chunkBytes }));
+  file.on('error', (error) => bytes.destroy(error));
+  try {
+    yield* bytes;
   } finally {
     file.destroy();
   }
@@ -43,6 +55,6 @@ export async function checkFile(path: string): Promise<void> {
 
 export async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk);
+  for await (const chunk of chunksOf(path)) hash.update(chunk);
   return hash.digest('hex');
 }

@@ -118,7 +118,7 @@ async function lookAt(
   const chunks = withoutStart(whole ?? only(first), bomBytes);
   for await (const chunk of said === undefined || isLikeAscii(said) ? chunks : toUtf8(chunks, said)) {
     if (isWatched) watch.look(chunk, splitter.lines);
-    splitter.push(chunk);
+    splitter.count(chunk);
   }
   if (isWatched && whole !== undefined) watch.end();
   if (whole !== undefined) splitter.end();

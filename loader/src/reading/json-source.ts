@@ -28,7 +28,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
   let total: number | undefined;
   if (standardInput === undefined) {
     const splitter = new Splitter(form);
-    for await (const chunk of await bytes()) splitter.push(chunk);
+    for await (const chunk of await bytes()) splitter.count(chunk);
     splitter.end();
     total = splitter.records;
   }

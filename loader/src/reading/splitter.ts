@@ -39,7 +39,8 @@ export class Splitter {
   #lineEnd: number | undefined;
   #pendingReturn = false;
   #carried: Buffer[] = [];
-  #carriedBytes = 0;
+  /** Since the last complete record. */
+  #openBytes = 0;
 
   constructor({ delimiter, quotes, where }: SplitterOptions) {
     this.#delimiter = delimiter ?? -1;
@@ -49,36 +50,37 @@ export class Splitter {
 
   /** The complete records of what was carried and this chunk; undefined where there is none yet. */
   push(chunk: Buffer): Buffer | undefined {
-    const end = this.#scan(chunk);
-    if (end < 0) {
-      this.#carry(chunk);
-      return undefined;
-    }
-    const block = Buffer.concat([...this.#carried, chunk.subarray(0, end)]);
-    this.#carried = [];
-    this.#carriedBytes = 0;
-    this.#carry(chunk.subarray(end));
+    const end = this.#pass(chunk);
+    const block = end < 0 ? undefined : Buffer.concat([...this.#carried, chunk.subarray(0, end)]);
+    if (block !== undefined) this.#carried = [];
+    // A copy: the next chunk may come in the memory of this one.
+    if (this.#openBytes > 0) this.#carried.push(Buffer.from(chunk.subarray(Math.max(end, 0))));
     return block;
+  }
+
+  /** For who wants the numbers alone, and then calls no `push`. */
+  count(chunk: Buffer): void {
+    this.#pass(chunk);
   }
 
   /** What comes after the last line end. */
   end(): Buffer | undefined {
     if (this.#state === quoted) throw this.#unclosed();
-    if (this.#carriedBytes === 0) return undefined;
+    if (this.#openBytes === 0) return undefined;
     if (this.#pendingReturn) this.#endLine(carriageReturn);
     else this.lines += 1;
     this.records += 1;
     const rest = Buffer.concat(this.#carried);
     this.#carried = [];
-    this.#carriedBytes = 0;
+    this.#openBytes = 0;
     return rest;
   }
 
-  #carry(rest: Buffer): void {
-    if (rest.length === 0) return;
-    this.#carried.push(rest);
-    this.#carriedBytes += rest.length;
-    if (this.#carriedBytes <= recordBytesMax) return;
+  /** Where the last complete record ends in the chunk, or -1. Throws where the record after it has no end. */
+  #pass(chunk: Buffer): number {
+    const end = this.#scan(chunk);
+    this.#openBytes = end < 0 ? this.#openBytes + chunk.length : chunk.length - end;
+    if (this.#openBytes <= recordBytesMax) return end;
     if (this.#state === quoted) throw this.#unclosed();
     throw new Stop(
       `${this.#where}, line ${this.lines + 1}: it is longer than 1 MiB. Is this the right file?`,
@@ -91,7 +93,6 @@ export class Splitter {
     );
   }
 
-  /** Where the last complete record ends in the chunk, or -1. */
   #scan(chunk: Buffer): number {
     const delimiter = this.#delimiter;
     const quote = this.#quote;

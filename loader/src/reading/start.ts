@@ -18,7 +18,7 @@ export async function firstBytes(
   while (length < bytes) {
     const next = await iterator.next();
     if (next.done === true) break;
-    taken.push(next.value);
+    taken.push(Buffer.from(next.value));
     length += next.value.length;
   }
   if (close) await iterator.return?.();

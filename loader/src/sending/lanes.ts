@@ -35,10 +35,16 @@ export class Lanes {
   }
 
   add(slot: Slot): void {
-    const lane = this.#lanes[hashOf(slot.id) % this.#lanes.length];
+    const lane = this.#laneOf(slot);
     if (lane === undefined) return;
     lane.waiting.push(slot);
     if (lane.waiting.length >= itemsMax) this.#start(lane);
+  }
+
+  /** Sends this row with what waits beside it, also where the push has room for more. */
+  hurry(slot: Slot): void {
+    const lane = this.#laneOf(slot);
+    if (lane !== undefined) this.#start(lane);
   }
 
   /** Sends what waits, also where a push has room for more. */
@@ -65,6 +71,10 @@ export class Lanes {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.allSettled(this.#flights);
+  }
+
+  #laneOf({ id }: Slot): Lane | undefined {
+    return this.#lanes[hashOf(id) % this.#lanes.length];
   }
 
   #isEnded(): boolean {

@@ -54,9 +54,12 @@ export class Loading {
   readonly reasons: Reason[] = [];
   readonly #options: LoadingOptions;
   #savedAt = 0;
+  /** As it stands on disk. */
+  #saved: LoadState;
 
   constructor(options: LoadingOptions) {
     this.#options = options;
+    this.#saved = structuredClone(options.state);
   }
 
   async run(): Promise<void> {
@@ -125,7 +128,8 @@ export class Loading {
         }
         release();
         while (slots.size > underWayMax) {
-          lanes.flush();
+          // Other lanes wait until they are full: where a rate limit counts pushes, each takes all it can.
+          if (slots.oldest !== undefined) lanes.hurry(slots.oldest);
           await lanes.next();
           interrupt.throwIfAborted();
         }
@@ -150,8 +154,15 @@ export class Loading {
 
   async #save(): Promise<void> {
     this.#savedAt = Date.now();
-    const state = await this.#options.outputs.flush();
-    if (this.#options.folder !== undefined) await writeJson(this.#options.folder, stateFile, state);
+    const { folder, outputs, state } = this.#options;
+    // A state knows of a file before rows are in it: whoever is killed here writes them to no second file.
+    while (outputs.hasNewRejects) {
+      await outputs.openRejects();
+      for (const [index, file] of this.#saved.files.entries()) file.rejects ??= state.files[index]?.rejects;
+      if (folder !== undefined) await writeJson(folder, stateFile, this.#saved);
+    }
+    this.#saved = await outputs.flush();
+    if (folder !== undefined) await writeJson(folder, stateFile, this.#saved);
   }
 
   #fileAt(index: number): FileState {

@@ -9,14 +9,13 @@ interface Opened {
 }
 
 export class Output implements AsyncDisposable {
-  readonly #open: () => Promise<Opened>;
+  readonly #openFile: () => Promise<Opened>;
   #opening: Promise<Opened> | undefined;
-  #path: string | undefined;
   #pending: Buffer[] = [];
   #bytes: number;
 
   private constructor(how: () => Promise<Opened>, bytes: number) {
-    this.#open = how;
+    this.#openFile = how;
     this.#bytes = bytes;
   }
 
@@ -25,7 +24,7 @@ export class Output implements AsyncDisposable {
     return new Output(async () => {
       await mkdir(dirname(path), { recursive: true });
       const file = await open(path, bytes === undefined ? 'w' : 'r+');
-      await file.truncate(bytes ?? 0);
+      if (bytes !== undefined) await file.truncate(bytes);
       return { path, file };
     }, bytes ?? 0);
   }
@@ -50,9 +49,10 @@ export class Output implements AsyncDisposable {
     return this.#bytes;
   }
 
-  /** Known once something was written. */
-  get path(): string | undefined {
-    return this.#path;
+  /** Where the file is. */
+  async open(): Promise<string> {
+    this.#opening ??= this.#openFile();
+    return (await this.#opening).path;
   }
 
   write(bytes: Buffer): void {
@@ -61,18 +61,19 @@ export class Output implements AsyncDisposable {
   }
 
   async flush(): Promise<void> {
-    this.#opening ??= this.#open();
-    const { path, file } = await this.#opening;
-    this.#path = path;
+    this.#opening ??= this.#openFile();
+    const { file } = await this.#opening;
     if (this.#pending.length === 0) return;
+    const { length } = this.#pending;
     const bytes = Buffer.concat(this.#pending);
     const at = this.#bytes - bytes.length;
-    this.#pending = [];
     let written = 0;
     while (written < bytes.length) {
       const { bytesWritten } = await file.write(bytes, written, bytes.length - written, at + written);
       written += bytesWritten;
     }
+    // Kept until now: where the disk is full, no state may say that they are written.
+    this.#pending.splice(0, length);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -62,10 +62,20 @@ export class Outputs implements AsyncDisposable {
         .replace(/\.gz$/i, '')
         .replace(/\.\w+$/, '');
       output = Output.fresh(this.#state.rejectsFolder, name === '-' ? file.kind : name, form.extension);
-      output.write(form.head);
       this.#rejects.set(file, output);
     }
+    if (output.bytes === 0) output.write(form.head);
     output.write(form.line({ raw: slot.raw, number: slot.row }, reason));
+  }
+
+  /** Whether a file has its first rejected rows, and none for them yet. */
+  get hasNewRejects(): boolean {
+    return [...this.#rejects.keys()].some(({ rejects }) => rejects === undefined);
+  }
+
+  /** Makes the files of rejects that are not there yet, empty. */
+  async openRejects(): Promise<void> {
+    for (const [file, output] of this.#rejects) file.rejects ??= { path: await output.open(), bytes: 0 };
   }
 
   /** Writes all there is. The state that comes back is of the moment of the call, and never ahead of what is written. */
@@ -74,15 +84,12 @@ export class Outputs implements AsyncDisposable {
     if (state.results !== undefined) state.results.bytes = this.#results?.bytes ?? 0;
     state.deferredBytes = this.deferred?.log.bytes ?? 0;
     state.rejectedIdsBytes = this.#rejectedIds?.bytes ?? 0;
-    const lengths = this.#state.files.map((file) => this.#rejects.get(file)?.bytes ?? 0);
-    for (const output of this.#all()) await output.flush();
-    for (const [index, file] of this.#state.files.entries()) {
-      const path = this.#rejects.get(file)?.path;
-      if (path === undefined) continue;
-      file.rejects = { path, bytes: lengths[index] ?? 0 };
-      const cloned = state.files[index];
-      if (cloned !== undefined) cloned.rejects = { ...file.rejects };
+    for (const [index, { rejects }] of state.files.entries()) {
+      const file = this.#state.files[index];
+      const output = file && this.#rejects.get(file);
+      if (rejects !== undefined && output !== undefined) rejects.bytes = output.bytes;
     }
+    for (const output of this.#all()) await output.flush();
     return state;
   }
 

@@ -26,6 +26,11 @@ export class Slots {
     return this.#slots.length - this.#head;
   }
 
+  /** The one that all others wait for. */
+  get oldest(): Slot | undefined {
+    return this.#slots[this.#head];
+  }
+
   add(slot: Slot): void {
     this.#slots.push(slot);
   }

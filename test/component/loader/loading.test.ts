@@ -1,12 +1,14 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Wrong } from '../../../loader/src/mapping/convert.ts';
 import { ndjsonRejects } from '../../../loader/src/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/reading/source.ts';
 import { Loading, type LoadingOptions } from '../../../loader/src/sending/loading.ts';
 import { Outputs } from '../../../loader/src/sending/outputs.ts';
-import { noCounts, type LoadState } from '../../../loader/src/sending/state.ts';
+import { noCounts, stateFile, type LoadState } from '../../../loader/src/sending/state.ts';
+import { pause } from '../../support/pause.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
 
 // Loads against a service that is told what to answer: what a real one answers at a moment like these cannot be arranged.
@@ -181,6 +183,41 @@ it('pushes what waits in a lane that fills slowly, so that a load never stands s
   );
 });
 
+it('sends full pushes where the service takes few at a time', async () => {
+  const sent: string[][] = [];
+  const answer = answering(sent, () => false);
+  const state = stateOf();
+  await using outputs = await Outputs.open(state, undefined, false);
+  let turn = Promise.resolve();
+  await new Loading({
+    state,
+    sources: [
+      {
+        ...sourceOf([]),
+        async *rows() {
+          for (let from = 0; from < 42_000; from += 3_000) {
+            yield Array.from({ length: 3_000 }, (_, at) =>
+              row(from + at + 1, `P-${Math.imul(from + at, 0x9e3779b1) >>> 0}`, `n${from + at}`),
+            );
+          }
+        },
+      },
+    ],
+    outputs,
+    folder: undefined,
+    lanes: 8,
+    interrupt: new AbortController().signal,
+    async send(kind, items) {
+      turn = turn.then(() => pause(3));
+      await turn;
+      return answer(kind, items);
+    },
+  }).run();
+  expect(sent.flat()).toHaveLength(42_000);
+  // The last of each lane takes what is left.
+  expect(sent.slice(0, -8).filter((names) => names.length < 500)).toEqual([]);
+});
+
 it('sends no more once it is interrupted, and knows what was acknowledged', async () => {
   const state = stateOf();
   const rows = Array.from({ length: 5_000 }, (_, index) => row(index + 1, `P-${index}`, `n${index}`));
@@ -204,4 +241,68 @@ it('sends no more once it is interrupted, and knows what was acknowledged', asyn
   await expect(loading.run()).rejects.toThrow('enough');
   expect(sent.map((names) => names.length)).toEqual([500, 500, 500]);
   expect(state.files[0]).toMatchObject({ row: 1_500, counts: { created: 1_500 } });
+});
+
+it('says of no row that it is written where the disk is full', async () => {
+  // Linux has a device that is always full.
+  const state = { ...stateOf(), results: { path: '/dev/full', bytes: 0 } };
+  const stateFolder = join(folder.path, 'state');
+  await using outputs = await Outputs.open(state, stateFolder, false);
+  const loading = new Loading({
+    state,
+    sources: [sourceOf([row(1, 'P-1', 'oak')])],
+    outputs,
+    folder: stateFolder,
+    send: answering([], () => false),
+    lanes: 4,
+    interrupt: new AbortController().signal,
+  });
+  await expect(loading.run()).rejects.toMatchObject({ code: 'ENOSPC' });
+  await expect(loading.save()).rejects.toMatchObject({ code: 'ENOSPC' });
+  await expect(readFile(join(stateFolder, stateFile))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('writes rejects to no second file where it ends between them and its state', async () => {
+  const stateFolder = join(folder.path, 'state');
+  const obstacle = join(stateFolder, `${stateFile}.new`);
+  const rows = [row(1, 'P-1', 'oak'), { ...row(2, 'P-2', 'pine'), made: new Wrong('no') }];
+  const loadOn = async (state: LoadState, isResumed: boolean, send: Send): Promise<void> => {
+    await using outputs = await Outputs.open(state, stateFolder, isResumed);
+    const interrupt = new AbortController().signal;
+    const sources = [sourceOf(rows)];
+    await new Loading({ state, sources, outputs, folder: stateFolder, send, lanes: 4, interrupt }).run();
+  };
+  const send = answering([], () => false);
+  const stopping = loadOn(stateOf(), false, async (kind, items) => {
+    await mkdir(obstacle);
+    return send(kind, items);
+  });
+  await expect(stopping).rejects.toMatchObject({ code: 'EISDIR' });
+  await rmdir(obstacle);
+  const left: LoadState = JSON.parse(await readFile(join(stateFolder, stateFile), 'utf8'));
+  await loadOn(left, true, send);
+  const files = await readdir(join(folder.path, 'rejects'));
+  const texts = await Promise.all(files.map((name) => readFile(join(folder.path, 'rejects', name), 'utf8')));
+  expect(texts.join('').match(/pine/g)).toEqual(['pine']);
+});
+
+it('writes the head of rejects once, whenever it ends', async () => {
+  const state = { ...stateOf(), rejectsFolder: join(folder.path, 'rejects') };
+  const stateFolder = join(folder.path, 'state');
+  const form = { ...ndjsonRejects, head: Buffer.from('head\n') };
+  const reject = async (isResumed: boolean): Promise<LoadState> => {
+    await using outputs = await Outputs.open(state, stateFolder, isResumed);
+    // As a load does before it sends anything.
+    await outputs.flush();
+    const [file] = state.files;
+    if (file !== undefined) outputs.reject(file, form, { row: 1, raw: '{}', id: '' }, 'no');
+    await outputs.openRejects();
+    return isResumed ? outputs.flush() : state;
+  };
+  // The first ends before rows are in the file.
+  await reject(false);
+  const { files } = await reject(true);
+  const text = await readFile(files[0]?.rejects?.path ?? '', 'utf8');
+  expect(text.split('\n').filter((line) => line === 'head')).toHaveLength(1);
+  expect(files[0]?.rejects?.bytes).toBe(text.length);
 });

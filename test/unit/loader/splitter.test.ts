@@ -6,11 +6,13 @@ import { Splitter } from '../../../loader/src/reading/splitter.ts';
 
 const form = { delimiter: ';'.charCodeAt(0), quotes: true, where: 'suppliers.csv' };
 
+/** As a file is read: every chunk is in the memory of the one before. */
 async function* chunksOf(text: string, sizes: readonly number[]): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
+  const memory = Buffer.alloc(Math.max(...sizes));
   for (let at = 0, index = 0; at < bytes.length; index += 1) {
     const size = sizes[index % sizes.length] ?? 1;
-    yield bytes.subarray(at, at + size);
+    yield memory.subarray(0, bytes.copy(memory, 0, at, at + size));
     at += size;
   }
 }
@@ -91,6 +93,10 @@ it('counts records and lines, and tells line ends of two sorts', () => {
   splitter.push(Buffer.from('a;"b\r\nc"\r\nd;e\r'));
   splitter.push(Buffer.from('\nf;g'));
   splitter.end();
+  const counting = new Splitter(form);
+  for (const text of ['a;b\r', '\nc;"d\n', '";e\nf']) counting.count(Buffer.from(text));
+  counting.end();
+  expect([counting.records, counting.lines]).toEqual([3, 4]);
   expect({ records: splitter.records, lines: splitter.lines, isMixed: splitter.isMixed }).toEqual({
     records: 3,
     lines: 4,

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { hashOf, openBytes } from '../../../loader/src/reading/bytes.ts';
+import { firstBytes } from '../../../loader/src/reading/start.ts';
+import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+const mebibyte = 1024 * 1024;
+
+it('reads a large file in one piece of memory', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  const content = Buffer.alloc(64 * mebibyte, 'a row of a file\n');
+  await writeFile(path, content);
+  const before = process.memoryUsage().arrayBuffers;
+  let most = 0;
+  const hash = createHash('sha256');
+  for await (const chunk of openBytes(path)) {
+    hash.update(chunk);
+    most = Math.max(most, process.memoryUsage().arrayBuffers);
+  }
+  expect((most - before) / mebibyte).toBeLessThan(4);
+  const expected = createHash('sha256').update(content).digest('hex');
+  expect(hash.digest('hex')).toBe(expected);
+  expect(await hashOf(path)).toBe(expected);
+});
+
+it('keeps the beginning of a file while the rest is read', async () => {
+  const path = join(folder.path, 'suppliers.csv');
+  const content = Buffer.from(Array.from({ length: 40_000 }, (_, index) => `row ${index}\n`).join(''));
+  await writeFile(path, content);
+  const begun = await firstBytes(openBytes(path), 200_000);
+  const copies: Buffer[] = [];
+  for await (const chunk of begun.all()) copies.push(Buffer.from(chunk));
+  expect(begun.start.equals(content.subarray(0, begun.start.length))).toBe(true);
+  expect(Buffer.concat(copies).equals(content)).toBe(true);
+});
