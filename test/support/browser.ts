@@ -30,7 +30,7 @@ export interface OpenedPage {
   /** Whatever stands in its console, and the exceptions of the page. */
   complaints: string[];
   /** Resolves once nothing is under way but a call that waits for events, and was not for a while. */
-  settled(): Promise<void>;
+  settled: () => Promise<void>;
 }
 
 export interface Browser extends AsyncDisposable {

@@ -82,6 +82,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     await page.getByText(/^Events are missing since \d\d:\d\d:\d\d/).waitFor({ timeout: 40_000 });
     await push(client, 'S-3');
     await row(page, 'S-3').waitFor();
+    expect(await row(page, 'S-1').count()).toBe(1);
     await page.context().close();
   });
 

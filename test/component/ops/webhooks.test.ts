@@ -46,7 +46,9 @@ test('disabled webhooks come back by one command, with all that they have missed
     stored.countDocuments({ disabledReason: 'failures', recovery: { $exists: false } });
   const looked = await ops('--json');
   expect([looked.code, JSON.parse(looked.stdout).webhooks.length]).toEqual([0, count]);
-  expect((await ops()).stdout).toContain(`Failures have disabled ${count.toLocaleString('en')} webhooks since then.`);
+  expect((await ops()).stdout).toContain(
+    `Failures have disabled ${count.toLocaleString('en')} webhooks since then.`,
+  );
   expect((await ops()).stdout).not.toContain(receiver.url);
   expect(JSON.parse((await ops('--integration', bystander.integration, '--json')).stdout).webhooks).toEqual(
     [],
