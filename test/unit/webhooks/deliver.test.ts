@@ -70,19 +70,19 @@ it('a success closes the circuit, in the database first', async () => {
 });
 
 it('a failure that counts opens the circuit, and its event is on trial', async () => {
-  const { queue, open, ends } = await attempt({ next: { ...again, gate: 'closed' } });
+  const { queue, open, ends } = await attempt({ next: { ...again, circuit: 'open' } });
   expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['stored']]);
   expect(open).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
 });
 
 it('one that does not count leaves the circuit, and is to be stored', async () => {
-  const { queue, open, ends } = await attempt({ next: { ...again, gate: 'unchanged' } });
+  const { queue, open, ends } = await attempt({ next: { ...again, circuit: 'unchanged' } });
   expect([queue.isCircuitClosed, ends]).toEqual([true, ['unstored']]);
   expect(open).toMatchObject({ attempts: 1, isTrial: false });
 });
 
 it('the event of a last attempt is done', async () => {
-  const { open, ends } = await attempt({ next: { ...again, event: 'given up', gate: 'closed' } });
+  const { open, ends } = await attempt({ next: { ...again, event: 'given up', circuit: 'open' } });
   expect([open, ends]).toEqual([undefined, ['done']]);
 });
 
@@ -94,6 +94,6 @@ it('an attempt that could not leave is no attempt', async () => {
 
 it('an event that its endpoint misses stays open until that is said', async () => {
   expect((await attempt({ active: false })).open).toMatchObject({ attempts: 0 });
-  const missed = { ...again, event: 'missed', gate: 'unchanged' } as const;
+  const missed = { ...again, event: 'missed', circuit: 'unchanged' } as const;
   expect((await attempt({ next: missed })).open).toMatchObject({ attempts: 1 });
 });

@@ -11,24 +11,24 @@ const failed = (number: number, failures: number, more: Partial<Attempt> = {}): 
 
 describe('the table', () => {
   it.each([
-    ['a first failure', failed(1, 0), 'again', 1_000, 1, 'closed', undefined],
-    ['a second failure', failed(2, 1), 'again', 5_000, 2, 'closed', undefined],
-    ['a third failure', failed(3, 2), 'again', 30_000, 3, 'closed', undefined],
-    ['a fourth failure', failed(4, 3), 'given up', 0, 4, 'closed', undefined],
-    ['the ninth in a row', failed(1, 8), 'again', 1_000, 9, 'closed', undefined],
-    ['the tenth in a row', failed(2, 9), 'missed', 0, 10, 'closed', 'failures'],
-    ['the tenth in a row, an event’s fourth', failed(4, 9), 'given up', 0, 10, 'closed', 'failures'],
-    ['410', failed(1, 0, { verdict: 'gone' }), 'missed', 0, 1, 'closed', 'gone'],
+    ['a first failure', failed(1, 0), 'again', 1_000, 1, 'open', undefined],
+    ['a second failure', failed(2, 1), 'again', 5_000, 2, 'open', undefined],
+    ['a third failure', failed(3, 2), 'again', 30_000, 3, 'open', undefined],
+    ['a fourth failure', failed(4, 3), 'given up', 0, 4, 'open', undefined],
+    ['the ninth in a row', failed(1, 8), 'again', 1_000, 9, 'open', undefined],
+    ['the tenth in a row', failed(2, 9), 'missed', 0, 10, 'open', 'failures'],
+    ['the tenth in a row, an event’s fourth', failed(4, 9), 'given up', 0, 10, 'open', 'failures'],
+    ['410', failed(1, 0, { verdict: 'gone' }), 'missed', 0, 1, 'open', 'gone'],
     [
       '410 that does not count',
       failed(1, 5, { verdict: 'gone', counts: false }),
       'missed',
       0,
       5,
-      'closed',
+      'open',
       'gone',
     ],
-    ['410 as an event’s fourth', failed(4, 3, { verdict: 'gone' }), 'given up', 0, 4, 'closed', 'gone'],
+    ['410 as an event’s fourth', failed(4, 3, { verdict: 'gone' }), 'given up', 0, 4, 'open', 'gone'],
     [
       'a failure that does not count',
       failed(1, 1, { counts: false }),
@@ -56,8 +56,8 @@ describe('the table', () => {
       'unchanged',
       undefined,
     ],
-  ] as const)('%s', (_name, attempt, event, delayMs, failures, gate, disable) => {
-    expect(decideNext(attempt)).toEqual({ event, delayMs, failures, gate, disable });
+  ] as const)('%s', (_name, attempt, event, delayMs, failures, circuit, disable) => {
+    expect(decideNext(attempt)).toEqual({ event, delayMs, failures, circuit, disable });
   });
 });
 

@@ -84,7 +84,7 @@ it('counts one of the failures that end together, and asks the database once for
   const { stored, asked, fail } = setUp();
   const next = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((sequence) => fail('one', sequence)));
   expect(asked).toEqual(['record one']);
-  expect(next.map((one) => one?.gate)).toEqual(['closed', ...Array.from({ length: 7 }, () => 'unchanged')]);
+  expect(next.map((one) => one?.circuit)).toEqual(['open', ...Array.from({ length: 7 }, () => 'unchanged')]);
   expect(next.map((one) => one?.event)).toEqual(Array.from({ length: 8 }, () => 'again'));
   expect(stored.get('one')).toMatchObject({ failures: 1, trials: [{ sequence: 1 }] });
 });
@@ -123,7 +123,7 @@ it('finds out what happened elsewhere, and forgets what it knew once the line is
   const { stored, asked, fail } = setUp();
   await fail('one', 1);
   stored.set('one', { ...openEndpoint('one'), mark: 2, failures: 2 });
-  expect((await fail('one', 3))?.gate).toBe('unchanged');
+  expect((await fail('one', 3))?.circuit).toBe('unchanged');
   expect(asked).toEqual(['record one', 'record one', 'find one']);
 });
 
@@ -132,7 +132,7 @@ it('does not fail because the one before it in line did', async () => {
   breakNext();
   const [first, second] = await Promise.allSettled([fail('one', 1), fail('one', 2)]);
   expect(first.status).toBe('rejected');
-  expect(second).toMatchObject({ status: 'fulfilled', value: { gate: 'closed' } });
+  expect(second).toMatchObject({ status: 'fulfilled', value: { circuit: 'open' } });
   expect(stored.get('one')).toMatchObject({ failures: 1, trials: [{ sequence: 2 }] });
 });
 
@@ -148,7 +148,7 @@ it('does not take a url that is gone for the one that came after it', async () =
   const { stored, fail } = setUp();
   stored.set('one', { ...openEndpoint('one'), url: 'https://acme.example/new', version: 2, mark: 1 });
   const next = await fail('one', 1, { verdict: 'gone' });
-  expect(next).toMatchObject({ event: 'again', gate: 'unchanged', disable: undefined });
+  expect(next).toMatchObject({ event: 'again', circuit: 'unchanged', disable: undefined });
   expect(stored.get('one')).toMatchObject({ active: true, failures: 0 });
 });
 

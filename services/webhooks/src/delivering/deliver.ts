@@ -89,14 +89,14 @@ export function openDeliver(options: DeliverOptions): Deliver {
       if (left !== undefined) queue.mark = Math.max(queue.mark, left.mark);
       const again = next?.event === 'again';
       // Another failure had opened the circuit already, and a success may have closed it again since.
-      if (next?.gate === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
+      if (next?.circuit === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
       if (again) {
         const delayMs = dueAt.getTime() - Date.now();
         const due = Math.min(performance.now() + delayMs, failedAt + Math.max(next.delayMs, retryAfterMs));
         queue.again(delivery, {
           attempts: number,
           dueAt: due,
-          isTrial: next.gate === 'closed',
+          isTrial: next.circuit === 'open',
           retryAfterMs,
         });
       } else if (next?.event === 'missed') leave(queue, delivery, number);
@@ -143,7 +143,7 @@ export function openDeliver(options: DeliverOptions): Deliver {
     const failed = await fail(queue, delivery, known, attempted);
     report({ ...reported, ...failed });
     if (failed.next?.event !== 'again') return 'done';
-    return failed.next.gate === 'unchanged' ? 'unstored' : 'stored';
+    return failed.next.circuit === 'unchanged' ? 'unstored' : 'stored';
   };
 
   const later = (queue: EndpointQueue, delivery: Delivery, error: unknown): void => {

@@ -2,14 +2,14 @@
 //
 //   the attempt        its event                        the counter          the endpoint
 //   ─────────────────  ───────────────────────────────  ───────────────────  ─────────────────────────────
-//   2xx                delivered                        0                    gate open
-//   fails, 1st to 3rd  again after +1 s, +5 s, +30 s    +1                   gate closed, this event on trial
-//   fails, 4th         given up, kept in the log        +1                   gate closed, the next one's turn
+//   2xx                delivered                        0                    circuit closed
+//   fails, 1st to 3rd  again after +1 s, +5 s, +30 s    +1                   circuit open, this event on trial
+//   fails, 4th         given up, kept in the log        +1                   circuit open, the next one's turn
 //   fails, the 10th    missed (given up if its 4th)     10                   disabled: failures
 //   410, any           missed (given up if its 4th)     +1                   disabled: gone
 //
-// A failure does not count if another one was counted while it was in flight. Then the counter and the gate stay
-// as they are, the event has used up one of its four attempts all the same, and it waits behind the gate.
+// A failure does not count if another one was counted while it was in flight. Then the counter and the circuit stay
+// as they are, the event has used up one of its four attempts all the same, and it waits while the circuit is open.
 // 410 disables whether it counts or not. Missed: what was open when its endpoint was disabled; a replay sends it.
 //
 // So an endpoint that is dead from the start is hit at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
@@ -33,7 +33,7 @@ export interface Next {
   /** With `again`: how long after this failure. */
   delayMs: number;
   failures: number;
-  gate: 'open' | 'closed' | 'unchanged';
+  circuit: 'closed' | 'open' | 'unchanged';
   disable: 'failures' | 'gone' | undefined;
 }
 
@@ -44,7 +44,7 @@ export const afterSuccess = {
   event: 'delivered',
   delayMs: 0,
   failures: 0,
-  gate: 'open',
+  circuit: 'closed',
   disable: undefined,
 } as const satisfies Next;
 
@@ -58,7 +58,7 @@ export function decideNext({ number, verdict, counts, failures }: Attempt): Next
     event,
     delayMs: event === 'again' ? (delayMs ?? 0) : 0,
     failures: counted,
-    gate: counts || disable !== undefined ? 'closed' : 'unchanged',
+    circuit: counts || disable !== undefined ? 'open' : 'unchanged',
     disable,
   };
 }

@@ -60,7 +60,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
         counts: read.mark === attempt.endpoint.mark,
         failures: read.failures,
       });
-      if (next.gate === 'unchanged') return { next, left: read };
+      if (next.circuit === 'unchanged') return { next, left: read };
       const stored = await store(options, read, attempt, next);
       if (stored !== null) {
         tellChanged(read);
@@ -135,6 +135,6 @@ const missed = ({ failures }: Endpoint): Next => ({
   event: 'missed',
   delayMs: 0,
   failures,
-  gate: 'unchanged',
+  circuit: 'unchanged',
   disable: undefined,
 });
