@@ -94,7 +94,7 @@ export const orders: readonly Order[] = [
     why: 'a push that comes at once is promised that its caller waits',
   },
   {
-    short: `${gateway}/body-budgets.ts patienceMs`,
+    short: `${gateway}/body/body-budgets.ts patienceMs`,
     long: `${contracts}/routes/route.ts listTimeoutMs`,
     times: 2,
     why: 'a request that waited at the gateway and at the service is still answered in time',
@@ -132,12 +132,12 @@ export const orders: readonly Order[] = [
     why: 'what is cut off then is still put back before the process is ended',
   },
   {
-    short: `${gateway}/server.ts lastRequestsMs`,
-    long: `${gateway}/server.ts closeWithinMs`,
+    short: `${gateway}/server/server.ts lastRequestsMs`,
+    long: `${gateway}/server/server.ts closeWithinMs`,
     why: 'the gateway answers the last requests before it cuts connections',
   },
   {
-    short: `${gateway}/server.ts closeWithinMs`,
+    short: `${gateway}/server/server.ts closeWithinMs`,
     long: 'shared/runtime/src/lifecycle.ts stopMs',
     why: 'the gateway closes its connections before the process is ended',
   },

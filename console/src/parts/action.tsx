@@ -38,7 +38,10 @@ export function Action<T>({
   const resting = useRef(false);
   const timer = useRef<number | undefined>(undefined);
   const key = JSON.stringify(request);
-  useEffect(() => setOutcome(undefined), [key]);
+  useEffect(() => {
+    // What was done leaves nothing to do, and is said until the next change.
+    if (!disabled) setOutcome(undefined);
+  }, [key]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
   const isAllowed = described === undefined || described.scopes.includes(scope);

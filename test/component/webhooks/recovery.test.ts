@@ -6,6 +6,7 @@ import { openHouse, type Client, type House } from '../../support/webhooks.ts';
 interface Stored {
   _id: string;
   active: boolean;
+  epoch: number;
   disabledAt: Date | null;
   recovery?: { step: string; dueAt: Date; since?: Date };
 }
@@ -98,7 +99,7 @@ it('a replica that dies between the steps leaves each to another', async () => {
 
   // It died before it could say that all is sent: what is sent again is the same, and stands in the streams once.
   const since = new Date(Date.now() - 60_000);
-  const recovery = { step: 'send', dueAt: new Date(), replays: true, since, epoch: 0 };
+  const recovery = { step: 'send', dueAt: new Date(), replays: true, since, epoch: again.epoch };
   await house.store
     .collection<{ _id: string }>('webhook_endpoints')
     .updateOne({ _id: id }, { $set: { recovery } });

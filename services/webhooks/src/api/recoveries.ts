@@ -16,7 +16,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
 import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import { openResend } from '../log/resend.ts';
+import { openResend, type Candidate } from '../log/resend.ts';
 import type { Attempted } from '../sending/send.ts';
 import { openLimiter } from '../tools/limiter.ts';
 
@@ -68,8 +68,8 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     const since = recovery?.since ?? new Date();
     // It was disabled again: the next recovery sends this as well.
     if (!held.active) return;
-    const missed =
-      recovery?.replays === true ? meantFor(held, candidatesIn(held, { since, until: undefined })) : [];
+    const candidates = recovery?.replays === true ? candidatesIn(held, { since, until: undefined }) : [];
+    const missed = meantFor(held, upTo(held.eventsAfter, candidates));
     const sending = `${_id}-recovery-${epoch}`;
     const queued = await resend(missed, {
       endpoint: held,
@@ -110,6 +110,14 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       await checks[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What comes after that place in EVENTS it gets as every endpoint does. */
+async function* upTo(
+  place: number,
+  candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
+): AsyncGenerator<Candidate> {
+  for await (const one of candidates) yield one !== undefined && one.sequence <= place ? one : undefined;
 }
 
 const eventOf = (integrationId: string, data: EventData<typeof kind>): EventBody<typeof kind> => ({
