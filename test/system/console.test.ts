@@ -203,6 +203,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     const { page, client, requested, settled } = await open();
     await client.post('/suppliers', { suppliers: [supplier('S-1')] });
     await heading(page, 'Overview').waitFor();
+    await settled();
     for (const view of ['runs', 'records', 'webhooks', 'events', '']) {
       const before = requested.length;
       await goTo(page, `#/${view}`);
