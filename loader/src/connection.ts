@@ -2,15 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { openClient, RequestFailed, Unreachable, type Client } from '@integration-sync/client';
 import { exitCodes, messageOf, Stop, systemCodeOf } from './exit.ts';
+import { countOf } from './options.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ConnectionOptions {
-  url: string | undefined;
-  keyFile: string | undefined;
-  patienceSeconds: number;
-  /** Ends requests at once. */
-  signal?: AbortSignal;
+/** The arguments of `connectionOptions`. */
+export interface ConnectionValues {
+  url?: string | undefined;
+  'key-file'?: string | undefined;
+  patience: string;
 }
 
 export interface Connection {
@@ -18,21 +18,21 @@ export interface Connection {
   client: Client;
 }
 
-export async function connect(environment: Environment, options: ConnectionOptions): Promise<Connection> {
-  const url = options.url ?? environment['INTEGRATION_SYNC_URL'];
+/** The signal ends requests at once. */
+export async function connect(
+  environment: Environment,
+  values: ConnectionValues,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const patienceSeconds = countOf('patience', values.patience, 1, 86_400);
+  const url = values.url ?? environment['INTEGRATION_SYNC_URL'];
   if (!url)
     throw new Stop('Where is the service? Set INTEGRATION_SYNC_URL, or say --url https://sync.example.com');
   if (!URL.canParse(url)) throw new Stop(`"${url}" is no URL such as https://sync.example.com`);
-  const key = await readKey(environment, options.keyFile);
+  const key = await readKey(environment, values['key-file']);
   const clientId = environment['INTEGRATION_SYNC_CLIENT_ID'];
   const credentials = clientId ? { clientId, clientSecret: key } : { key };
-  const { signal } = options;
-  const client = openClient({
-    baseUrl: url,
-    ...credentials,
-    patienceMs: options.patienceSeconds * 1_000,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const client = openClient({ baseUrl: url, ...credentials, patienceMs: patienceSeconds * 1_000, signal });
   return { url, client };
 }
 

@@ -50,12 +50,7 @@ export const exportCommand: Command = {
     const wanted = kinds.filter((kind) => positionals.includes(kind));
     const unknown = positionals.find((kind): boolean => !isKind(kind));
     if (unknown !== undefined || wanted.length === 0) throw new Stop(`Which kinds?\n\n${usage}`);
-    const { client } = await connect(context.environment, {
-      url: values.url,
-      keyFile: values['key-file'],
-      patienceSeconds: countOf('patience', values.patience, 1, 86_400),
-      signal: context.interrupt,
-    });
+    const { client } = await connect(context.environment, values, context.interrupt);
     if (values.follow)
       return follow(client, wanted, context, countOf('every', values.every, 1, 86_400), values.from);
     if (wanted.length > 1 && values.out === undefined)

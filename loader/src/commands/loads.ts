@@ -50,12 +50,7 @@ export async function runLoad(
   const resumed = values.resume ? await resumedState(values, positionals, isPlan) : undefined;
   const inputs = resumed?.files ?? (await inputsOf(values, positionals, usage));
   if (values.sample) return printSample(inputs, context);
-  const connection = await connect(context.environment, {
-    url: values.url,
-    keyFile: values['key-file'],
-    patienceSeconds: countOf('patience', values.patience, 1, 86_400),
-    signal: context.abort,
-  });
+  const connection = await connect(context.environment, values, context.abort);
   if (resumed !== undefined && resumed.url !== connection.url) {
     throw new Stop(`The load that is to be resumed went to ${resumed.url}, and not to ${connection.url}.`);
   }

@@ -49,12 +49,7 @@ export const prune: Command = {
     const most = countOf('most', values.most, 0, 100);
     const unknown = positionals.find((kind): boolean => !isKind(kind));
     if (unknown !== undefined) throw new Stop(`"${unknown}" is no kind of records.\n\n${usage}`);
-    const { client, url } = await connect(context.environment, {
-      url: values.url,
-      keyFile: values['key-file'],
-      patienceSeconds: countOf('patience', values.patience, 1, 86_400),
-      signal: context.interrupt,
-    });
+    const { client, url } = await connect(context.environment, values, context.interrupt);
     const history = await readHistory(resolve(values.state));
     const loaded = kinds.filter((kind) => history[kind] !== undefined);
     const wanted = positionals.length === 0 ? loaded : kinds.filter((kind) => positionals.includes(kind));

@@ -59,12 +59,15 @@ export const singer: Command = {
     }
     const settings = values.config === undefined ? {} : await readSettings(values.config);
     const rules = parseMap(settings.streams ?? {}, values.config ?? '');
-    const { client } = await connect(context.environment, {
-      url: values.url ?? settings.url,
-      keyFile: values['key-file'] ?? settings.key_file,
-      patienceSeconds: countOf('patience', values.patience, 1, 86_400),
-      signal: context.abort,
-    });
+    const { client } = await connect(
+      context.environment,
+      {
+        ...values,
+        url: values.url ?? settings.url,
+        'key-file': values['key-file'] ?? settings.key_file,
+      },
+      context.abort,
+    );
     await using target = new Target({
       client,
       send: (kind, items) => pushUnchecked(client, kind, items),
