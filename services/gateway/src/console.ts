@@ -5,19 +5,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@integration-sync/runtime/config';
 import type { FastifyInstance } from 'fastify';
+import { pagePolicy } from './page-policy.ts';
 
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+const policy = pagePolicy("require-trusted-types-for 'script'", "trusted-types 'none'");
 
 const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
