@@ -1,15 +1,22 @@
 // The shapes of the interface that the console reads. They are the contracts' own, and no code of the contracts comes along.
 export type {
   DeliveryAttempt,
+  EventDelivery,
   ListingEntity,
   PushAnswer,
   RegisteredWebhook,
   RotatedWebhook,
+  SyncRun,
+  SyncRunInFull,
   TestResult,
+  DetailedWebhook as Webhook,
 } from '@integration-sync/contracts';
-import type { DeliveryAttempt, Webhook as BareWebhook } from '@integration-sync/contracts';
+import type { EventPage as AnyPage } from '@integration-sync/contracts';
 
-export type { SyncRun, SyncRunInFull } from '@integration-sync/contracts';
+/** Its data, of which the contracts say nothing, by name. */
+export type FeedEvent = AnyPage['events'][number] & { data: Record<string, unknown> };
+
+export type EventPage = Omit<AnyPage, 'events'> & { events: FeedEvent[] };
 
 export interface Listing<Entity> {
   entities: Entity[];
@@ -46,35 +53,4 @@ export interface DetailedRecord {
   lastSyncedAt: string;
   /** Absent of an erased record. */
   details?: RecordDetails;
-}
-
-export interface Webhook extends BareWebhook {
-  details?: {
-    description: string | null;
-    headerNames: string[];
-    recover: boolean;
-    inFlightMax: number;
-  };
-}
-
-export interface FeedEvent {
-  id: string;
-  event: string;
-  timestamp: string;
-  integrationId: string;
-  data: Record<string, unknown>;
-}
-
-export interface FeedPage {
-  events: FeedEvent[];
-  next: string;
-  more: boolean;
-}
-
-export interface Delivery {
-  eventId: string;
-  event: string;
-  /** As it was sent; null once the stream lacks it. */
-  body: string | null;
-  attempts: (DeliveryAttempt & { responseBody: string | null })[];
 }

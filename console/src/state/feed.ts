@@ -3,7 +3,7 @@
 import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
-import type { FeedEvent, FeedPage } from '../api/shapes.ts';
+import type { FeedEvent, EventPage } from '../api/shapes.ts';
 import { nowOfGateway, type Session } from '../api/session.ts';
 import { createStore } from './store.ts';
 import { visible } from './visibility.ts';
@@ -89,7 +89,7 @@ export function followFeed(integration: string): () => void {
         ? { since: new Date(nowOfGateway() - begunBeforeMs).toISOString() }
         : { after: next, wait };
     try {
-      const { body } = await call<FeedPage>(get('/events', { ...from, limit: keptEventsMax }), signal);
+      const { body } = await call<EventPage>(get('/events', { ...from, limit: keptEventsMax }), signal);
       tell({ events: body.events, next: body.next });
       return betweenMs;
     } catch (error) {

@@ -1,4 +1,4 @@
-// Where what somebody typed into the box leads. Pure.
+// Which view the search box opens for an id or a text that a person typed. Pure.
 
 export type Lead =
   | { kind: 'run'; id: string }

@@ -1,6 +1,6 @@
 // One event as one webhook got it: what was sent, what came back, and sending it again.
 import { get, post } from '../api/request.ts';
-import type { Delivery as Entity } from '../api/shapes.ts';
+import type { EventDelivery as Entity } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Curl } from '../parts/curl.tsx';
 import { Json } from '../parts/json.tsx';

@@ -5,7 +5,7 @@ import { call, type Answer } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import { get } from '../api/request.ts';
 import { session } from '../api/session.ts';
-import type { FeedEvent, FeedPage } from '../api/shapes.ts';
+import type { FeedEvent, EventPage } from '../api/shapes.ts';
 import { Curl } from '../parts/curl.tsx';
 import { Choice } from '../parts/filters.tsx';
 import { Json } from '../parts/json.tsx';
@@ -193,7 +193,10 @@ function OneEvent({ id, isOff }: { id: string; isOff: boolean }) {
 async function find(id: string, from: number, signal: AbortSignal): Promise<FeedEvent | 'nowhere'> {
   let place: { since: string } | { after: string } = { since: new Date(from - 1).toISOString() };
   for (let pages = 0; pages < pagesMax; pages += 1) {
-    const { body }: Answer<FeedPage> = await call(get('/events', { ...place, limit: keptEventsMax }), signal);
+    const { body }: Answer<EventPage> = await call(
+      get('/events', { ...place, limit: keptEventsMax }),
+      signal,
+    );
     const event = body.events.find((one) => one.id === id);
     if (event !== undefined) return event;
     if (!body.more) break;
