@@ -99,7 +99,7 @@ export function openListing(send: Send): Listing {
       for (;;) {
         let reached: string | undefined;
         for await (const page of pages(kind, { changedSince: from, details, signal })) {
-          // All pages of a walk may name a time; what came before the first page is what the walk surely shows.
+          // Each page names a time. The first is the safe one: the pages surely show every change before it.
           reached ??= page.nextSince;
           yield { entities: page.entities, next: page.isLast ? reached : undefined };
         }

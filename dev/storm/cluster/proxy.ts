@@ -1,5 +1,5 @@
-// The proxy in front of the gateways, or of an engine: each connection goes to the next of them in turn, or to another one
-// where that one takes none. It reads nothing of what passes.
+// A TCP proxy in front of the gateways, or of an engine. Each connection goes to the next server in turn, or to another server
+// where that server refuses it. The proxy passes bytes on unread.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
