@@ -96,6 +96,8 @@ export interface DeliveryLine {
   /** What the receiver answered; 0 where it broke the connection. */
   status: number;
   genuine: boolean;
+  /** What it has that the description of the messages does not allow. */
+  undescribed?: string | undefined;
   bodyHash: string;
 }
 

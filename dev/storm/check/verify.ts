@@ -5,6 +5,7 @@ import type { PendingLine, Sighting, StoredLine } from '../lines.ts';
 import { checkAnswers, checkStatuses } from './answers.ts';
 import { checkAttempts } from './attempts.ts';
 import { checkDeliveries } from './deliveries.ts';
+import { checkDescribed } from './described.ts';
 import { checkDrafts } from './drafts.ts';
 import { checkFailovers } from './failovers.ts';
 import { checkEventOrder } from './event-order.ts';
@@ -79,6 +80,7 @@ export function judge(ledger: Ledger): Verdict {
   checkDrafts(history, { listed: drafts, events }, { isPending: pending.hasRecord, report });
   checkRuns(history, ledger.runs, { isPending: pending.hasRun, report });
   checkDeliveries(ledger, report);
+  checkDescribed(ledger, report);
   checkRepeats(pushes, ledger, report);
   checkAttempts(pushes, ledger, report);
   checkFloor(pushes, ledger, report);

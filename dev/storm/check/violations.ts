@@ -26,6 +26,7 @@ export const violationClasses = {
   completed: 'sync.completed of a run is missing, or counts something else than the run',
   'delivery-missing': 'an event was never delivered to a receiver that was well',
   'delivery-twice': 'deliveries came again, without a cause or too many',
+  undescribed: 'a message is not what the description of the messages says',
   'delivery-false': 'a delivery is not genuine, or is not the event that it names',
   roll: 'a push failed while an operator ended nodes or services in good order, one after the other',
   away: 'pushes failed for longer than they may after one node of the cluster had died',

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { openRandom } from '../../fuzz/random.ts';
 import { openCaller } from '../caller.ts';
 import { clockMs } from '../clock.ts';
+import { openDescribed } from '../described.ts';
 import { planEndpoints, react, type Behaviour, type EndpointPlan } from '../endpoints.ts';
 import { talkOn } from '../hostile.ts';
 import { bodyHashOf, isSignedWell } from '../signed.ts';
@@ -21,6 +22,7 @@ interface Registered {
 const folder = folderOfRole();
 const deliveries = openLedgerFile(folder, 'deliveries');
 const endpoints = openLedgerFile(folder, 'endpoints');
+const described = openDescribed();
 const registered = new Map<string, Registered>();
 let random = openRandom(0);
 
@@ -38,14 +40,16 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
   }
   const { status, afterMs } = react(endpoint.behaviour, { nowMs: clockMs(), random });
   if (afterMs > 0) await wait(afterMs);
+  const kind = String(request.headers['x-webhook-event']);
   const isHeard = !response.destroyed;
   deliveries.write({
     endpoint: endpoint.id,
     event: String(request.headers['webhook-id']),
-    kind: String(request.headers['x-webhook-event']),
+    kind,
     atMs: clockMs(),
     status: isHeard ? status : 0,
     genuine: isSignedWell(request.headers, body, endpoint.secret),
+    undescribed: described.faultOfDelivery(kind, request.headers, body),
     bodyHash: bodyHashOf(body),
   });
   if (endpoint.behaviour === 'hostile') talkOn(request.socket, random);

@@ -1,4 +1,5 @@
 // Forgeries of answers, runs, statements and deliveries.
+import type { EventBody } from '@integration-sync/contracts';
 import type { Forgery } from './forgery.ts';
 import { answerOf, drop, eventOf, item, statement } from './story.ts';
 import { integration } from './forger.ts';
@@ -117,6 +118,16 @@ export const forgedAnswers: readonly Forgery[] = [
     'a delivery has a wrong signature',
     'delivery-false',
     ({ ledger }) => (ledger.deliveries[0]!.genuine = false),
+  ],
+  [
+    'an event lacks what its description wants',
+    'undescribed',
+    ({ ledger }) => delete (ledger.events[0]!.body as Partial<EventBody>).timestamp,
+  ],
+  [
+    'a delivery lacks a header of its description',
+    'undescribed',
+    ({ ledger }) => (ledger.deliveries[0]!.undescribed = 'SupplierCreatedDelivery, headers'),
   ],
   ['a delivery has another body', 'delivery-false', ({ ledger }) => (ledger.deliveries[0]!.bodyHash = 'x')],
   [

@@ -81,8 +81,8 @@ interface Header {
 const header = (description: string, example: string): Header => ({ description, example });
 const refer = (...path: string[]): JsonObject => ({ $ref: `#/${path.join('/')}` });
 
-/** `supplier.created` as `SupplierCreated`. */
-const nameOf = (kind: string): string =>
+/** The name of its message: `supplier.created` as `SupplierCreated`. */
+export const messageOf = (kind: string): string =>
   kind.replaceAll(/(?:^|[.-])(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 function describeMessage({ name, summary, contentType, headers, payload, example }: Message): JsonObject {
@@ -147,7 +147,7 @@ const inWords = ({ name, description }: { name: string; description: string }): 
 
 function describeEvents(schemas: SchemaCollection): Part {
   const rows = eventKinds.map((kind) => {
-    const name = nameOf(kind);
+    const name = messageOf(kind);
     const message = describeMessage({
       name,
       summary: `An event of the kind ${kind}`,
@@ -226,8 +226,8 @@ function describeQuestions(schemas: SchemaCollection): Part {
   const operations: Record<string, JsonObject> = {};
   const messages: Record<string, JsonObject> = {};
   for (const { operationId, subject, summary, answer } of rows) {
-    const asked = `${nameOf(operationId)}Question`;
-    const answered = `${nameOf(operationId)}Answer`;
+    const asked = `${messageOf(operationId)}Question`;
+    const answered = `${messageOf(operationId)}Answer`;
     messages[asked] = describeMessage({
       name: asked,
       summary,
@@ -263,7 +263,7 @@ function describeQuestions(schemas: SchemaCollection): Part {
       servers: [refer('servers', 'nats')],
       messages: { [answered]: refer('components', 'messages', answered) },
     };
-    operations[`answer${nameOf(operationId)}`] = {
+    operations[`answer${messageOf(operationId)}`] = {
       action: 'receive',
       channel: refer('channels', operationId),
       summary,
@@ -285,7 +285,7 @@ function describeWebhooks(schemas: SchemaCollection): Part {
     Object.values(deliveryHeaders).map(({ name, description, example }) => [name, { description, example }]),
   );
   const rows = eventKinds.map((kind) => {
-    const name = `${nameOf(kind)}Delivery`;
+    const name = `${messageOf(kind)}Delivery`;
     const message = describeMessage({
       name,
       summary: `Posted to a webhook on ${kind}`,

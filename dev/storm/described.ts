@@ -1,0 +1,54 @@
+// The description of the messages (docs/asyncapi.json), held against what a storm has seen of them.
+import type { IncomingHttpHeaders } from 'node:http';
+import { describeMessages, messageOf } from '@integration-sync/gateway/asyncapi';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import type { EventLine } from './lines.ts';
+
+interface Message {
+  headers: { properties: object };
+  payload: object;
+}
+
+/** Each says what the description does not allow; undefined where all is as described. */
+export interface Described {
+  faultOfEvent(event: Pick<EventLine, 'id' | 'subject' | 'body'>): string | undefined;
+  faultOfDelivery(kind: string, headers: IncomingHttpHeaders, body: string): string | undefined;
+}
+
+export function openDescribed(): Described {
+  const { components }: { components: { messages: Record<string, Message> } } = JSON.parse(
+    JSON.stringify(describeMessages()),
+  );
+  const ajv = new Ajv2020({ strict: false, logger: false });
+  formats.default(ajv);
+  ajv.addSchema({ $id: 'messages', components });
+
+  function faultOf(name: string, parts: { headers: object; payload: unknown }): string | undefined {
+    if (components.messages[name] === undefined) return `${name} is not described`;
+    for (const part of ['headers', 'payload'] as const) {
+      const isValid: ValidateFunction | undefined = ajv.getSchema(
+        `messages#/components/messages/${name}/${part}`,
+      );
+      if (isValid?.(parts[part]) !== true) return `${name}, ${part}: ${ajv.errorsText(isValid?.errors)}`;
+    }
+    return undefined;
+  }
+
+  return {
+    faultOfEvent({ id, subject, body }) {
+      const wanted = `events.${body.integrationId}.${body.event}`;
+      if (subject !== wanted) return `stands on ${subject} instead of ${wanted}`;
+      return faultOf(messageOf(body.event), { headers: { 'Nats-Msg-Id': id }, payload: body });
+    },
+    faultOfDelivery(kind, headers, body) {
+      const name = `${messageOf(kind)}Delivery`;
+      // Node has the names in lower case.
+      const named = Object.keys(components.messages[name]?.headers.properties ?? {}).flatMap((header) => {
+        const value = headers[header.toLowerCase()];
+        return value === undefined ? [] : [[header, value]];
+      });
+      return faultOf(name, { headers: Object.fromEntries(named), payload: JSON.parse(body) });
+    },
+  };
+}
