@@ -1,8 +1,9 @@
 // What nats-server says of its own health, where NATS_MONITOR_URL names its monitoring. A nats-server without room on its
 // disk stays connected and acknowledges nothing; only /healthz says why, and only a restart ends it.
 import type { Log } from './log.ts';
+import { openPeriodicCheck } from './periodic-check.ts';
 
-export interface NatsHealth extends Disposable {
+export interface NatsHealth extends AsyncDisposable {
   /** A sentence where nats-server is not healthy, for everybody to read; the log has the cause. */
   notes(): string[];
 }
@@ -11,7 +12,7 @@ const everyMs = 5_000;
 const patienceMs = 1_000;
 
 export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs = everyMs): NatsHealth {
-  if (monitorUrl === undefined) return { notes: () => [], [Symbol.dispose]: () => undefined };
+  if (monitorUrl === undefined) return { notes: () => [], [Symbol.asyncDispose]: () => Promise.resolve() };
   const url = new URL('/healthz', monitorUrl);
   const stopping = new AbortController();
   let cause: string | undefined;
@@ -23,17 +24,13 @@ export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs
     if (cause === undefined) log.info('nats-server is healthy again');
     else log.error({ cause }, `nats-server is not healthy; ${remedyOf(cause)}`);
   };
-  let checking = Promise.resolve();
-  const timer = setInterval(() => {
-    checking = checking.then(check);
-  }, pollMs);
-  timer.unref();
+  const checks = openPeriodicCheck(check, { what: 'nats-server', everyMs: pollMs, log });
 
   return {
     notes: () => (cause === undefined ? [] : [`NATS is not healthy; ${remedyOf(cause)}.`]),
-    [Symbol.dispose]() {
-      clearInterval(timer);
+    [Symbol.asyncDispose]() {
       stopping.abort();
+      return checks[Symbol.asyncDispose]();
     },
   };
 }

@@ -49,7 +49,7 @@ export interface RecordServiceParts {
 /** The handlers of a service by their subjects. */
 export interface RecordHandlers {
   sync: Sync;
-  /** These share the places of the push gate. */
+  /** These share the semaphore of pushes. */
   gated: Readonly<Record<string, BusHandler>>;
   /** Each of these has places of its own. */
   ungated: Readonly<Record<string, BusHandler>>;
@@ -92,7 +92,7 @@ export async function startRecordService(
         ...ungated,
         ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
-      gates: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushGate])),
+      semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
       quiet: [healthSubject(service)],
     }),
   );

@@ -8,8 +8,8 @@ import {
   type ErrorCode,
 } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
-import type { Gate } from '../gate.ts';
 import type { Log } from '../log.ts';
+import type { Semaphore } from '../semaphore.ts';
 import { traceIdOf } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
@@ -67,7 +67,7 @@ export interface RequestInHand {
 
 export interface Answering {
   handler: BusHandler;
-  gate: Gate;
+  semaphore: Semaphore;
   /** Whether the log line of a request without a fault is at level debug. */
   quiet: boolean;
   waits: Waits;
@@ -83,7 +83,7 @@ export interface Answered {
 export async function answer(
   connection: Connection,
   inHand: RequestInHand,
-  { handler, gate, quiet, waits }: Answering,
+  { handler, semaphore, quiet, waits }: Answering,
 ): Promise<Answered> {
   const startedAt = performance.now();
   const { message } = inHand;
@@ -96,7 +96,7 @@ export async function answer(
   let reply: BusReply = {};
   let waitedMs = 0;
   try {
-    const turn = gate.enter(request.integration, request.body.length);
+    const turn = semaphore.acquire(request.integration, request.body.length);
     if (turn !== undefined) {
       await turn;
       waitedMs = performance.now() - startedAt;
@@ -104,7 +104,7 @@ export async function answer(
     try {
       reply = await handle(request);
     } finally {
-      gate.leave(request.integration);
+      semaphore.release(request.integration);
     }
     await respond(connection, message, replyParts(connection, message.subject, reply));
   } catch (error) {

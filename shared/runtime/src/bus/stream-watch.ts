@@ -1,6 +1,7 @@
 // How the streams of this process stand: how many copies each has, whether it has a leader, and what is to be said of
 // it. It is asked for every five seconds, as other replicas and operators change streams too.
 import type { StreamInfo } from '@nats-io/jetstream';
+import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
 import { compareQuantities, quantityInWords, type Difference } from './quantities.ts';
 import { mendingOf, type Refusal } from './refusals.ts';
@@ -18,7 +19,7 @@ export interface StreamStanding {
   differs: boolean;
 }
 
-export interface StreamWatch extends Disposable {
+export interface StreamWatch extends AsyncDisposable {
   /** Looks for streams of others over subjects of this system from now on. */
   watchOthers(own: readonly string[]): void;
   /** What nats-server says of a stream of this process. */
@@ -92,16 +93,11 @@ export function openStreamWatch(connection: Connection): StreamWatch {
       sayWhatIsNew();
     }
   };
-  let looking = false;
   const look = async (): Promise<void> => {
-    if (looking) return;
-    looking = true;
     await Promise.all([others.look(), ...watched.values().map(lookAt)]);
     sayWhatIsNew();
-    looking = false;
   };
-  const timer = setInterval(() => void look(), everyMs);
-  timer.unref();
+  const checks = openPeriodicCheck(look, { what: 'streams', everyMs, log: connection.log });
 
   return {
     saw,
@@ -119,7 +115,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
       if (refusals.delete(what)) sayWhatIsNew();
     },
     standings: () => Array.from(watched.values(), ({ standing }) => standing),
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }
 

@@ -8,12 +8,12 @@
 import type { Announcer as AnnouncingService, StoredEvents } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { Announcement } from './announcement.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import { openBackground } from './background.ts';
-import { openLanes } from './lanes.ts';
 import { openNotes } from './notes.ts';
 import { publishBatchOf, publishEvents } from './publish-events.ts';
 import type { Stage } from '../stage.ts';
@@ -39,20 +39,15 @@ export interface AnnouncerOptions {
 }
 
 /** Of events, and of event batches. Publishing at once hides the way to the disk and back; more would only hold more memory. */
-const lanesMax = 4;
+const lanes = { max: 4 };
 const pushesMax = 2_000;
 /** Of these pushes together: what each holds in memory is its records, or their events. */
 const recordsMax = 32_000;
 
 interface Waiting {
-  syncId: string;
   announcement: Announcement;
   /** By `performance.now()`. */
   untilMs: number;
-}
-
-interface WithoutBatch extends Waiting {
-  stored: StoredEvents;
 }
 
 export function openAnnouncer(options: AnnouncerOptions): Announcer {
@@ -76,27 +71,26 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     held.records -= records.length;
   };
 
-  const batches = openLanes<WithoutBatch>({
-    lanesMax,
-    follow,
-    async work(one) {
-      const published = await tries.patiently(one, () => publishBatchOf(options, one.stored));
-      letGo(one.announcement);
-      if (published === undefined) leave(one.syncId);
-      else mark(one.syncId);
-    },
-  });
-
-  const events = openLanes<Waiting>({
-    lanesMax,
-    follow,
-    async work(one) {
-      const published = await tries.patiently(one, () => publishEvents(options, one.announcement));
-      if (published !== undefined) return batches.add({ ...one, stored: published.result });
-      letGo(one.announcement);
-      leave(one.syncId);
-    },
-  });
+  const inTurn = { events: openSemaphore(lanes).run, batches: openSemaphore(lanes).run };
+  const announceBatch = async ({ untilMs, announcement }: Waiting, stored: StoredEvents): Promise<void> => {
+    const { syncId } = announcement;
+    const published = await tries.patiently({ syncId, untilMs }, () => publishBatchOf(options, stored));
+    letGo(announcement);
+    if (published === undefined) leave(syncId);
+    else mark(syncId);
+  };
+  const announceEvents = async (one: Waiting): Promise<void> => {
+    const { syncId } = one.announcement;
+    const published = await tries.patiently({ syncId, untilMs: one.untilMs }, () =>
+      publishEvents(options, one.announcement),
+    );
+    if (published !== undefined) {
+      follow(inTurn.batches(() => announceBatch(one, published.result)));
+      return;
+    }
+    letGo(one.announcement);
+    leave(syncId);
+  };
 
   return {
     announce(announcement) {
@@ -107,7 +101,8 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
       }
       held.pushes += 1;
       held.records += records.length;
-      events.add({ syncId, announcement, untilMs: triesEnd() });
+      const one = { announcement, untilMs: triesEnd() };
+      follow(inTurn.events(() => announceEvents(one)));
     },
     get isHindered() {
       return tries.areHindered;

@@ -1,14 +1,14 @@
 // Work that goes on after its caller has gone on: it is waited for when the process stops.
 
 export interface Background extends AsyncDisposable {
-  readonly follow: (work: Promise<void>) => void;
+  readonly follow: (work: Promise<unknown>) => void;
   /** Resolves when the process stops: from then on, no work waits for anything but its end. */
   readonly closing: Promise<void>;
   readonly isClosing: boolean;
 }
 
 export function openBackground(): Background {
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Set<Promise<unknown>>();
   const closing = Promise.withResolvers<void>();
   let isClosing = false;
   return {

@@ -1,5 +1,6 @@
 // Notes in the journal what became of pushes: one update for all that are within a short time.
 import { setTimeout as wait } from 'node:timers/promises';
+import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import type { Background } from './background.ts';
 
 /** A note can wait a little for the next ones: until then an entry is only announced again by mistake. */
@@ -12,21 +13,13 @@ export interface NotesOptions {
 }
 
 export function openNotes({ write, onError, background }: NotesOptions): (syncId: string) => void {
-  let waiting: string[] = [];
-  let isWriting = false;
-  const writeAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      await Promise.race([wait(delayMs, undefined, { ref: false }), background.closing]);
-      const syncIds = waiting;
-      waiting = [];
+  const note = openBatcher<string, null>(
+    async (syncIds) => {
       await write(syncIds).catch((error: unknown) => onError(error, syncIds));
-    }
-    isWriting = false;
-  };
-  return (syncId) => {
-    waiting.push(syncId);
-    if (isWriting) return;
-    isWriting = true;
-    background.follow(writeAll());
-  };
+      return syncIds.map(() => null);
+    },
+    Infinity,
+    oneByOne({ pause: () => Promise.race([wait(delayMs, undefined, { ref: false }), background.closing]) }),
+  );
+  return (syncId) => background.follow(note(syncId));
 }

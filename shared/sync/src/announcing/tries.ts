@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
+import { retry } from '@integration-sync/runtime/retry';
 import type { Background } from './background.ts';
 
 /** How long after its push was answered a first or further try begins. */
@@ -27,18 +28,20 @@ export function openTries(log: Log, background: Background): Tries {
   let refusedAtMs = -Infinity;
   return {
     async patiently({ syncId, untilMs }, work) {
-      for (;;) {
-        try {
-          return { result: await work() };
-        } catch (error) {
-          refusedAtMs = performance.now();
-          if (background.isClosing || !mayTryAgain(error, untilMs)) {
-            log.warn({ err: error, syncId }, 'announcing is left to the sweepers');
-            return undefined;
-          }
-          log.debug({ err: error, syncId }, 'not announced yet, trying again');
-        }
-        await Promise.race([wait(againMs, undefined, { ref: false }), background.closing]);
+      try {
+        const result = await retry(work, {
+          mayRetry(error) {
+            refusedAtMs = performance.now();
+            if (background.isClosing || !mayTryAgain(error, untilMs)) return false;
+            log.debug({ err: error, syncId }, 'not announced yet, trying again');
+            return true;
+          },
+          pause: () => Promise.race([wait(againMs, undefined, { ref: false }), background.closing]),
+        });
+        return { result };
+      } catch (error) {
+        log.warn({ err: error, syncId }, 'announcing is left to the sweepers');
+        return undefined;
       }
     },
     get areHindered() {

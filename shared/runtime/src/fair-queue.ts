@@ -1,12 +1,12 @@
-// Where work waits for its turn, in a line for each key. The room bounds what waits, in count and bytes, of one key and
-// of all; when it is full, the key that takes the most gives up its latest for one that takes less.
+// A fair queue: where work waits for its turn, in a line for each key. Limits bound what waits, in count and bytes, of one key
+// and of all; when the queue is full, the key that takes the most gives up its latest for one that takes less.
 //
 // Work that had its turn and must wait for other work first stands before the work that had none yet, and is passed over
 // until it is ready.
 import { Failure } from '@integration-sync/contracts';
 
 /** What may wait. */
-export interface WaitingRoom {
+export interface QueueLimits {
   countMax: number;
   bytesMax: number;
   /** The part of both that one key may take. */
@@ -23,18 +23,18 @@ export interface HeldBack {
   release(): void;
 }
 
-export interface Lines {
+export interface FairQueue {
   /** How many wait. */
   readonly waiting: number;
-  /** Resolves when the turn has come, rejects when it does not; throws where there is no room. */
+  /** Resolves when the turn has come, rejects when it does not; throws where there is no limits. */
   join(key: string, bytes: number): Promise<void>;
-  /** For work that had a turn before. Throws where there is no room. */
+  /** For work that had a turn before. Throws where there is no limits. */
   holdBack(key: string, bytes: number): HeldBack;
   /**
    * Gives a turn to the key with the lowest rank, unless that is over `rankMax`, and among equals to the one whose last turn
-   * is the longest ago.
+   * is the longest ago. Work that has waited for less gets none.
    */
-  giveTurn(rankOf: (key: string) => number, rankMax: number): string | undefined;
+  giveTurn(rankOf: (key: string) => number, rankMax: number, waitedMsMin: number): string | undefined;
   /** Work of the key has ended. */
   noteEnd(key: string): void;
   /** Refuses what has waited too long. Where turns go on, the first of each line that is ready will have its own. */
@@ -59,7 +59,7 @@ interface Line {
   movedAt: number;
 }
 
-export function openLines(room: WaitingRoom): Lines {
+export function openFairQueue(limits: QueueLimits): FairQueue {
   /** In the order of turns. None is empty. */
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -76,10 +76,10 @@ export function openLines(room: WaitingRoom): Lines {
   };
 
   const makeRoom = (own: Line, bytes: number): boolean => {
-    const ownShare = shareOf(room, own.waiting.length + 1, own.bytes + bytes);
-    if (ownShare > room.shareMax) return false;
-    while (waiting >= room.countMax || bytesWaiting + bytes > room.bytesMax) {
-      const most = lineOver(lines.values(), room, ownShare);
+    const ownShare = shareOf(limits, own.waiting.length + 1, own.bytes + bytes);
+    if (ownShare > limits.shareMax) return false;
+    while (waiting >= limits.countMax || bytesWaiting + bytes > limits.bytesMax) {
+      const most = lineOver(lines.values(), limits, ownShare);
       if (most === undefined) return false;
       take(most, most.waiting.length - 1)?.refuse(busy());
     }
@@ -114,8 +114,8 @@ export function openLines(room: WaitingRoom): Lines {
         },
       };
     },
-    giveTurn(rankOf, rankMax) {
-      const line = lowestOf(lines.values(), rankOf, rankMax);
+    giveTurn(rankOf, rankMax, waitedMsMin) {
+      const line = lowestOf(lines.values(), waitedMsMin, rankOf, rankMax);
       if (line === undefined) return undefined;
       take(line, line.waiting.findIndex(isReady))?.begin();
       if (lines.delete(line.key)) lines.set(line.key, line);
@@ -127,7 +127,7 @@ export function openLines(room: WaitingRoom): Lines {
     },
     refuse(turnsGoOn) {
       for (const line of lines.values()) {
-        for (const one of overdueIn(line, room, turnsGoOn)) {
+        for (const one of overdueIn(line, limits, turnsGoOn)) {
           take(line, line.waiting.indexOf(one))?.refuse(busy());
         }
       }
@@ -135,15 +135,15 @@ export function openLines(room: WaitingRoom): Lines {
   };
 }
 
-const shareOf = ({ countMax, bytesMax }: WaitingRoom, count: number, bytes: number): number =>
+const shareOf = ({ countMax, bytesMax }: QueueLimits, count: number, bytes: number): number =>
   Math.max(count / countMax, bytes / bytesMax);
 
 /** The one with the largest share, where that is larger. */
-function lineOver(lines: Iterable<Line>, room: WaitingRoom, share: number): Line | undefined {
+function lineOver(lines: Iterable<Line>, limits: QueueLimits, share: number): Line | undefined {
   let most: Line | undefined;
   let mostShare = share;
   for (const line of lines) {
-    const its = shareOf(room, line.waiting.length, line.bytes);
+    const its = shareOf(limits, line.waiting.length, line.bytes);
     if (its > mostShare) [most, mostShare] = [line, its];
   }
   return most;
@@ -155,25 +155,36 @@ function insert(line: Line, one: Waiting): void {
   line.bytes += one.bytes;
 }
 
-function overdueIn({ waiting, movedAt }: Line, room: WaitingRoom, turnsGoOn: boolean): Waiting[] {
+function overdueIn({ waiting, movedAt }: Line, limits: QueueLimits, turnsGoOn: boolean): Waiting[] {
   const now = performance.now();
   const next = turnsGoOn ? waiting.find(isReady) : undefined;
-  const isMoving = now - movedAt < room.patienceMs;
+  const isMoving = now - movedAt < limits.patienceMs;
   return waiting.filter((one) => {
-    const patienceMs = isMoving && !one.isReady ? room.heldBackPatienceMs : room.patienceMs;
+    const patienceMs = isMoving && !one.isReady ? limits.heldBackPatienceMs : limits.patienceMs;
     return one !== next && now - one.since >= patienceMs;
   });
 }
 
 const isReady = (one: Waiting): boolean => one.isReady;
 
+function isDue({ waiting }: Line, begunBy: number): boolean {
+  const first = waiting.find(isReady);
+  return first !== undefined && first.since <= begunBy;
+}
+
 /** The first of those with the lowest rank that have work that is ready. */
-function lowestOf(lines: Iterable<Line>, rankOf: (key: string) => number, rankMax: number): Line | undefined {
+function lowestOf(
+  lines: Iterable<Line>,
+  waitedMsMin: number,
+  rankOf: (key: string) => number,
+  rankMax: number,
+): Line | undefined {
+  const begunBy = waitedMsMin === 0 ? Infinity : performance.now() - waitedMsMin;
   let next: Line | undefined;
   let lowest = rankMax + 1;
   for (const line of lines) {
     const rank = rankOf(line.key);
-    if (rank < lowest && line.waiting.some(isReady)) [next, lowest] = [line, rank];
+    if (rank < lowest && isDue(line, begunBy)) [next, lowest] = [line, rank];
     if (lowest === 0) break;
   }
   return next;
