@@ -1,6 +1,6 @@
 import { Binary, BSON, Long, ObjectId } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { decode } from '../../../shared/runtime/src/store/decode.ts';
+import { decode } from '../../../../shared/runtime/src/store/mongodb-driver/decode.ts';
 
 const record = {
   _id: 'sup_0f',

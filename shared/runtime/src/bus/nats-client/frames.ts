@@ -1,7 +1,10 @@
-// Many messages as the bytes that go over the line. NATS's client makes half a dozen objects of each message that it is
-// given. Of hundreds that go one after another this file gives it the bytes, which are those that the client would write.
+// Many messages as the bytes that go over the line, as the client would write them.
+//
+// Observed: the client (@nats-io/nats-core 3.4.0) makes half a dozen objects of each message that it is given, and hands each to
+// its connection alone; of a message's headers it checks and encodes one by one, which for 500 messages is most of what
+// publishing them costs.
 import type { NatsConnection } from '@nats-io/nats-core';
-import { NatsConnectionImpl } from '@nats-io/nats-core/internal';
+import { MsgHdrsImpl, NatsConnectionImpl } from '@nats-io/nats-core/internal';
 
 export interface Frame {
   subject: string;
@@ -38,4 +41,18 @@ export function publishFrames(nats: NatsConnection, frames: readonly Frame[], pa
     }
   }
   if (text !== '') protocol.sendCommand(Buffer.from(text));
+}
+
+/** Headers that are bytes already. */
+export class RawHeaders extends MsgHdrsImpl {
+  readonly #bytes: Uint8Array;
+
+  constructor(lines: string) {
+    super();
+    this.#bytes = Buffer.from(`NATS/1.0\r\n${lines}`);
+  }
+
+  override encode(): Uint8Array {
+    return this.#bytes;
+  }
 }

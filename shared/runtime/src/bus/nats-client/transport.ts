@@ -1,6 +1,8 @@
-// The sockets of the NATS client, with two things that it does not do itself: an address that is an IP is what the
-// certificate of nats-server has to name (the client would have it name "localhost"), and why a connection failed or ended is
-// told, in the words of nats-server where it has some (the client would call most of that a time-out).
+// The sockets of the NATS client, with two things that it does not do itself.
+//
+// Observed with @nats-io/transport-node 3.4.0: the certificate of a nats-server that is called by its IP has to name "localhost"
+// (nats.js, issue 303), and most failures of a connection are called a time-out. Here the certificate has to name the IP, and why
+// a connection failed or ended is told, in the words of nats-server where it has some.
 import { NatsConnectionImpl, setTransportFactory, type NatsConnection } from '@nats-io/nats-core/internal';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';

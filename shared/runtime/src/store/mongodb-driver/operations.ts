@@ -1,10 +1,10 @@
 // The operations that the driver carries out, each of which ends: with its own outcome, or with DatabaseAway.
 //
-// An operation that the driver began on a connection that was just being closed never ends, though the database
-// answers: the driver waits for a destroyed socket to drain (mongodb 7.9). So an operation is lost when its
-// connections ended 1.5 s ago, or when it has taken longer than the driver gives any. One that begins right after some
+// Observed: an operation that the driver (mongodb 7.9.0) began on a connection that was just being closed never ends, though the
+// database answers: the driver waits for a destroyed socket to drain. So an operation is lost when its connections ended 1.5 s
+// ago, or when it has taken longer than the driver gives any. One that begins right after some
 // connection ended has 1.5 s as well: its own may have ended too, and the driver would never say so.
-import type { Log } from '../log.ts';
+import type { Log } from '../../log.ts';
 
 /** The database fell silent. Whether the operation took effect is not known. */
 export class DatabaseAway extends Error {
