@@ -9,6 +9,7 @@ import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { allScopes, integrationPattern, type Scope } from '@integration-sync/contracts';
+import { fileReasons } from '@integration-sync/runtime/config';
 import { secretName, secretPrefix } from './secret.ts';
 
 export interface Client {
@@ -204,11 +205,5 @@ const tooLarge = (bytes: number): ClientsRefused =>
 
 export function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return reasons.get(code) ?? code;
+  return fileReasons.get(code) ?? code;
 }
-
-const reasons: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'there is no such file'],
-  ['ENOTDIR', 'there is no such file'],
-  ['EACCES', 'this process may not read it'],
-]);

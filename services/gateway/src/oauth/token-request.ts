@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isOfType } from '../body/body-headers.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { OAuthRefusal, invalidClient, invalidRequest } from './refusal.ts';
 
@@ -92,7 +93,7 @@ const formBytesMax = 8 * 1024;
 
 export async function readFormBody({ raw, exchange }: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
   const { headers } = raw;
-  if (!isForm(headers['content-type'])) {
+  if (!isOfType('application/x-www-form-urlencoded', headers['content-type'])) {
     throw invalidRequest('Send the form as application/x-www-form-urlencoded.');
   }
   const coding = headers['content-encoding'] ?? 'identity';
@@ -123,12 +124,3 @@ function readBytes(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
 }
 
 const tooLarge = () => invalidRequest(`The form is larger than ${formBytesMax} bytes.`);
-
-function isForm(type = ''): boolean {
-  const [essence = '', ...parameters] = type.toLowerCase().split(';');
-  if (essence.trim() !== 'application/x-www-form-urlencoded') return false;
-  return parameters
-    .map((parameter) => parameter.trim())
-    .filter((parameter) => parameter.startsWith('charset='))
-    .every((parameter) => /^charset="?utf-?8"?$/.test(parameter));
-}

@@ -45,10 +45,11 @@ function readText(name: string, path: string): Read {
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return reasons.get(code) ?? String(error);
+  return fileReasons.get(code) ?? String(error);
 }
 
-const reasons: ReadonlyMap<string, string> = new Map([
+/** By the codes of Node. */
+export const fileReasons: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'there is no such file'],
   ['ENOTDIR', 'there is no such file'],
   ['EACCES', 'this process may not read it'],
