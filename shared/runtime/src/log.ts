@@ -69,7 +69,7 @@ interface ErrorWords {
 }
 
 /** An error's own words and those of its causes. Other properties stay out: drivers put whole records there. */
-export function describeError(error: unknown, depth = 0): ErrorWords {
+function describeError(error: unknown, depth = 0): ErrorWords {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const words: ErrorWords = { type: error.name, message: error.message };
   if ('code' in error) words.code = error.code;

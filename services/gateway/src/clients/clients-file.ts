@@ -181,7 +181,7 @@ function shown(value: unknown): string {
 // Reads the file of clients within a bound: a file that is too large is refused by its size, and never read whole.
 
 /** Some 25,000 clients. */
-export const fileBytesMax = 8 * 1024 * 1024;
+const fileBytesMax = 8 * 1024 * 1024;
 
 export async function readClientsFile(path: string): Promise<Buffer> {
   try {

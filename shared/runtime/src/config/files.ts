@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { TObject, TSchema } from 'typebox';
 import { isSet, mayStandInFile, type Environment, type Given } from './explain.ts';
 
-export const fileSettingOf = (name: string): string => `${name}_FILE`;
+const fileSettingOf = (name: string): string => `${name}_FILE`;
 
 export function readFiles(schema: TObject, environment: Environment): Given {
   const texts = new Map<string, string>();
