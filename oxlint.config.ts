@@ -83,7 +83,6 @@ const refuse = (...borders: Border[]) => ({
 
 /** What callers ask for may concern every stage of a delivery. */
 const roomsOfApi = [
-  'tools',
   'secrets',
   'streams',
   'endpoints',
@@ -100,16 +99,15 @@ const roomsOfApi = [
  * and no other. Three of them are single files.
  */
 const webhooksRooms = {
-  tools: [],
   secrets: [],
   streams: [],
   log: [],
-  endpoints: ['tools', 'secrets', 'log'],
+  endpoints: ['secrets', 'log'],
   sending: ['secrets', 'endpoints'],
   'metrics.ts': ['sending'],
   matching: ['log', 'endpoints'],
-  owning: ['tools', 'log'],
-  delivering: ['tools', 'streams', 'log', 'endpoints', 'sending', 'metrics.ts', 'matching', 'owning'],
+  owning: ['log'],
+  delivering: ['streams', 'log', 'endpoints', 'sending', 'metrics.ts', 'matching', 'owning'],
   api: roomsOfApi,
   'config.ts': ['secrets', 'sending'],
   'pipeline.ts': roomsOfApi,
@@ -204,7 +202,6 @@ export default {
       files: [
         'services/webhooks/src/{log,owning,delivering}/**',
         'services/webhooks/src/pipeline.ts',
-        'shared/runtime/src/bus/follow.ts',
         'console/src/state/feed.ts',
       ],
       rules: {

@@ -43,22 +43,22 @@ export const orders: readonly Order[] = [
   },
   {
     short: `${bus}/publish.ts ackTimeoutMs`,
-    long: `${sync}/announcing/tries.ts triesForMs`,
+    long: `${sync}/announcing/announcer.ts triesForMs`,
     times: 3,
     why: 'a leader that stands still does not use up the tries of a replica that announces',
   },
   {
-    short: `${sync}/announcing/tries.ts triesForMs`,
+    short: `${sync}/announcing/announcer.ts triesForMs`,
     long: `${sync}/journal/journal-times.ts ownedMs`,
     why: 'a replica begins no try to announce any more when another one takes the entry over',
   },
   {
-    short: `${sync}/announcing/tries.ts triesForMs`,
-    long: `${sync}/announcing/tries.ts hinderedMs`,
+    short: `${sync}/announcing/announcer.ts triesForMs`,
+    long: `${sync}/announcing/announcer.ts hinderedMs`,
     why: 'sweepers look every second or two when a replica leaves an entry to them',
   },
   {
-    short: `${sync}/announcing/tries.ts againMs`,
+    short: `${sync}/announcing/announcer.ts againMs`,
     long: `${sync}/recovery/sweeper.ts againMs`,
     why: 'what a cluster refuses while it elects a leader is announced by the replica that has it, not by a sweeper',
   },
@@ -74,7 +74,7 @@ export const orders: readonly Order[] = [
   },
   {
     short: `${sync}/pushing/write.ts writingMsMax`,
-    long: `${sync}/recovery/forgotten-pushes.ts forgottenMs`,
+    long: `${sync}/recovery/sweeper.ts forgottenMs`,
     why: 'the sweeper closes only what no push can still begin with',
   },
   {
@@ -170,7 +170,7 @@ export const orders: readonly Order[] = [
     why: 'a caller whose line is down for a moment does not count as one that has given up',
   },
   {
-    short: `${bus}/absences.ts backWithinMs`,
+    short: `${bus}/line.ts backWithinMs`,
     long: `${contracts}/routes/route.ts listTimeoutMs`,
     times: 2,
     why: 'a request that no replica has got is refused long before its time is over',

@@ -8,7 +8,7 @@ import {
   type RecordServiceRule,
 } from '@integration-sync/sync';
 import { batchesKind } from './batches.ts';
-import { BatchesConfig } from './config.ts';
+import type { BatchesConfig } from './config.ts';
 import { resolveProducts } from './products.ts';
 
 export const startBatches = (config: BatchesConfig, deps: RecordServiceDeps = {}): Promise<RecordService> =>
@@ -17,7 +17,6 @@ export const startBatches = (config: BatchesConfig, deps: RecordServiceDeps = {}
 const batchesService: RecordServiceRule = {
   service: 'batches',
   description: 'Batches and their due-diligence drafts: pushes and listings',
-  settings: BatchesConfig,
   async open({ bus, openKinds }) {
     const batches = batchesKind(resolveProducts(bus));
     const sync = await openKinds([batches]);

@@ -8,7 +8,7 @@ import {
   type RecordServiceDeps,
   type RecordServiceRule,
 } from '@integration-sync/sync';
-import { CatalogConfig } from './config.ts';
+import type { CatalogConfig } from './config.ts';
 import { productsKind, resolveProducts } from './products.ts';
 import { runsOfBatches } from './runs.ts';
 import { suppliers } from './suppliers.ts';
@@ -19,7 +19,6 @@ export const startCatalog = (config: CatalogConfig, deps: RecordServiceDeps = {}
 const catalog: RecordServiceRule = {
   service: 'catalog',
   description: 'Suppliers and products: pushes, listings, and what others ask about them',
-  settings: CatalogConfig,
   async open({ store, bus, openKinds }) {
     const products = productsKind(openLookup(store, suppliers, erasableForMs));
     const sync = await openKinds([suppliers, products]);

@@ -3,7 +3,6 @@ import { limits } from '@integration-sync/contracts';
 import { baseSettings, natsSettings, tracingSettings } from '@integration-sync/runtime/config';
 import { Type, type Static } from 'typebox';
 import { authSettings, someAuth } from './tokens/auth-settings.ts';
-import { clientsSettings } from './clients/settings.ts';
 
 export const GatewayConfig = Type.Object(
   {
@@ -31,7 +30,12 @@ export const GatewayConfig = Type.Object(
       default: 'off',
     }),
     ...authSettings,
-    ...clientsSettings,
+    AUTH_CLIENTS_FILE: Type.Optional(
+      Type.String({
+        description:
+          'File of the clients and the hashes of their secrets ([Keys](keys.md)). Beside AUTH_JWT_SECRET or AUTH_JWKS_URL, or alone. A gateway looks every 5 s whether it has changed.',
+      }),
+    ),
     BODY_BYTES_MAX: Type.Integer({
       description: 'How large the body of a request may be. NATS’s own limit (`max_payload`) bounds it too.',
       default: limits.bodyBytesDefault,

@@ -1,6 +1,7 @@
 // Passing a request on to the service that owns the route, and its answer back: bytes and headers, nothing else.
 import {
   Failure,
+  basePath,
   replyHeaders,
   requestHeaders,
   strictHandling,
@@ -10,7 +11,6 @@ import type { Reply } from '@integration-sync/runtime/bus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Budget } from './body/budget.ts';
 import { timed, type Exchange } from './server/exchange.ts';
-import { publicAddress } from './server/public-address.ts';
 import type { Upstream } from './upstream.ts';
 
 export interface ForwardOptions {
@@ -121,4 +121,20 @@ function readParameter(params: unknown, name: string): string | undefined {
 function readFact(value: string): Exchange['facts'][string] {
   if (value === 'true' || value === 'false') return value === 'true';
   return /^-?\d{1,15}(\.\d+)?$/.test(value) ? Number(value) : value;
+}
+
+// Addresses of the interface in answers, as callers need them. A service writes `Link` and `Location` with the path for
+// which the gateway was asked; where a proxy takes a prefix off the path, callers need the prefix before it. The
+// operator sets the prefix: a header such as X-Forwarded-Prefix can come from a caller as well as from the proxy, and
+// the gateway could not tell the one from the other.
+
+/** Headers of answers that hold paths of the interface: `</api/…>; rel="next"` and `/api/…`. */
+const addressHeaders: ReadonlySet<string> = new Set(['link', 'location']);
+
+/** The header's value as a caller in front of the proxy needs it. */
+export function publicAddress(publicBasePath: string, name: string, value: string): string {
+  if (publicBasePath === '' || !addressHeaders.has(name)) return value;
+  return value.startsWith(basePath)
+    ? publicBasePath + value
+    : value.replaceAll(`<${basePath}`, `<${publicBasePath}${basePath}`);
 }

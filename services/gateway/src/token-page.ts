@@ -5,7 +5,7 @@ import { authenticate } from './tokens/authorization.ts';
 import type { Caller } from './tokens/claims.ts';
 import type { VerifyToken } from './tokens/tokens.ts';
 
-export const tokenPagePath = '/token';
+const tokenPagePath = '/token';
 
 export interface TokenDescription {
   integrationId: string;

@@ -1,4 +1,5 @@
-// What every command is to run.ts, and how it ends.
+// What every command is to run.ts, how it begins, and how it ends.
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Environment } from '@integration-sync/runtime/config';
 import type { Output } from './output.ts';
 
@@ -43,8 +44,46 @@ export class Refusal extends Error {
 }
 
 /** Of every command. */
-export const commonOptions = {
+const commonOptions = {
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
   apply: { type: 'boolean', default: false },
 } as const;
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** Who called a command, and how it answers. */
+export interface Caller {
+  environment: Environment;
+  output: Output;
+  stop: Stop;
+}
+
+/** One call of a command. */
+export interface Call<Own extends Options> extends Caller {
+  values: ReturnType<typeof parseArgs<{ options: typeof commonOptions & Own }>>['values'];
+  positionals: string[];
+}
+
+interface Definition<Own extends Options> extends Omit<Command, 'run'> {
+  options: Own;
+  allowPositionals?: boolean;
+  run: (call: Call<Own>) => Promise<ExitCode>;
+}
+
+export const defineCommand = <const Own extends Options>({
+  options,
+  allowPositionals = false,
+  run,
+  ...command
+}: Definition<Own>): Command => ({
+  ...command,
+  run(args, environment, output, stop) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { ...commonOptions, ...options },
+      allowPositionals,
+    });
+    return run({ values, positionals, environment, output, stop });
+  },
+});

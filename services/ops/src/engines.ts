@@ -4,23 +4,38 @@ import { openBus, type Bus, type Forbidden } from '@integration-sync/runtime/bus
 import { natsOptionsOf, parseNatsServers } from '@integration-sync/runtime/config';
 import { openLog, redactUrl, type Log } from '@integration-sync/runtime/log';
 import { openStore, type Store } from '@integration-sync/runtime/store';
-import { Refusal, type Stop } from './command.ts';
+import { Refusal, type Caller, type Stop } from './command.ts';
 import type { PurgeConfig, StreamsConfig } from './config.ts';
-import type { Output } from './output.ts';
 
 /** Its user in deploy/nats/nats.conf, which may use the inbox `_INBOX_ops` and what all commands need. */
 const name = 'ops';
 const patienceMs = 10_000;
 
-export const openOpsLog = (
-  { LOG_LEVEL: level }: Pick<StreamsConfig, 'LOG_LEVEL'>,
-  { stderr }: Pick<Output, 'stderr'>,
-): Log => openLog({ service: name, level, pretty: stderr.isTTY === true, destination: stderr });
+interface Settled<Config> {
+  config: Config;
+  log: Log;
+  stop: Stop;
+}
+
+/** The settings of a command beside its log, which stands on stderr. */
+export const settle = <Config extends Pick<StreamsConfig, 'LOG_LEVEL'>>(
+  config: Config,
+  { output: { stderr }, stop }: Caller,
+): Settled<Config> => ({
+  config,
+  log: openLog({
+    service: name,
+    level: config.LOG_LEVEL,
+    pretty: stderr.isTTY === true,
+    destination: stderr,
+  }),
+  stop,
+});
 
 type BusConfig = StreamsConfig | PurgeConfig;
 
 /** A command that lacks a permission does nothing more: nats-server drops silently what it does not let it publish. */
-export async function openOpsBus(config: BusConfig, log: Log, stop: Stop): Promise<Bus> {
+export async function openOpsBus({ config, log, stop }: Settled<BusConfig>): Promise<Bus> {
   const onForbidden = (forbidden: Forbidden): void => stop(new Refusal(lackOf(forbidden, config)));
   return withinPatience(
     openBus({ ...natsOptionsOf(config), name, log, onForbidden }),
@@ -43,10 +58,10 @@ function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusC
   );
 }
 
-export async function openOpsStore(
-  config: Pick<PurgeConfig, 'MONGODB_URL' | 'MONGODB_DATABASE'>,
-  log: Log,
-): Promise<Store> {
+export async function openOpsStore({
+  config,
+  log,
+}: Omit<Settled<Pick<PurgeConfig, 'MONGODB_URL' | 'MONGODB_DATABASE'>>, 'stop'>): Promise<Store> {
   const { MONGODB_URL: url, MONGODB_DATABASE: database } = config;
   return withinPatience(
     openStore({ url, database, log }),

@@ -1,12 +1,10 @@
 // ops reader: the pull consumer of another service inside, whose login may read it and make none.
-import { parseArgs } from 'node:util';
 import { eventsStream } from '@integration-sync/contracts';
 import type { ConsumerSpec } from '@integration-sync/runtime/bus';
-import { readConfig, type Environment } from '@integration-sync/runtime/config';
-import { commonOptions, exitCodes, Misuse, type Command, type ExitCode, type Stop } from './command.ts';
+import { readConfig } from '@integration-sync/runtime/config';
+import { defineCommand, exitCodes, Misuse, type Call, type ExitCode } from './command.ts';
 import { StreamsConfig } from './config.ts';
-import { openOpsBus, openOpsLog, withinPatience } from './engines.ts';
-import type { Output } from './output.ts';
+import { openOpsBus, settle, withinPatience } from './engines.ts';
 
 const help = `Usage: ops reader NAME [--subject SUBJECT...] [--from-start] [--apply] [--json]
 
@@ -30,21 +28,14 @@ Examples:
 const ackWaitMs = 30_000;
 const ackPendingMax = 1_000;
 
-async function run(
-  args: readonly string[],
-  environment: Environment,
-  output: Output,
-  stop: Stop,
-): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      ...commonOptions,
-      subject: { type: 'string', multiple: true, default: ['events.>'] },
-      'from-start': { type: 'boolean', default: false },
-    },
-  });
+const everyEvent: string[] = ['events.>'];
+const options = {
+  subject: { type: 'string', multiple: true, default: everyEvent },
+  'from-start': { type: 'boolean', default: false },
+} as const;
+
+async function run(call: Call<typeof options>): Promise<ExitCode> {
+  const { values, positionals, output } = call;
   const [name, ...others] = positionals;
   if (name === undefined || others.length > 0) throw new Misuse('One NAME is expected.');
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || name.startsWith('webhook-'))
@@ -60,8 +51,7 @@ async function run(
     ackPendingMax,
     deliver: values['from-start'] ? 'all' : 'new',
   };
-  const config = readConfig(StreamsConfig, environment);
-  await using bus = await openOpsBus(config, openOpsLog(config, output), stop);
+  await using bus = await openOpsBus(settle(readConfig(StreamsConfig, call.environment), call));
   if (values.apply) await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not do it');
   const isThere = values.apply || (await bus.hasConsumer(eventsStream, name));
   output.give({ name, isThere });
@@ -73,9 +63,11 @@ async function run(
   return isThere ? exitCodes.well : exitCodes.wrong;
 }
 
-export const reader: Command = {
+export const reader = defineCommand({
   name: 'reader',
   summary: 'the consumer of another service inside that reads events',
   help,
+  options,
+  allowPositionals: true,
   run,
-};
+});

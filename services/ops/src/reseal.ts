@@ -1,6 +1,5 @@
 // ops reseal: signing secrets under the newest key, so that the keys before it may go.
-import { parseArgs } from 'node:util';
-import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import { readConfig } from '@integration-sync/runtime/config';
 import {
   askKeys,
   openReseal,
@@ -11,17 +10,9 @@ import {
   type SecretsByKey,
   type Vault,
 } from '@integration-sync/webhooks/operating';
-import {
-  commonOptions,
-  exitCodes,
-  Misuse,
-  Refusal,
-  type Command,
-  type ExitCode,
-  type Stop,
-} from './command.ts';
+import { defineCommand, exitCodes, Misuse, Refusal, type Call, type ExitCode } from './command.ts';
 import { ResealConfig } from './config.ts';
-import { openOpsBus, openOpsLog, openOpsStore } from './engines.ts';
+import { openOpsBus, openOpsStore, settle } from './engines.ts';
 import { numberInWords, tableOf, type Output } from './output.ts';
 
 const help = `Usage: ops reseal [--apply | --check] [--json]
@@ -56,22 +47,15 @@ interface Found {
   left: number;
 }
 
-async function run(
-  args: readonly string[],
-  environment: Environment,
-  output: Output,
-  stop: Stop,
-): Promise<ExitCode> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { ...commonOptions, check: { type: 'boolean', default: false } },
-  });
+const options = { check: { type: 'boolean', default: false } } as const;
+
+async function run(call: Call<typeof options>): Promise<ExitCode> {
+  const { values, output } = call;
   if (values.apply && values.check)
     throw new Misuse('--apply looks as --check does when it is done: give one of them.');
-  const config = readConfig(ResealConfig, environment);
-  const log = openOpsLog(config, output);
-  const vault = openVault(config.WEBHOOK_SECRET_KEY);
-  await using store = await openOpsStore(config, log);
+  const settled = settle(readConfig(ResealConfig, call.environment), call);
+  const vault = openVault(settled.config.WEBHOOK_SECRET_KEY);
+  await using store = await openOpsStore(settled);
   const reseal = openReseal(store, vault);
 
   if (!values.apply) {
@@ -81,7 +65,7 @@ async function run(
     if (found.left > 0) output.say('Nothing was changed. ops reseal --apply seals them again.');
     return values.check && found.left > 0 ? exitCodes.wrong : exitCodes.well;
   }
-  await using bus = await openOpsBus(config, log, stop);
+  await using bus = await openOpsBus(settled);
   const replicas = await askKeys(bus);
   refuseIfMissing(vault, replicas);
   if (replicas.length === 0)
@@ -170,9 +154,10 @@ function conclude(
   return left > 0 || behind > 0 ? exitCodes.wrong : exitCodes.well;
 }
 
-export const reseal: Command = {
+export const reseal = defineCommand({
   name: 'reseal',
   summary: 'signing secrets under the newest key, so that an old key may go',
   help,
+  options,
   run,
-};
+});

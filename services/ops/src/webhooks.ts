@@ -1,16 +1,15 @@
 // ops webhooks: those that an outage of this service has disabled, enabled by one command.
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { parseInstant } from '@integration-sync/contracts';
-import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import { readConfig } from '@integration-sync/runtime/config';
 import {
   openDisabledWebhooks,
   type DisabledWebhook,
   type DisabledWebhooks,
 } from '@integration-sync/webhooks/operating';
-import { commonOptions, exitCodes, Misuse, type Command, type ExitCode } from './command.ts';
+import { defineCommand, exitCodes, Misuse, type Call, type ExitCode } from './command.ts';
 import { PurgeConfig } from './config.ts';
-import { openOpsLog, openOpsStore } from './engines.ts';
+import { openOpsStore, settle } from './engines.ts';
 import { numberInWords, tableOf, type Output } from './output.ts';
 
 const help = `Usage: ops webhooks --disabled-since TIME [--integration NAME] [--apply [--replay]] [--json]
@@ -37,22 +36,19 @@ const pollMs = 200;
 /** Replicas look once a second; a replay of many events takes its time. */
 const stillMs = 60_000;
 
-async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      ...commonOptions,
-      'disabled-since': { type: 'string' },
-      integration: { type: 'string' },
-      replay: { type: 'boolean', default: false },
-    },
-  });
+const options = {
+  'disabled-since': { type: 'string' },
+  integration: { type: 'string' },
+  replay: { type: 'boolean', default: false },
+} as const;
+
+async function run(call: Call<typeof options>): Promise<ExitCode> {
+  const { values, output } = call;
   const since = parseInstant(values['disabled-since'] ?? '');
   if (since === undefined)
     throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
   if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
-  const config = readConfig(PurgeConfig, environment);
-  await using store = await openOpsStore(config, openOpsLog(config, output));
+  await using store = await openOpsStore(settle(readConfig(PurgeConfig, call.environment), call));
   const webhooks = openDisabledWebhooks(store);
   const found = await webhooks.find(since, values.integration);
   show(found, output);
@@ -110,9 +106,10 @@ function show(found: readonly DisabledWebhook[], output: Output): void {
   output.say(`Failures have disabled ${numberInWords(found.length)} webhooks since then.`);
 }
 
-export const webhooks: Command = {
+export const webhooks = defineCommand({
   name: 'webhooks',
   summary: 'webhooks that an outage has disabled, enabled again',
   help,
+  options,
   run,
-};
+});

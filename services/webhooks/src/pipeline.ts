@@ -20,6 +20,8 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openRetry } from '@integration-sync/runtime/retry';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Store } from '@integration-sync/runtime/store';
 import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
@@ -48,8 +50,6 @@ import { openOwnership } from './owning/ownership.ts';
 import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
-import { openLimiter } from './tools/limiter.ts';
-import { openRetry } from './tools/retry.ts';
 
 export interface PipelineOptions {
   bus: Bus;
@@ -93,7 +93,7 @@ export interface LogStream {
 }
 
 /** Work on failing endpoints, before it is due: healthy ones must not feel it. */
-const failureLimits = { max: 4, patienceMs: 500 };
+const failureLimits = { max: 4, aloneForMs: 500 };
 /** What hangs at a handover stays with the old owner; what does not ends within this time. */
 const handoverMs = 500;
 const handoverPollMs = 10;
@@ -137,7 +137,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   };
   const recorder = openRecorder({
     endpoints,
-    limit: openLimiter(failureLimits),
+    limit: openSemaphore(failureLimits).run,
     tellChanged,
     announce: disabledEvents.announce,
     metrics,
@@ -178,7 +178,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       );
     },
   });
-  const loadInTurn = openLimiter(loadLimits);
+  const loadInTurn = openSemaphore(loadLimits).run;
   const wake = (queue: EndpointQueue): void => {
     progress.touch(queue);
     scheduler.wake(queue);
@@ -334,7 +334,7 @@ const fallenSilent = (taken: readonly Claim[]): number[] =>
 /** A stream may be without a leader, or a replica reconnect, for this long before readiness says so. */
 const unreadMs = 10_000;
 /** Of integrations that are behind; one reads at a time. */
-const loadLimits = { max: 4, perIntegrationMax: 1 };
+const loadLimits = { max: 4, perKeyMax: 1 };
 
 function openLogStream(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
   let facts: LogStream = { id: '', firstSequence: 0, lastSequence: 0 };

@@ -203,7 +203,7 @@ function serve({
   return bus.serve({
     ...identityOf(config),
     inFlightMax: requestsInFlightMax,
-    gates: feed.gates,
+    semaphores: feed.semaphores,
     handlers: {
       ...feed.handlers,
       ...withStoreFailures({

@@ -50,7 +50,7 @@ export const BatchPushAnswer = Type.Object(
 );
 export type BatchPushAnswer = Static<typeof BatchPushAnswer>;
 
-export const runActions = ['push', 'archive', 'erase'] as const;
+const runActions = ['push', 'archive', 'erase'] as const;
 
 const run = {
   syncId: Type.String(),

@@ -17,7 +17,7 @@ export interface StreamSettings {
 }
 
 /** The setting that a number of a stream comes from, and whether it is set. */
-export const fromSetting = <Name extends string>(
+const fromSetting = <Name extends string>(
   name: Name,
   settings: Readonly<Partial<Record<Name, unknown>>>,
 ) => ({ name, isSet: settings[name] !== undefined });

@@ -1,7 +1,10 @@
 // Readiness of one service: whether the engines behind it answer and keep what they are given. Asked over the
 // bus by the gateway, so a service that answers has its NATS; what is checked here is the rest.
-import { Failure, healthSubject, type ServiceName } from '@integration-sync/contracts';
-import type { Bus, BusHandler, ServiceOptions } from './bus/index.ts';
+import { Failure, healthSubject, notesSubject, type ServiceName } from '@integration-sync/contracts';
+import { Gauge, type Registry } from 'prom-client';
+import type { Bus, BusHandler, ServiceOptions, StreamStanding } from './bus/index.ts';
+import type { Log } from './log.ts';
+import { openPeriodicCheck } from './periodic-check.ts';
 import type { Store } from './store/index.ts';
 
 export interface HealthOptions {
@@ -102,4 +105,95 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
     }
     checkedAt = performance.now();
   };
+}
+
+// What nats-server says of its own health, where NATS_MONITOR_URL names its monitoring. A nats-server without room on its
+// disk stays connected and acknowledges nothing; only /healthz says why, and only a restart ends it.
+
+export interface NatsHealth extends AsyncDisposable {
+  /** A sentence where nats-server is not healthy, for everybody to read; the log has the cause. */
+  notes(): string[];
+}
+
+const everyMs = 5_000;
+
+export function watchNatsHealth(monitorUrl: string | undefined, log: Log, pollMs = everyMs): NatsHealth {
+  if (monitorUrl === undefined) return { notes: () => [], [Symbol.asyncDispose]: () => Promise.resolve() };
+  const url = new URL('/healthz', monitorUrl);
+  const stopping = new AbortController();
+  let cause: string | undefined;
+
+  const check = async (): Promise<void> => {
+    const found = await causeOf(url, stopping.signal);
+    if (found === cause || stopping.signal.aborted) return;
+    cause = found;
+    if (cause === undefined) log.info('nats-server is healthy again');
+    else log.error({ cause }, `nats-server is not healthy; ${remedyOf(cause)}`);
+  };
+  const checks = openPeriodicCheck(check, { what: 'nats-server', everyMs: pollMs, log });
+
+  return {
+    notes: () => (cause === undefined ? [] : [`NATS is not healthy; ${remedyOf(cause)}.`]),
+    [Symbol.asyncDispose]() {
+      stopping.abort();
+      return checks[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const remedyOf = (cause: string): string =>
+  /write error|no space left/.test(cause)
+    ? 'its disk took no write: make room there, then restart that nats-server'
+    : 'its /healthz and the logs of the services say why';
+
+/** Undefined where nats-server is healthy, and where nothing is known: its monitoring does not answer. */
+async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) });
+    const text = await answer.text();
+    if (answer.status !== 503) return undefined;
+    const { error }: { error?: unknown } = JSON.parse(text);
+    return typeof error === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// What a service with streams tells of them: its gauges, and the notes that the gateway shows in /readyz. Nothing of it
+// makes a service unready, as pushes and listings work without.
+
+/** Every replica that has notes answers with them. */
+export const tellNotes = (
+  service: ServiceName,
+  bus: Pick<Bus, 'answerAll'>,
+  notesNow: () => string[],
+): Disposable =>
+  bus.answerAll(notesSubject(service), () => {
+    const notes = notesNow();
+    return notes.length === 0 ? undefined : JSON.stringify(notes);
+  });
+
+type Read = (standing: StreamStanding) => number;
+
+export function observeStreams(registry: Registry, bus: Pick<Bus, 'streamStandings'>): void {
+  const open = (name: string, help: string, read: Read): void => {
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['stream'],
+      registers: [registry],
+      collect() {
+        gauge.reset();
+        for (const standing of bus.streamStandings()) gauge.set({ stream: standing.stream }, read(standing));
+      },
+    });
+  };
+  open('sync_stream_replicas', 'Copies that a stream is set to have.', ({ replicas }) => replicas);
+  open('sync_stream_replicas_current', 'Copies that have all of a stream.', ({ current }) => current);
+  open('sync_stream_has_leader', 'Whether a stream has a leader.', ({ hasLeader }) => (hasLeader ? 1 : 0));
+  open(
+    'sync_stream_differs',
+    'Whether a stream has other copies, days or bytes than the settings of this replica say.',
+    ({ differs }) => (differs ? 1 : 0),
+  );
 }

@@ -3,7 +3,6 @@
 // addresses are cut from the finished line, and of an error only its own words are printed.
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { stdout } from './stdout.ts';
 
 export type Log = pino.Logger;
 
@@ -70,11 +69,47 @@ interface ErrorWords {
 }
 
 /** An error's own words and those of its causes. Other properties stay out: drivers put whole records there. */
-export function describeError(error: unknown, depth = 0): ErrorWords {
+function describeError(error: unknown, depth = 0): ErrorWords {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const words: ErrorWords = { type: error.name, message: error.message };
   if ('code' in error) words.code = error.code;
   if (error.stack !== undefined) words.stack = error.stack;
   if (error.cause !== undefined && depth < 5) words.cause = describeError(error.cause, depth + 1);
   return words;
+}
+
+// Lines on their way to stdout. A write for each would wake their reader for each, so they are written
+// together: as soon as one of them is urgent, when 8 KiB wait, when the process ends, and after 20 ms at the
+// latest. That much of what is not urgent is lost when a process is killed with -9.
+
+const patienceMs = 20;
+const enough = 8 * 1_024;
+
+export interface Lines extends pino.DestinationStream {
+  /** Writes at once what waits. */
+  flush(): void;
+}
+
+let opened: Lines | undefined;
+
+/** The one way to stdout, however many logs a process has: their lines come out in the order they were said. */
+export const stdout = (): Lines => (opened ??= open());
+
+function open(): Lines {
+  const stream = pino.destination({ dest: 1, sync: true, minLength: enough });
+  let timer: NodeJS.Timeout | undefined;
+  // Not `flushSync`, which tries for ever where no process reads the pipe any more.
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    stream.flush();
+  };
+  process.on('exit', flush);
+  return {
+    write(line) {
+      stream.write(line);
+      timer ??= setTimeout(flush, patienceMs).unref();
+    },
+    flush,
+  };
 }

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { codes, type ErrorCode } from '@integration-sync/contracts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { buildOf, type Build } from './build.ts';
-import { ConfigError } from './config/index.ts';
+import { portRefused } from './config/index.ts';
 
 export interface MetricsOptions {
   service: string;
@@ -145,21 +145,12 @@ async function listen(server: Server, host: string, port: number): Promise<strin
   server.once('error', reject).listen(port, host, resolve);
   try {
     await promise;
-  } catch (error) {
-    throw new ConfigError(
-      [`METRICS_PORT, METRICS_HOST: cannot listen on ${host}:${port} (${reasonOf(error)})`],
-      { cause: error },
-    );
+  } catch (cause) {
+    throw portRefused('METRICS_PORT, METRICS_HOST', `${host}:${port}`, cause);
   }
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the metrics server has no port');
   return address.family === 'IPv6'
     ? `[${address.address}]:${address.port}`
     : `${address.address}:${address.port}`;
-}
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return 'the port is taken; choose another, or 0 for any free one';
-  return error instanceof Error ? error.message : String(error);
 }

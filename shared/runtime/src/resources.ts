@@ -7,8 +7,7 @@ import { openBus, type Bus } from './bus/index.ts';
 import { natsOptionsOf, type baseSettings, type storeSettings } from './config/index.ts';
 import type { Log } from './log.ts';
 import { openMetrics, type Metrics } from './metrics.ts';
-import { watchNatsHealth } from './nats-health.ts';
-import { observeStreams, tellNotes } from './standing.ts';
+import { observeStreams, tellNotes, watchNatsHealth } from './health.ts';
 import { openStore, type Store, type StoreOptions } from './store/index.ts';
 import { openTracing, type Tracing } from './tracing/index.ts';
 

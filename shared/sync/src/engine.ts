@@ -1,8 +1,8 @@
 // What the steps of a push, a listing and a recovery share within one process.
 import type { Announcer as AnnouncingService } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import type { Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
+import type { Semaphore } from '@integration-sync/runtime/semaphore';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { LRUCache } from 'lru-cache';
 import type { Action } from './action.ts';
@@ -34,7 +34,7 @@ export interface Engine {
   /** Listings whose last push here was of records that were there already. */
   pushedAgain: LRUCache<string, true>;
   /** What every push of this process passes. */
-  gate: Gate;
+  semaphore: Semaphore;
   /** The order of pushes of the same records. */
   queues: RecordQueues;
   metrics: SyncMetrics;

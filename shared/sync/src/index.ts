@@ -12,4 +12,4 @@ export {
   type RecordServiceRule,
 } from './record-service.ts';
 export { readAnswer, readQuestion } from './service-messages.ts';
-export { syncSettings } from './settings.ts';
+export { RecordServiceConfig } from './settings.ts';

@@ -3,14 +3,13 @@
 import { healthSubject, type Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
-import { maskSettings, type baseSettings, type storeSettings } from '@integration-sync/runtime/config';
+import { maskSettings } from '@integration-sync/runtime/config';
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import type { Store } from '@integration-sync/runtime/store';
-import type { Static, TObject } from 'typebox';
 import type { Kind } from './kind.ts';
-import type { syncSettings } from './settings.ts';
+import { RecordServiceConfig } from './settings.ts';
 import type { Stage } from './stage.ts';
 import { openSync, type Sync } from './sync.ts';
 
@@ -29,13 +28,10 @@ export interface RecordServiceDeps {
   onCommand?: ResourcesOptions['onCommand'];
 }
 
-type Settings = TObject<typeof baseSettings & typeof storeSettings & typeof syncSettings>;
-
 export interface RecordServiceRule {
   service: Announcer;
   /** What `nats service info` shows. */
   description: string;
-  settings: Settings;
   /** Opens the kinds of the service, once, and says which subjects it serves. */
   open: (parts: RecordServiceParts) => Promise<RecordHandlers>;
 }
@@ -49,19 +45,19 @@ export interface RecordServiceParts {
 /** The handlers of a service by their subjects. */
 export interface RecordHandlers {
   sync: Sync;
-  /** These share the places of the push gate. */
+  /** These share the semaphore of pushes. */
   gated: Readonly<Record<string, BusHandler>>;
   /** Each of these has places of its own. */
   ungated: Readonly<Record<string, BusHandler>>;
 }
 
 export async function startRecordService(
-  { service, description, settings, open }: RecordServiceRule,
-  config: Readonly<Static<Settings>>,
+  { service, description, open }: RecordServiceRule,
+  config: Readonly<RecordServiceConfig>,
   deps: RecordServiceDeps,
 ): Promise<RecordService> {
   const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
-  log.info({ settings: maskSettings(settings, config) }, 'starting');
+  log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
   const resources = await openResources({ service, config, log, signal, onCommand });
   const { metrics, store, bus, tracing } = starting.use(resources);
@@ -92,7 +88,7 @@ export async function startRecordService(
         ...ungated,
         ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
-      gates: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushGate])),
+      semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
       quiet: [healthSubject(service)],
     }),
   );

@@ -1,7 +1,8 @@
 // The settings of every service that takes pushes.
-import { Type } from 'typebox';
+import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
+import { Type, type Static } from 'typebox';
 
-export const syncSettings = {
+const syncSettings = {
   PUSHES_AT_ONCE_MAX: Type.Integer({
     description:
       'How many pushes one process carries out at once; others wait, in turns over integrations. A process has no more to give than four use up.',
@@ -17,3 +18,6 @@ export const syncSettings = {
     maximum: 10_000,
   }),
 };
+
+export const RecordServiceConfig = Type.Object({ ...baseSettings, ...storeSettings, ...syncSettings });
+export type RecordServiceConfig = Static<typeof RecordServiceConfig>;

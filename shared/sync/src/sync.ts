@@ -8,34 +8,31 @@ import {
   type StreamSettings,
 } from '@integration-sync/contracts';
 import {
-  largeRoom,
-  sparePlaces,
+  largeRequests,
   type Bus,
   type BusHandler,
   type BusReply,
   type BusRequest,
 } from '@integration-sync/runtime/bus';
-import { openGate, type Gate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
+import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
 import type { Tracing } from '@integration-sync/runtime/tracing';
 import { LRUCache } from 'lru-cache';
 import type { StatusChange } from './action.ts';
 import { openAnnouncer } from './announcing/announcer.ts';
-import { changeStatus } from './pushing/change-status.ts';
+import { changeStatus, plan, push } from './pushing/push.ts';
 import { steadyClock } from './clock.ts';
 import { openDrafts, type DraftDocument } from './records/drafts.ts';
 import type { Engine, KindEngine } from './engine.ts';
 import { openWatermarks } from './watermarks.ts';
 import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } from './listing/sync-runs.ts';
 import { journalIndexes, openJournal } from './journal/journal.ts';
-import { sharedKey } from './keys.ts';
+import { sharedKey } from './listing/cursor.ts';
 import type { Kind } from './kind.ts';
 import { listingIndexes, recordIndexes } from './listing/indexes.ts';
 import { openListing, type ListingRule } from './listing/listing.ts';
-import { plan } from './pushing/plan.ts';
-import { push } from './pushing/push.ts';
 import { openRecordQueues } from './records/record-queues.ts';
 import { openSyncMetrics } from './metrics.ts';
 import { collectionNames } from './names.ts';
@@ -71,12 +68,12 @@ export interface SyncOptions {
 
 export interface Sync extends AsyncDisposable {
   /** What pushes of every kind pass. */
-  readonly pushGate: Gate;
-  /** Answers pushes of the kind, once they are inside the gate. */
+  readonly pushSemaphore: Semaphore;
+  /** Answers pushes of the kind, once it is their turn. */
   push(kind: Kind): BusHandler;
-  /** Answers what a push of the kind would be answered with, once it is inside the gate. */
+  /** Answers what a push of the kind would be answered with, once it is its turn. */
   plan(kind: Kind): BusHandler;
-  /** Archives records of the kind, or erases them, once the request is inside the gate. */
+  /** Archives records of the kind, or erases them, once it is the turn of the request. */
   changeStatus(kind: Kind, action: StatusChange): BusHandler;
   /** Answers listings of the kind. */
   list(kind: Kind): BusHandler;
@@ -121,7 +118,7 @@ export async function openSync(options: SyncOptions): Promise<Sync> {
   };
   const open = opening.move();
   return {
-    pushGate: engine.gate,
+    pushSemaphore: engine.semaphore,
     push(kind) {
       const of = engineOf(kind);
       return answering((request) => push(engine, of, request));
@@ -159,10 +156,10 @@ async function openEngine(
   const { service, store, bus, log, tracing, kinds, onStage } = options;
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
-  const gate = openGate(options.pushesAtOnceMax, largeRoom, sparePlaces);
+  const semaphore = openSemaphore(largeRequests(options.pushesAtOnceMax));
   const metrics = openSyncMetrics(options.metrics.registry, {
-    inside: () => gate.inside,
-    waiting: () => gate.waiting,
+    inside: () => semaphore.held,
+    waiting: () => semaphore.waiting,
     backlog: () => journal.backlog(),
     now,
   });
@@ -187,7 +184,7 @@ async function openEngine(
     journal,
     watermarks: openWatermarks(store, names.watermarks, now),
     announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
-    gate,
+    semaphore,
     queues: opening.use(openRecordQueues()),
     metrics,
     settledPushes: new LRUCache({ max: rememberedMax }),

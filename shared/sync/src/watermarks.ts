@@ -109,7 +109,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     enter,
     open: async (key, syncId) => (await enter(key, syncId)).at,
     ...openClaims(watermarks),
-    read: openBatcher(readAll, readMax, oneByOne(readPatienceMs)),
+    read: openBatcher(readAll, readMax, oneByOne({ patienceMs: readPatienceMs })),
     settle: (key, syncId, records, before) => settle(watermarks, now, { key, syncId, records, before }),
     async close(key, syncId, added) {
       const name = `open.${syncId}`;

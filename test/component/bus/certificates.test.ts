@@ -1,6 +1,7 @@
 // Whom a service believes to be its nats-server, and whom a nats-server believes to be a service.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connect } from '@nats-io/transport-node';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { makeAuthority, type Authority, type Certificate } from '../../support/certificates.ts';
 import { temporaryFolder } from '../../support/folder.ts';
@@ -74,6 +75,21 @@ describe('a nats-server with a certificate of a private authority', () => {
     expect(await reasonOfWait(comeIn({ NATS_URL: byIp, ...settings }))).toBe(
       'nats-server has a certificate of an issuer that is not trusted here: set NATS_TLS_CA',
     );
+  });
+});
+
+// A test that fails here says which part of shared/runtime/src/bus/nats-client/transport.ts may go.
+describe('the NATS client by itself', () => {
+  it('takes an IP for "localhost"; if not, remove startTLS of transport.ts', async () => {
+    const { byIp } = await startTls(await ours.issue('IP:127.0.0.1'));
+    const connecting = connect({ servers: byIp, tls: { ca: ours.cert }, maxReconnectAttempts: 0 });
+    await expect(connecting).rejects.toThrow(/Host: localhost\. is not/);
+  });
+
+  it('does not say that a certificate is wanted; if it does, remove onTrouble of transport.ts', async () => {
+    const { byName } = await startTls(await ours.issue('DNS:localhost'), ours);
+    const connecting = connect({ servers: byName, tls: { ca: ours.cert }, timeout: 2_000 });
+    await expect(connecting).rejects.not.toThrow(/certificate/i);
   });
 });
 

@@ -2,7 +2,7 @@ import { Failure } from '@integration-sync/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '@integration-sync/dev/engines';
 import type { Bus, BusHandler, BusRequest, ServiceOptions, Wait } from '@integration-sync/runtime/bus';
-import { openGate } from '@integration-sync/runtime/gate';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { chunkItems, nextChunkItems } from '@integration-sync/runtime/pace';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,9 +33,16 @@ const serve = (
   bus: Bus,
   handlers: Record<string, BusHandler>,
   inFlightMax = 100,
-  gates: ServiceOptions['gates'] = {},
+  semaphores: ServiceOptions['semaphores'] = {},
 ) =>
-  bus.serve({ service: 'catalog', version: '1.2.3', description: 'Catalog', inFlightMax, gates, handlers });
+  bus.serve({
+    service: 'catalog',
+    version: '1.2.3',
+    description: 'Catalog',
+    inFlightMax,
+    semaphores,
+    handlers,
+  });
 
 async function failureOf(work: Promise<unknown>): Promise<Failure> {
   const error: unknown = await work.then(
@@ -312,7 +319,7 @@ const askGated = (integration = 'acme') =>
   asking.request('svc.catalog.gated.ask', { headers: { integration }, timeoutMs: 20_000 });
 
 /** Serves a kind of request that it answers with the integration once a test releases it, and another one. */
-async function serveGated(inFlightMax: number, gates?: ServiceOptions['gates']) {
+async function serveGated(inFlightMax: number, semaphores?: ServiceOptions['semaphores']) {
   const inside: { integration: string; finish: () => void }[] = [];
   const handlers: Record<string, BusHandler> = {
     'svc.catalog.gated.ask': async ({ integration }) => {
@@ -323,7 +330,7 @@ async function serveGated(inFlightMax: number, gates?: ServiceOptions['gates']) 
     },
     'svc.catalog.other.ask': async () => ({ body: 'other' }),
   };
-  const served = await serve(answering, handlers, inFlightMax, gates);
+  const served = await serve(answering, handlers, inFlightMax, semaphores);
   return { inside, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
 }
 
@@ -357,9 +364,9 @@ const chunkThen: BusHandler = async () => ({ body: String(nextChunkItems()) });
 const chunkDuring = async (subject: string): Promise<number> =>
   Number(text((await asking.request(subject, { timeoutMs: 10_000 })).body));
 
-it('takes what passes a gate for long work, and all else for short work, beside which long work is done in smaller pieces', async () => {
+it('takes what passes a shared semaphore for long work, and all else for short work, beside which long work is done in smaller pieces', async () => {
   const handlers = { 'svc.catalog.long.ask': chunkThen, 'svc.catalog.short.ask': chunkThen };
-  await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openGate(2) });
+  await using _ = await serve(answering, handlers, 2, { 'svc.catalog.long.ask': openSemaphore({ max: 2 }) });
   await expect.poll(nextChunkItems).toBe(chunkItems);
   expect(await chunkDuring('svc.catalog.long.ask')).toBe(chunkItems);
   expect(await chunkDuring('svc.catalog.short.ask')).toBeLessThan(chunkItems);
@@ -381,18 +388,18 @@ it('takes waiting requests in turns over integrations, and those that name none 
   ]); // prettier-ignore
 });
 
-it('lets the subjects of one gate share its places', async () => {
-  const gate = openGate(1);
-  const shared = { 'svc.catalog.gated.ask': gate, 'svc.catalog.other.ask': gate };
+it('lets subjects share one semaphore', async () => {
+  const semaphore = openSemaphore({ max: 1 });
+  const shared = { 'svc.catalog.gated.ask': semaphore, 'svc.catalog.other.ask': semaphore };
   await using gated = await serveGated(10, shared);
   const first = askGated();
   await expect.poll(() => gated.inside).toHaveLength(1);
   const other = asking.request('svc.catalog.other.ask', { timeoutMs: 5_000 });
-  await expect.poll(() => gate.waiting).toBe(1);
+  await expect.poll(() => semaphore.waiting).toBe(1);
   gated.inside[0]?.finish();
   await first;
   expect(text((await other).body)).toBe('other');
-  expect(gate).toMatchObject({ inside: 0, waiting: 0 });
+  expect(semaphore).toMatchObject({ held: 0, waiting: 0 });
 });
 
 it('loses no reply when it is drained', async () => {

@@ -1,7 +1,7 @@
 // What a service says where nats-server's /healthz says 503. The words are those of a nats-server 2.15 with a full disk.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { watchNatsHealth } from '@integration-sync/runtime/nats-health';
+import { watchNatsHealth } from '@integration-sync/runtime/health';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openTestLog } from '../../support/log.ts';
@@ -13,7 +13,7 @@ it('is noted without the cause, logged with it, and over when nats-server is hea
   let error: string | undefined = full;
   await using monitor = await serveHealth(() => error);
   const { log, text } = openTestLog();
-  using health = watchNatsHealth(monitor.url, log, 20);
+  await using health = watchNatsHealth(monitor.url, log, 20);
   const notes = async (): Promise<string[]> => health.notes();
 
   expect(await eventually(notes, (found) => found.length > 0)).toEqual([
@@ -31,13 +31,13 @@ it('is noted without the cause, logged with it, and over when nats-server is hea
 it('has nothing to say of a healthy nats-server, nor of one whose monitoring is away', async () => {
   const nats = await startNats();
   const { log, text } = openTestLog();
-  using health = watchNatsHealth(nats.monitorUrl, log, 20);
+  await using health = watchNatsHealth(nats.monitorUrl, log, 20);
   let asked = 0;
   await using monitor = await serveHealth(() => {
     asked += 1;
     return undefined;
   });
-  using _beside = watchNatsHealth(monitor.url, log, 20);
+  await using _beside = watchNatsHealth(monitor.url, log, 20);
   await eventually(
     async () => asked,
     (count) => count > 3,

@@ -5,7 +5,7 @@ import { openWatermarks, watermarkKey } from '../../../shared/sync/src/watermark
 import { newSyncId } from '../../../shared/sync/src/ids.ts';
 import { journalIndexes, openJournal, type Journal } from '../../../shared/sync/src/journal/journal.ts';
 import type { Entry } from '../../../shared/sync/src/journal/journal-entry.ts';
-import { closeForgotten } from '../../../shared/sync/src/recovery/forgotten-pushes.ts';
+import { closeForgotten } from '../../../shared/sync/src/recovery/sweeper.ts';
 import { openWorld, type World } from '../../support/sync.ts';
 
 let world: World;

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { openCallerClaims } from '../../../services/gateway/src/tokens/caller-claims.ts';
-import { readCaller, TokenRefused } from '../../../services/gateway/src/tokens/claims.ts';
+import { TokenRefused, openCallerClaims, readCaller } from '../../../services/gateway/src/tokens/claims.ts';
 
 const scope = 'integration:suppliers:read';
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { openCallerClaims } from '../../../services/gateway/src/tokens/caller-claims.ts';
-import { checkTimes, readCaller, TokenRefused } from '../../../services/gateway/src/tokens/claims.ts';
+import {
+  TokenRefused,
+  checkTimes,
+  openCallerClaims,
+  readCaller,
+} from '../../../services/gateway/src/tokens/claims.ts';
 
 const nowMs = Date.parse('2026-03-31T12:00:00Z');
 const now = nowMs / 1_000;

@@ -1,7 +1,7 @@
 // What callers ask for in `Accept-Encoding` and `Prefer`.
 import { describe, expect, it } from 'vitest';
 import { chooseCoding } from '../../../services/gateway/src/body/compression.ts';
-import { prefersStrict } from '../../../services/gateway/src/preferences.ts';
+import { prefersStrict } from '../../../services/gateway/src/server/request-checks.ts';
 
 describe('Accept-Encoding', () => {
   it.each([

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { TokenRefused } from '../../../services/gateway/src/tokens/claims.ts';
-import { checkKind } from '../../../services/gateway/src/tokens/token-kinds.ts';
+import { TokenRefused, checkKind } from '../../../services/gateway/src/tokens/claims.ts';
 
 type Claims = Record<string, unknown>;
 

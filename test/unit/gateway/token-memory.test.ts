@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openTokenMemory } from '../../../services/gateway/src/tokens/token-memory.ts';
+import { openTokenMemory } from '../../../services/gateway/src/tokens/tokens.ts';
 
 const minuteMs = 60_000;
 const far = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
-import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
+import { oneByOne, openBatcher, shareWork } from '@integration-sync/runtime/batcher';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 
 it('asks once for what is asked in one moment, and gives each its own answer', async () => {
   const asked: number[][] = [];
@@ -36,7 +36,7 @@ it('asks when it is its turn, for all that came until then', async () => {
       return [...all];
     },
     10,
-    openLimiter({ max: 1 }),
+    openSemaphore({ max: 1 }).run,
   );
   expect(await Promise.all([ask(1), ask(2)])).toEqual([1, 2]);
   const third = ask(3);
@@ -68,7 +68,7 @@ it('asks one by one: at once where nothing is asked, then for all that came mean
       return [...all];
     },
     10,
-    oneByOne(1_000),
+    oneByOne({ patienceMs: 1_000 }),
   );
   const first = ask(1);
   await Promise.resolve();
@@ -92,7 +92,7 @@ it('asks beside a question that has no answer for long, or fails', async () => {
           ? Promise.reject(new Error('away'))
           : Promise.resolve([...all]),
     10,
-    oneByOne(20),
+    oneByOne({ patienceMs: 20 }),
   );
   void ask(1);
   await new Promise((resolve) => setImmediate(resolve));
@@ -100,4 +100,51 @@ it('asks beside a question that has no answer for long, or fails', async () => {
   await expect(ask(2)).rejects.toThrow('away');
   expect(await ask(3)).toBe(3);
   expect(performance.now() - began).toBe(20);
+});
+
+it('waits for a pause before each question, and asks for all that came meanwhile', async () => {
+  const asked: number[][] = [];
+  const ask = openBatcher<number, number>(
+    async (all) => {
+      asked.push([...all]);
+      return [...all];
+    },
+    10,
+    oneByOne({ pause: () => new Promise((resolve) => setTimeout(resolve, 200)) }),
+  );
+  const began = performance.now();
+  const first = ask(1);
+  setTimeout(() => void ask(2), 199);
+  expect(await first).toBe(1);
+  expect(await ask(3)).toBe(3);
+  expect(performance.now() - began).toBe(400);
+  expect(asked).toEqual([[1, 2], [3]]);
+});
+
+it('does work once for all that asked before it began', async () => {
+  const begun: PromiseWithResolvers<number>[] = [];
+  const work = shareWork(() => {
+    const one = Promise.withResolvers<number>();
+    begun.push(one);
+    return one.promise;
+  });
+  const [first, second] = [work(), work()];
+  await expect.poll(() => begun.length).toBe(1);
+  const [third, fourth] = [work(), work()];
+  begun[0]?.resolve(1);
+  expect(await Promise.all([first, second])).toEqual([1, 1]);
+  await expect.poll(() => begun.length).toBe(2);
+  begun[1]?.resolve(2);
+  expect(await Promise.all([third, fourth])).toEqual([2, 2]);
+});
+
+it('does shared work anew after it failed', async () => {
+  let turn = 0;
+  const work = shareWork(async () => {
+    turn += 1;
+    if (turn === 1) throw new Error('away');
+    return turn;
+  });
+  await expect(work()).rejects.toThrow('away');
+  expect(await work()).toBe(2);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openClocks } from '../../../shared/runtime/src/bus/clocks.ts';
+import { openClocks } from '../../../shared/runtime/src/bus/still-waiting.ts';
 
 /** Our clock is a thousand ahead of theirs. */
 function setUp() {

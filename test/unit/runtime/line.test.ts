@@ -1,7 +1,6 @@
 // What begins while the line to NATS is down, and while no replica of a service listens.
 import { expect, it } from 'vitest';
-import { openAbsences } from '../../../shared/runtime/src/bus/absences.ts';
-import { openLine } from '../../../shared/runtime/src/bus/line.ts';
+import { openAbsences, openLine } from '../../../shared/runtime/src/bus/line.ts';
 import { pause } from '../../support/pause.ts';
 
 const outcomeOf = async (work: Promise<void>): Promise<string> => {

@@ -1,7 +1,7 @@
 import type { RunsQuestion, SyncRun } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readNewest, type RunSource } from '../../../shared/sync/src/listing/merge-runs.ts';
+import { readNewest, type RunSource } from '../../../shared/sync/src/listing/sync-runs.ts';
 
 const run = (syncId: string): SyncRun => ({
   syncId,

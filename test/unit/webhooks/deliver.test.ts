@@ -5,7 +5,7 @@ import { openDeliver } from '../../../services/webhooks/src/delivering/deliver.t
 import type { Next } from '../../../services/webhooks/src/delivering/policy.ts';
 import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
-import { openRetry } from '../../../services/webhooks/src/tools/retry.ts';
+import { openRetry } from '@integration-sync/runtime/retry';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 import { secretKey } from '../../support/webhooks.ts';
 

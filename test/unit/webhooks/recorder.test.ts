@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openRecorder, type FailedAttempt } from '../../../services/webhooks/src/delivering/recorder.ts';
-import { openLimiter } from '../../../services/webhooks/src/tools/limiter.ts';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { openEndpoint } from '../../support/webhook-parts.ts';
 
 function setUp() {
@@ -53,7 +53,7 @@ function setUp() {
         return after;
       },
     },
-    limit: openLimiter({ max: 4 }),
+    limit: openSemaphore({ max: 4 }).run,
     tellChanged: ({ _id }) => void told.push(_id),
     announce: () => undefined,
     metrics: { disabledBy: () => undefined },

@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, bytesMax: number): void {
   const { headers } = request.raw;
   const type = headers['content-type'];
-  if ((type !== undefined || hasBody(request.raw)) && !isJson(type)) {
+  if ((type !== undefined || hasBody(request.raw)) && !isOfType('application/json', type)) {
     reply.header('accept', 'application/json');
     throw new Failure(
       'unsupported_media_type',
@@ -36,10 +36,10 @@ export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, b
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** JSON is UTF-8, and a caller may say so. The gateway ignores other parameters, which mean nothing for JSON. */
-function isJson(type = ''): boolean {
+/** JSON and forms are UTF-8, and a caller may say so. The gateway ignores other parameters, which mean nothing for them. */
+export function isOfType(wanted: string, type = ''): boolean {
   const [essence = '', ...parameters] = type.toLowerCase().split(';');
-  if (essence.trim() !== 'application/json') return false;
+  if (essence.trim() !== wanted) return false;
   return parameters
     .map((parameter) => parameter.trim())
     .filter((parameter) => parameter.startsWith('charset='))

@@ -6,7 +6,10 @@
 // A message names the position, the field, what was expected and what came. It never shows a hash, or text that may be a
 // secret.
 import { isUtf8 } from 'node:buffer';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { allScopes, integrationPattern, type Scope } from '@integration-sync/contracts';
+import { fileReasons } from '@integration-sync/runtime/config';
 import { secretName, secretPrefix } from './secret.ts';
 
 export interface Client {
@@ -173,4 +176,34 @@ function shown(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   const isPrivate = value.length > 64 || value.includes(secretPrefix) || /[0-9A-Za-z+/_-]{24}/.test(value);
   return isPrivate ? hidden(value) : JSON.stringify(value);
+}
+
+// Reads the file of clients within a bound: a file that is too large is refused by its size, and never read whole.
+
+/** Some 25,000 clients. */
+const fileBytesMax = 8 * 1024 * 1024;
+
+export async function readClientsFile(path: string): Promise<Buffer> {
+  try {
+    // A pipe without a writer would hold the reader.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new ClientsRefused('it is no regular file');
+    if (stats.size > fileBytesMax) throw tooLarge(stats.size);
+    // It may grow while it is read.
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size + 1), 0, stats.size + 1, 0);
+    if (bytesRead > stats.size) throw new ClientsRefused('it was written to while it was read');
+    return buffer.subarray(0, bytesRead);
+  } catch (error) {
+    if (error instanceof ClientsRefused) throw error;
+    throw new ClientsRefused(`it cannot be read (${reasonOf(error)})`, { cause: error });
+  }
+}
+
+const tooLarge = (bytes: number): ClientsRefused =>
+  new ClientsRefused(`it has ${bytes} bytes, and at most ${fileBytesMax} are read`);
+
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return fileReasons.get(code) ?? code;
 }

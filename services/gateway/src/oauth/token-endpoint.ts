@@ -1,7 +1,7 @@
 // The token endpoint: a client's id and secret for an access token, and the metadata by which libraries find it. It is there
 // where the gateway has clients and a secret to sign with.
 //
-//   headers, form   form-body.ts, token-request.ts    400 invalid_request, 400 unsupported_grant_type
+//   headers, form   token-request.ts                  400 invalid_request, 400 unsupported_grant_type
 //   the secret      the file of clients               401 invalid_client; from the 31st wrong one of a minute on 429, a second late
 //   scope           below                             400 invalid_scope
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,11 +14,9 @@ import type { GatewayConfig } from '../config.ts';
 import { rawQuery } from '../forward.ts';
 import { countHeader } from '../server/raw-headers.ts';
 import { openFailures } from './failures.ts';
-import { readFormBody } from './form-body.ts';
-import { openIssuing } from './issue.ts';
-import { addressOf, metadataOf, metadataPath, tokenPath } from './issuer.ts';
+import { readFormBody, readTokenRequest, type TokenRequest } from './token-request.ts';
+import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
-import { readTokenRequest, type TokenRequest } from './token-request.ts';
 
 export const tokenRoutes = [
   { method: 'POST', path: tokenPath },

@@ -1,6 +1,10 @@
 // A request for a token, from its form and its Authorization header: RFC 6749 §4.4.2 and §2.3.1. Pure.
 import { isUtf8 } from 'node:buffer';
-import { invalidClient, invalidRequest, OAuthRefusal } from './refusal.ts';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isOfType } from '../body/body-headers.ts';
+import type { Exchange } from '../server/exchange.ts';
+import { OAuthRefusal, invalidClient, invalidRequest } from './refusal.ts';
 
 export interface TokenRequest {
   clientId: string;
@@ -82,3 +86,41 @@ function decode(text: string): string {
     throw invalidRequest('The request cannot be decoded: it must be application/x-www-form-urlencoded.');
   }
 }
+
+// Reads the form of a request for a token. It is small: the gateway reads 8 KiB at most, and keeps it in one buffer.
+
+const formBytesMax = 8 * 1024;
+
+export async function readFormBody({ raw, exchange }: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+  const { headers } = raw;
+  if (!isOfType('application/x-www-form-urlencoded', headers['content-type'])) {
+    throw invalidRequest('Send the form as application/x-www-form-urlencoded.');
+  }
+  const coding = headers['content-encoding'] ?? 'identity';
+  if (coding.toLowerCase() !== 'identity') throw invalidRequest('Send the form without Content-Encoding.');
+  if (Number(headers['content-length'] ?? 0) > formBytesMax) throw tooLarge();
+  if (/^100-continue$/i.test(headers.expect ?? '')) reply.raw.writeContinue();
+  return await readBytes(raw, exchange);
+}
+
+/** Of a form that is too large the answer reads and drops what still comes (lingering.ts). */
+function readBytes(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const form = Buffer.alloc(formBytesMax);
+  raw.on('data', (chunk: Buffer) => {
+    const at = exchange.bytesIn;
+    exchange.bytesIn += chunk.length;
+    if (exchange.bytesIn > formBytesMax) reject(tooLarge());
+    // Copied, as each chunk of a client that sends single bytes holds on to all that was read with it.
+    else chunk.copy(form, at);
+  });
+  const onCut = (): void => {
+    // Every request closes, most of them once their form is there.
+    if (!raw.readableEnded) reject(invalidRequest('The form ended before it was complete.'));
+  };
+  raw.once('end', () => resolve(form.subarray(0, exchange.bytesIn)));
+  raw.once('close', onCut).once('error', onCut);
+  return promise;
+}
+
+const tooLarge = () => invalidRequest(`The form is larger than ${formBytesMax} bytes.`);

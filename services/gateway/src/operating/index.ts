@@ -6,5 +6,5 @@ export {
   type Client,
   type StoredSecret,
 } from '../clients/clients-file.ts';
-export { readClientsFile, reasonOf } from '../clients/read-file.ts';
+export { readClientsFile, reasonOf } from '../clients/clients-file.ts';
 export { hashOf, makeSecret, secretName } from '../clients/secret.ts';

@@ -1,15 +1,14 @@
 // What the gateway knows about one request while it answers it, and the one line that it logs at the end. No token, no
 // body and no secret ever stands here, and of the URL only the route.
-import type { IncomingMessage } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
-import type { Tracing } from '@integration-sync/runtime/tracing';
+import { readTraceparent, traceIdOf, type Span, type Tracing } from '@integration-sync/runtime/tracing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyReservation } from '../body/body-budgets.ts';
 import type { Caller } from '../tokens/claims.ts';
-import { openTrace, type Trace } from './trace.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -148,3 +147,31 @@ const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 const isQuiet = (route = ''): boolean => quietRoutes.has(route);
 
 const milliseconds = (value: number): number => Math.round(value * 1_000) / 1_000;
+
+// To which trace a request belongs: the one that its caller names, or, where the gateway traces, a new one.
+
+export interface Trace {
+  /** Undefined where nothing is traced. */
+  span: Span | undefined;
+  /** For the services; undefined where nothing is traced and the caller names no trace. */
+  traceparent: string | undefined;
+  /** For the log line. */
+  traceId: string | undefined;
+}
+
+export function openTrace(
+  { raw: { headers }, method }: FastifyRequest,
+  route: string | undefined,
+  tracing: Tracing | undefined,
+): Trace {
+  const given = readTraceparent(headers['traceparent']);
+  const span = tracing?.begin({
+    // A path that does not exist is no name: callers could invent any number of them.
+    name: route === undefined ? method : `${method} ${route}`,
+    kind: 'server',
+    parent: given,
+    attributes: { 'http.request.method': method, 'http.route': route },
+  });
+  const traceparent = span?.traceparent ?? given;
+  return { span, traceparent, traceId: traceIdOf(traceparent) };
+}

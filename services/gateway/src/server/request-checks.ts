@@ -9,13 +9,12 @@
 // The service checks the rest: JSON, envelope, count, items.
 import { Failure, refuseIfAny, unknownParameters, type Route } from '@integration-sync/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authorize } from '../tokens/authorization.ts';
 import { checkBodyHeaders } from '../body/body-headers.ts';
-import { timed } from './exchange.ts';
-import { rawQuery } from '../forward.ts';
-import { prefersStrict } from '../preferences.ts';
-import type { VerifyToken } from '../tokens/tokens.ts';
 import type { CollectBody } from '../body/uploads.ts';
+import { rawQuery } from '../forward.ts';
+import { authorize } from '../tokens/authorization.ts';
+import type { VerifyToken } from '../tokens/tokens.ts';
+import { timed } from './exchange.ts';
 
 export interface ChecksOptions {
   verify: VerifyToken;
@@ -59,4 +58,36 @@ function checkQuery(request: FastifyRequest): void {
       cause,
     });
   }
+}
+
+// The header `Prefer` (RFC 7240). Of all preferences the gateway knows `handling=strict`, and ignores the others.
+
+/** Of several preferences of one name the first counts. */
+export function prefersStrict(prefer: string | string[] | undefined): boolean {
+  if (typeof prefer !== 'string') return false;
+  for (const preference of preferencesIn(prefer)) {
+    const handling = /^[ \t]*handling[ \t]*(?:=[ \t]*(?:"(?<quoted>\w*)"|(?<bare>\w*)))?[ \t]*(?:;|$)/i.exec(
+      preference,
+    );
+    if (handling === null) continue;
+    const { quoted, bare } = handling.groups ?? {};
+    return (quoted ?? bare)?.toLowerCase() === 'strict';
+  }
+  return false;
+}
+
+/** A comma within quotes ends none. */
+function* preferencesIn(prefer: string): Generator<string> {
+  let start = 0;
+  let isQuoted = false;
+  for (let index = 0; index < prefer.length; index += 1) {
+    const character = prefer[index];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (character === '\\' && isQuoted) index += 1;
+    else if (character === ',' && !isQuoted) {
+      yield prefer.slice(start, index);
+      start = index + 1;
+    }
+  }
+  yield prefer.slice(start);
 }

@@ -7,7 +7,7 @@ import { Server as Listener } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure, limits } from '@integration-sync/contracts';
-import { ConfigError } from '@integration-sync/runtime/config';
+import { portRefused } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { Tracing } from '@integration-sync/runtime/tracing';
@@ -149,15 +149,8 @@ export async function listen(app: FastifyInstance, { host, port }: ServerOptions
     const { address } = await lookup(host, { order: 'ipv4first' });
     return await app.listen({ host: address, port });
   } catch (cause) {
-    const problem = `GATEWAY_PORT, GATEWAY_HOST: cannot listen on ${host}:${port} (${reasonOf(cause)})`;
-    throw new ConfigError([problem], { cause });
+    throw portRefused('GATEWAY_PORT, GATEWAY_HOST', `${host}:${port}`, cause);
   }
-}
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return 'the port is taken; choose another, or 0 for any free one';
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Closes the listener, waits for requests on their way and in flight, and cuts connections that do not end. */

@@ -7,8 +7,7 @@
 // Keys of clients (AUTH_CLIENTS_FILE) go beside any of them, or alone.
 import { isHttpAddress } from '@integration-sync/runtime/config';
 import { Type } from 'typebox';
-import { parseIntegrations } from './caller-claims.ts';
-import { isClaimName } from './claim-names.ts';
+import { isClaimName, parseIntegrations } from './claims.ts';
 import { isIssuerAddress } from './discovery.ts';
 
 const secretBytesMin = 32;

@@ -5,10 +5,9 @@
 //   exp − iat       at most 24 h; without iat, exp is at most 24 h from now
 //   integration     1 to 64 letters, digits, _ or -
 //   scope           absent, words separated by spaces, or an array of words
-//
-// caller-claims.ts says in which claims the integration and the scope stand.
 import { integrationPattern } from '@integration-sync/contracts';
-import type { ReadClaim } from './claim-names.ts';
+
+type Claims = Readonly<Record<string, unknown>>;
 
 /** The integration that a request comes from, and what it may do. */
 export interface Caller {
@@ -36,7 +35,7 @@ const lifetimeSecondsMax = 24 * 60 * 60;
 const leewaySeconds = 60;
 const integrationId = new RegExp(integrationPattern);
 
-export function readCaller(claims: Readonly<Record<string, unknown>>, read: CallerClaims): Caller {
+export function readCaller(claims: Claims, read: CallerClaims): Caller {
   const integration = read.integration(claims);
   if (typeof integration !== 'string' || !integrationId.test(integration)) {
     throw new TokenRefused('its integration is missing or malformed');
@@ -52,7 +51,7 @@ function readScopes(scope: unknown): string[] {
 }
 
 /** Returns when the token expires, in epoch milliseconds. */
-export function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: number): number {
+export function checkTimes(claims: Claims, nowMs: number): number {
   const now = nowMs / 1_000;
   const exp = readTime(claims, 'exp');
   const iat = readTime(claims, 'iat');
@@ -65,9 +64,120 @@ export function checkTimes(claims: Readonly<Record<string, unknown>>, nowMs: num
   return exp * 1_000;
 }
 
-function readTime(claims: Readonly<Record<string, unknown>>, name: string): number | undefined {
+function readTime(claims: Claims, name: string): number | undefined {
   const value = claims[name];
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   throw new TokenRefused(`${name} is not a number`);
 }
+
+// Where a token says which integration its caller is, and what it may do: in claims whose names are settings, or by the
+// client of the issuer that fetched it, where the setting AUTH_INTEGRATIONS lists clients. Pure.
+
+/** The claims that may name the client, the first that is there decides: Okta has `cid`, Entra's v1 `appid`. */
+const clientClaims = ['azp', 'client_id', 'cid', 'appid', 'sub'] as const;
+
+/** What separates entries elsewhere is a mistake here, and no part of an id. */
+const clientId = /^[^\s;]+$/;
+
+interface Names {
+  AUTH_INTEGRATION_CLAIM?: string;
+  AUTH_SCOPE_CLAIM: string;
+  AUTH_INTEGRATIONS?: string;
+}
+
+export function openCallerClaims(names: Names): CallerClaims {
+  const { AUTH_INTEGRATION_CLAIM = 'integration_id', AUTH_SCOPE_CLAIM, AUTH_INTEGRATIONS } = names;
+  const integrations = AUTH_INTEGRATIONS === undefined ? undefined : parseIntegrations(AUTH_INTEGRATIONS);
+  return {
+    integration:
+      integrations === undefined ? claimReader(AUTH_INTEGRATION_CLAIM) : integrationReader(integrations),
+    scope: claimReader(AUTH_SCOPE_CLAIM),
+  };
+}
+
+/** Integrations by the ids of clients; undefined where the text is not `<client id>=<integration>,…`. */
+export function parseIntegrations(text: string): ReadonlyMap<string, string> | undefined {
+  const integrations = new Map<string, string>();
+  for (const entry of text.split(',')) {
+    const at = entry.lastIndexOf('=');
+    const [client, integration] = [entry.slice(0, Math.max(at, 0)).trim(), entry.slice(at + 1).trim()];
+    if (!clientId.test(client) || !integrationId.test(integration) || integrations.has(client))
+      return undefined;
+    integrations.set(client, integration);
+  }
+  return integrations;
+}
+
+function integrationReader(integrations: ReadonlyMap<string, string>): ReadClaim {
+  return (claims) => {
+    const name = clientClaims.find((claim) => ownOf(claims, claim) !== undefined);
+    const client = name === undefined ? undefined : claims[name];
+    const integration = typeof client === 'string' ? integrations.get(client) : undefined;
+    if (integration !== undefined) return integration;
+    const shown = JSON.stringify(client ?? null).slice(0, 100);
+    throw new TokenRefused(`AUTH_INTEGRATIONS does not list its client (${name ?? 'no claim'}: ${shown})`);
+  };
+}
+
+// Where a token says something: a claim's name, taken literally, or from a leading `/` a JSON pointer (RFC 6901) into the
+// claims. Pure.
+//
+//   integration_id                 the claim integration_id
+//   https://example.com/tenant     the claim of exactly this name
+//   /resource_access/sync/roles    the roles of sync in the claim resource_access
+
+/** What the claims say at a name; undefined where they say nothing. */
+export type ReadClaim = (claims: Claims) => unknown;
+
+/** A `~` begins `~0` (a tilde) or `~1` (a slash) and nothing else. */
+const pointerPattern = /^(\/([^/~]|~[01])*)+$/;
+
+export const isClaimName = (name: string): boolean => !name.startsWith('/') || pointerPattern.test(name);
+
+export function claimReader(name: string): ReadClaim {
+  if (!name.startsWith('/')) return (claims) => ownOf(claims, name);
+  const steps = name.slice(1).split('/').map(unescape);
+  return (claims) => steps.reduce<unknown>(ownOf, claims);
+}
+
+const unescape = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
+
+/** What a token does not say itself, an object's prototype must not say for it. */
+export function ownOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  // The length of an array is a property of its own, and no entry.
+  if (Array.isArray(value)) return /^(0|[1-9]\d*)$/.test(name) ? value[Number(name)] : undefined;
+  return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+}
+
+// Whether a signed token is an access token. An issuer signs other tokens with the same keys, and such a token may name
+// the same audience. Pure.
+//
+//   typ of the header       absent, JWT or at+jwt (RFC 9068)
+//   typ, token_use          absent, or not the name of another kind (Keycloak; Cognito)
+//   nonce, at_hash, c_hash  absent: they make an ID token (OpenID Connect Core)
+//   events                  absent: it makes a logout or another security event (RFC 8417)
+
+const accessTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt']);
+const otherKinds: ReadonlySet<string> = new Set(['id', 'refresh', 'offline', 'logout']);
+const kindClaims = ['typ', 'token_use'] as const;
+const otherClaims = ['nonce', 'at_hash', 'c_hash', 'events'] as const;
+
+export function checkKind(header: Claims, claims: Claims): void {
+  const { typ } = header;
+  if (typ !== undefined && !(typeof typ === 'string' && accessTypes.has(mediaTypeOf(typ)))) {
+    throw new TokenRefused('its typ is not that of an access token');
+  }
+  for (const name of kindClaims) {
+    const kind = ownOf(claims, name);
+    if (typeof kind === 'string' && otherKinds.has(kind.toLowerCase())) {
+      throw new TokenRefused(`no access token: its ${name} is that of another kind`);
+    }
+  }
+  const other = otherClaims.find((name) => ownOf(claims, name) !== undefined);
+  if (other !== undefined) throw new TokenRefused(`no access token: it has the claim ${other}`);
+}
+
+/** RFC 7515 §4.1.9: `application/` may be left out, and letters of either case mean the same. */
+const mediaTypeOf = (typ: string): string => typ.toLowerCase().replace(/^application\//, '');

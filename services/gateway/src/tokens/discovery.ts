@@ -8,7 +8,7 @@
 // object, is no metadata.
 import type { FetchImplementation } from 'jose';
 import { isHttpAddress } from '@integration-sync/runtime/config';
-import { ownOf } from './claim-names.ts';
+import { ownOf } from './claims.ts';
 
 /** What an issuer may be called for its metadata to be found: RFC 8414 §2 allows neither query nor fragment. */
 export const isIssuerAddress = (issuer: string): boolean => isHttpAddress(issuer) && !/[?#]/.test(issuer);

@@ -53,7 +53,7 @@ function keysOfIssuer(issuer: KeysOf, log: Log): Keys {
 
 /**
  * claims.ts checks `nbf`, with its leeway. A claim that the library checks only if present is required here. The library
- * remembers no verdicts: token-memory.ts does.
+ * remembers no verdicts: tokens.ts does.
  */
 function rulesOf({ AUTH_ISSUER, AUTH_AUDIENCE }: GatewayConfig, keys: Keys) {
   return {

@@ -1,9 +1,8 @@
 // ops client: clients and their secrets in the file that AUTH_CLIENTS_FILE names.
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Client } from '@integration-sync/gateway/operating';
-import { readConfig, type Environment } from '@integration-sync/runtime/config';
-import { commonOptions, exitCodes, Misuse, type Command, type ExitCode } from '../command.ts';
+import { readConfig } from '@integration-sync/runtime/config';
+import { defineCommand, exitCodes, Misuse, type Call, type ExitCode } from '../command.ts';
 import { ClientConfig } from '../config.ts';
 import { tableOf, type Output } from '../output.ts';
 import { addClient, readEnd, removeClient, removeSecret, rotateSecret, type Change } from './changes.ts';
@@ -37,7 +36,6 @@ Examples:
 `;
 
 const options = {
-  ...commonOptions,
   integration: { type: 'string' },
   scope: { type: 'string' },
   ends: { type: 'string' },
@@ -55,8 +53,7 @@ const actions: Readonly<Record<string, readonly string[]>> = {
   remove: ['secret'],
 };
 
-async function run(args: readonly string[], environment: Environment, output: Output): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+async function run({ values, positionals, environment, output }: Call<typeof options>): Promise<ExitCode> {
   const [action = '', id, ...others] = positionals;
   const taken = Object.hasOwn(actions, action) ? actions[action] : undefined;
   if (taken === undefined) throw new Misuse('Say what to do: add, list, rotate or remove.');
@@ -134,9 +131,11 @@ function say(action: string, { client, secret }: Change, path: string, output: O
   output.say(`Every gateway with AUTH_CLIENTS_FILE=${path} takes it within 10 s.`);
 }
 
-export const client: Command = {
+export const client = defineCommand({
   name: 'client',
   summary: 'clients of the gateway and their secrets: add, list, rotate, remove',
   help,
+  options,
+  allowPositionals: true,
   run,
-};
+});

@@ -1,24 +1,14 @@
 // ops purge-integration: everything of one integration goes, in all places of all services.
-import { parseArgs } from 'node:util';
 import { integrationPattern } from '@integration-sync/contracts';
 import { pushingToBatches } from '@integration-sync/batches/operating';
 import { pushingToCatalog } from '@integration-sync/catalog/operating';
-import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import { readConfig } from '@integration-sync/runtime/config';
 import type { Store } from '@integration-sync/runtime/store';
-import {
-  commonOptions,
-  exitCodes,
-  Misuse,
-  Refusal,
-  type Command,
-  type ExitCode,
-  type Stop,
-} from '../command.ts';
+import { defineCommand, exitCodes, Misuse, Refusal, type Call, type ExitCode } from '../command.ts';
 import { PurgeConfig } from '../config.ts';
-import { openOpsBus, openOpsLog, openOpsStore } from '../engines.ts';
+import { openOpsBus, openOpsStore, settle } from '../engines.ts';
 import { numberInWords, tableOf, type Output } from '../output.ts';
-import { openHoldings, requireStreams, type Holdings } from './holdings.ts';
-import { purge, type Purged } from './purge.ts';
+import { openHoldings, purge, requireStreams, type Holdings, type Purged } from './purge.ts';
 
 const help = `Usage: ops purge-integration NAME [--apply] [--json]
 
@@ -44,25 +34,17 @@ Examples:
   docker compose run --rm ops purge-integration acme
 `;
 
-async function run(
-  args: readonly string[],
-  environment: Environment,
-  output: Output,
-  stop: Stop,
-): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: commonOptions,
-  });
+const options = {} as const;
+
+async function run(call: Call<typeof options>): Promise<ExitCode> {
+  const { values, positionals, output } = call;
   const [integration, ...more] = positionals;
   if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');
   if (!new RegExp(integrationPattern).test(integration))
     throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
-  const config = readConfig(PurgeConfig, environment);
-  const log = openOpsLog(config, output);
-  await using store = await openOpsStore(config, log);
-  await using bus = await openOpsBus(config, log, stop);
+  const settled = settle(readConfig(PurgeConfig, call.environment), call);
+  await using store = await openOpsStore(settled);
+  await using bus = await openOpsBus(settled);
   await requireStreams(bus);
   const holdings = openHoldings(store, bus, integration);
 
@@ -129,9 +111,11 @@ function conclude(integration: string, { passes, cameBack }: Purged, output: Out
   return exitCodes.well;
 }
 
-export const purgeIntegration: Command = {
+export const purgeIntegration = defineCommand({
   name: 'purge-integration',
   summary: 'removes everything of one integration',
   help,
+  options,
+  allowPositionals: true,
   run,
-};
+});

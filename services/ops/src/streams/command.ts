@@ -1,15 +1,12 @@
 // ops streams: what NATS has, what is wrong with it, and the repairs.
-import { parseArgs } from 'node:util';
-import type { Bus, InspectedStream } from '@integration-sync/runtime/bus';
-import { readConfig, type Environment } from '@integration-sync/runtime/config';
+import type { Bus, InspectedStream, StreamSpec } from '@integration-sync/runtime/bus';
+import { readConfig } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
-import { commonOptions, exitCodes, Misuse, type Command, type ExitCode, type Stop } from '../command.ts';
+import { Misuse, defineCommand, exitCodes, type Call, type ExitCode } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
-import { openOpsBus, openOpsLog } from '../engines.ts';
+import { openOpsBus, settle, withinPatience } from '../engines.ts';
 import type { Output } from '../output.ts';
-import { findingsOf, type Finding } from './findings.ts';
-import { repair } from './repair.ts';
-import { tablesOf } from './tables.ts';
+import { findingsOf, tablesOf, type Finding } from './findings.ts';
 
 const help = `Usage: ops streams [--apply [--remove-left-over]] [--check] [--json]
 
@@ -39,25 +36,18 @@ interface Looked {
   wrong: Finding[];
 }
 
-async function run(
-  args: readonly string[],
-  environment: Environment,
-  output: Output,
-  stop: Stop,
-): Promise<ExitCode> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      ...commonOptions,
-      'remove-left-over': { type: 'boolean', default: false },
-      check: { type: 'boolean', default: false },
-    },
-  });
+const options = {
+  'remove-left-over': { type: 'boolean', default: false },
+  check: { type: 'boolean', default: false },
+} as const;
+
+async function run(call: Call<typeof options>): Promise<ExitCode> {
+  const { values, output } = call;
   const removeLeftOver = values['remove-left-over'];
   if (removeLeftOver && !values.apply) throw new Misuse('--remove-left-over goes with --apply.');
-  const config = readConfig(StreamsConfig, environment);
-  await using bus = await openOpsBus(config, openOpsLog(config, output), stop);
-  const expected = expectedStreams(config);
+  const settled = settle(readConfig(StreamsConfig, call.environment), call);
+  await using bus = await openOpsBus(settled);
+  const expected = expectedStreams(settled.config);
   const look = async (): Promise<Looked> => {
     const streams = await bus.inspectStreams(expected);
     return { streams, wrong: findingsOf(streams) };
@@ -105,9 +95,56 @@ function conclude(
   return isRefused || isLeft || (isCheck && wrong.length > 0) ? exitCodes.wrong : exitCodes.well;
 }
 
-export const streams: Command = {
+export const streams = defineCommand({
   name: 'streams',
   summary: 'streams and consumers: what there is, what is wrong, and repairs',
   help,
+  options,
   run,
-};
+});
+
+// The repairs: those of a start, at once and for all streams, and the removal of what only a release before reads. What a
+// stream has it keeps, unless STREAMS_MAY_SHRINK says otherwise (shared/runtime/src/bus/quantities.ts).
+
+export interface Repaired {
+  what: string;
+  outcome: 'done' | 'refused';
+  words?: string;
+}
+
+type Repairing = Pick<Bus, 'ensureStream' | 'removeStream'>;
+
+export async function repair(
+  bus: Repairing,
+  expected: readonly StreamSpec[],
+  wrong: readonly Finding[],
+  removeLeftOver: boolean,
+): Promise<Repaired[]> {
+  const repaired: Repaired[] = [];
+  for (const spec of expected) {
+    const ofStream = wrong.filter(({ stream }) => stream === spec.name);
+    const mended = ofStream.filter((one) => one.repair === 'apply');
+    if (mended.length === 0) continue;
+    const refusal = await refusalOf(() => bus.ensureStream(spec));
+    repaired.push(...mended.map(({ what }) => outcomeOf(what, refusal)));
+  }
+  for (const { stream, what, repair: how } of wrong) {
+    if (how !== 'left-over' || !removeLeftOver) continue;
+    repaired.push(outcomeOf(what, await refusalOf(() => bus.removeStream(stream))));
+  }
+  return repaired;
+}
+
+/** Without a stream's leader, or where nats-server refuses, the other streams are mended all the same. */
+async function refusalOf(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await withinPatience(work(), 'NATS does not do it');
+    return undefined;
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+    throw error;
+  }
+}
+
+const outcomeOf = (what: string, refusal: string | undefined): Repaired =>
+  refusal === undefined ? { what, outcome: 'done' } : { what, outcome: 'refused', words: refusal };

@@ -3,10 +3,11 @@ import {
   quantityInWords,
   type Difference,
   type InspectedConsumer,
+  type InspectedFacts,
   type InspectedStream,
 } from '@integration-sync/runtime/bus';
 import { formerStreams } from '@integration-sync/webhooks/operating';
-import { bytesInWords, numberInWords } from '../output.ts';
+import { bytesInWords, numberInWords, spanInWords, tableOf } from '../output.ts';
 
 /** `apply`: --apply does it. `left-over`: --apply with --remove-left-over does it. `none`: a person does. */
 export type Repair = 'apply' | 'left-over' | 'none';
@@ -170,4 +171,56 @@ function consumerFindings(
       repair: 'none',
     },
   ];
+}
+
+// Streams and consumers as a person reads them.
+
+export const tablesOf = (streams: readonly InspectedStream[], nowMs: number): string[] => [
+  ...streamTable(streams, nowMs),
+  '',
+  ...consumerTable(streams, nowMs),
+];
+
+function streamTable(streams: readonly InspectedStream[], nowMs: number): string[] {
+  const headings = ['STREAM', 'COPIES', 'LEADER', 'MESSAGES', 'SIZE', 'AT MOST', 'OLDEST', 'KEPT', ''];
+  const rows = streams.map(({ name, isExpected, standing, facts }) => {
+    if (facts === undefined) return [name, '–', '–', '–', '–', '–', '–', '–', standing];
+    return [
+      name,
+      copiesInWords(facts),
+      facts.leader ?? (facts.cluster === undefined ? 'single server' : 'none'),
+      numberInWords(facts.messages),
+      bytesInWords(facts.bytes),
+      bytesInWords(facts.bytesMax),
+      facts.oldestAt === undefined ? '–' : spanInWords(nowMs - facts.oldestAt.getTime()),
+      spanInWords(facts.maxAgeMs),
+      isExpected ? '' : 'not of this system',
+    ];
+  });
+  return tableOf(headings, rows);
+}
+
+function copiesInWords({ replicas, leader, cluster, followers }: InspectedFacts): string {
+  const current = followers.filter((one) => one.current && !one.offline).length;
+  return `${current + (leader !== undefined || cluster === undefined ? 1 : 0)} of ${replicas}`;
+}
+
+function consumerTable(streams: readonly InspectedStream[], nowMs: number): string[] {
+  const headings = ['CONSUMER', 'OF', 'WAITING', 'UNACKED', 'AT MOST', 'READERS', 'LAST TAKEN', ''];
+  const rows = streams.flatMap(({ name: stream, consumers }) =>
+    consumers.map(({ name, isLasting, facts }) => {
+      const { pending, unacknowledged, unacknowledgedMax, readersWaiting, lastHandedOutAt } = facts;
+      return [
+        name,
+        stream,
+        numberInWords(pending),
+        numberInWords(unacknowledged),
+        unacknowledgedMax === Infinity ? 'no limit' : numberInWords(unacknowledgedMax),
+        numberInWords(readersWaiting),
+        lastHandedOutAt === undefined ? 'never' : `${spanInWords(nowMs - lastHandedOutAt.getTime())} ago`,
+        isLasting ? '' : 'goes with its reader',
+      ];
+    }),
+  );
+  return tableOf(headings, rows);
 }

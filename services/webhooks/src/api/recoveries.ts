@@ -11,6 +11,7 @@ import {
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { meantFor, type Candidates } from './replay-candidates.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
@@ -18,7 +19,6 @@ import type { Revisions } from '../endpoints/revisions.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { openResend, type Candidate } from '../log/resend.ts';
 import type { Attempted } from '../sending/send.ts';
-import { openLimiter } from '../tools/limiter.ts';
 
 export interface RecoveriesOptions {
   endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable' | 'find'>;
@@ -39,7 +39,7 @@ const kind = 'webhook.enabled';
 export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   const { endpoints, revisions, bus, candidatesIn, test, tellChanged, log } = options;
   const resend = openResend(bus);
-  const limit = openLimiter({ max: atOnce });
+  const limit = openSemaphore({ max: atOnce }).run;
   const closing = new AbortController();
 
   const enable = async (held: Endpoint): Promise<void> => {

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { Failure, testKind } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { entryOf, type AttemptLog } from '../delivering/attempt-log.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { Signable } from '../sending/headers.ts';
 import type { Attempted, Send } from '../sending/send.ts';
-import { openShares } from '../tools/shares.ts';
 import { endpointOf, json } from './handlers.ts';
 
 export interface TestDeliveryOptions {
@@ -19,7 +19,7 @@ export interface TestDeliveryOptions {
 }
 
 /** Each test may hold a receiver's whole ten seconds; 45 of one integration leave room for those of others. */
-const testPlaces = { max: 64, timesFree: 3, kept: 4 };
+const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
 
 export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
 
@@ -36,19 +36,19 @@ export const openTest =
 export function testing(options: TestDeliveryOptions): BusHandler {
   const { endpoints } = options;
   const test = openTest(options);
-  const places = openShares(testPlaces);
+  const semaphore = openSemaphore(testLimits);
   return async (request) => {
     const { integration } = request;
     const endpoint = await endpointOf(endpoints, request);
-    if (!places.mayTake(integration)) {
+    if (!semaphore.mayTake(integration)) {
       throw new Failure('unavailable', 'Too many tests are under way.', { retryAfterSeconds: 2 });
     }
-    places.take(integration);
+    semaphore.take(integration);
     try {
       const { verdict, responseStatus, durationMs, error } = await test(endpoint, request.traceparent);
       return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
     } finally {
-      places.giveBack(integration);
+      semaphore.release(integration);
     }
   };
 }

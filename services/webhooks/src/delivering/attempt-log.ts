@@ -3,10 +3,10 @@
 import { Failure, type DeliveryAttempt } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Attempted } from '../sending/send.ts';
 import { attemptsStream, attemptsSubject } from '../streams/streams.ts';
-import { openLimiter } from '../tools/limiter.ts';
 import {
   entriesPerMessage,
   openAttemptLogWriter,
@@ -75,7 +75,7 @@ export function openAttemptLog(
  * Logs that a replica reads at once: a full one takes some ten megabytes of memory until it is answered, and
  * the processor for a while. So there is room for an integration that has none read yet.
  */
-const readLimits = { max: 2, perIntegrationMax: 1 };
+const readLimits = { max: 2, perKeyMax: 1 };
 
 /** A reading that waits for its turn: all callers that ask for that log meanwhile share it. */
 interface Upcoming {
@@ -85,7 +85,7 @@ interface Upcoming {
 }
 
 function openReading(bus: Pick<Bus, 'readStream'>): Pick<AttemptLog, 'read' | 'readOf'> {
-  const limit = openLimiter(readLimits);
+  const limit = openSemaphore(readLimits).run;
   /** By endpoint. */
   const upcoming = new Map<string, Upcoming>();
 

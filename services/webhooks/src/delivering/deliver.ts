@@ -7,12 +7,12 @@
 //   fails, uncounted  with the offset of the endpoint, soon                 the same
 //   cannot leave      nowhere                                               it is made a moment later
 import type { Log } from '@integration-sync/runtime/log';
+import type { Retry } from '@integration-sync/runtime/retry';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
 import type { StreamEvent } from '../log/event.ts';
 import type { OpenEvent } from '../log/offset.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
-import type { Retry } from '../tools/retry.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import { afterSuccess, dueAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';

@@ -8,6 +8,7 @@
 //   kept up            at the floor of its partition: what it gets of that its cutoffs say
 //   is new, or enabled at the end of what was read so far
 import type { Log } from '@integration-sync/runtime/log';
+import type { Retry } from '@integration-sync/runtime/retry';
 import { LRUCache } from 'lru-cache';
 import type { Endpoint, Missed, Subscriber } from '../endpoints/endpoint.ts';
 import type { Revisions } from '../endpoints/revisions.ts';
@@ -17,7 +18,6 @@ import type { Window, Windows } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
 import type { LogPoint } from '../log/offset.ts';
 import type { StoredOffset } from '../owning/offsets.ts';
-import type { Retry } from '../tools/retry.ts';
 import { deadlineMs, openEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
 
 export interface ActiveIntegration {

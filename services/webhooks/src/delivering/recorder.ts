@@ -1,11 +1,11 @@
 // The outcome of an attempt, made to hold for every replica: policy.ts decides on the stored endpoint, the
 // recorder stores the decision on the condition that the endpoint is unchanged, and announces it to all
 // replicas.
+import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
 import { openMaxOf, type Endpoint, type Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { OpenEvent } from '../log/offset.ts';
-import { openLimiter, type Limiter } from '../tools/limiter.ts';
 import { afterSuccess, decideNext, type Attempt, type Next } from './policy.ts';
 
 export interface FailedAttempt {
@@ -30,7 +30,7 @@ const successesMax = 4;
 export interface RecorderOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
   /** For failures. */
-  limit: Limiter;
+  limit: RunInTurn;
   /** To this replica and all others. */
   tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
   /** The endpoint was disabled, and a replica has yet to announce that. */
@@ -40,7 +40,7 @@ export interface RecorderOptions {
 
 export function openRecorder(options: RecorderOptions): Recorder {
   const { endpoints, limit, tellChanged } = options;
-  const limitSuccesses = openLimiter({ max: successesMax });
+  const limitSuccesses = openSemaphore({ max: successesMax }).run;
   /**
    * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs,
    * the first marks the others as not counting, so that they need not ask the database.

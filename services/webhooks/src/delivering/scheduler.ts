@@ -1,10 +1,10 @@
 // Which delivery is next: in flight are a bounded number in all, an integration has its share of them, and free ones go to
 // the integrations in turn, and there to the endpoints in turn.
 //
-//   an integration   up to its share of all (shares.ts), so that some are free for one that has none
+//   an integration   up to its share of all (semaphore.ts), so that some are free for one that has none
 //   an endpoint      8 or what its caller asks for, while its integration has less than half of its share and of all; 1
 //                    beyond that, so that a thousand hanging endpoints leave room for its others
-import { openShares } from '../tools/shares.ts';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { inFlightMaxOf } from '../endpoints/endpoint.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import type { StreamEvent } from '../log/event.ts';
@@ -38,7 +38,10 @@ const timerMsMax = 60_000;
 export function openScheduler(options: SchedulerOptions): Scheduler {
   const { inFlightMax, mayBegin, deliver, load, now = () => performance.now() } = options;
   const { timesFree, keptOf } = shareLimits;
-  const places = openShares({ max: inFlightMax, timesFree, kept: Math.floor(inFlightMax * keptOf) });
+  const semaphore = openSemaphore({
+    max: inFlightMax,
+    share: { timesFree, kept: Math.floor(inFlightMax * keptOf) },
+  });
   /** By integration, in the order of their turns; those of an integration in theirs. */
   const ready = new Map<string, Set<EndpointQueue>>();
   const timers = new Map<EndpointQueue, NodeJS.Timeout>();
@@ -48,14 +51,16 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
   let isPumping = false;
 
   const limitOf = ({ integration, subscriber }: EndpointQueue): number =>
-    places.of(integration) < Math.min(inFlightMax, places.share) / 2 ? inFlightMaxOf(subscriber) : 1;
+    semaphore.heldBy(integration) < Math.min(inFlightMax, semaphore.share) / 2
+      ? inFlightMaxOf(subscriber)
+      : 1;
 
   const begin = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent): void => {
     queue.begin(delivery, now());
-    places.take(queue.integration);
+    semaphore.take(queue.integration);
     void deliver(queue, delivery, event).finally(() => {
-      places.giveBack(queue.integration);
-      if (places.taken === 0) onIdle?.();
+      semaphore.release(queue.integration);
+      if (semaphore.held === 0) onIdle?.();
       wake(queue);
     });
   };
@@ -100,11 +105,11 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
       return;
     }
     isPumping = true;
-    for (let went = true; went && places.free > 0;) {
+    for (let went = true; went && semaphore.free > 0;) {
       went = false;
       for (const [integration, queues] of ready) {
-        if (places.free === 0) break;
-        if (!places.mayTake(integration)) continue;
+        if (semaphore.free === 0) break;
+        if (!semaphore.mayTake(integration)) continue;
         // To the end of the round.
         ready.delete(integration);
         if (!turnOf(queues)) continue;
@@ -129,7 +134,7 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     get inFlight() {
-      return places.taken;
+      return semaphore.held;
     },
     get waiting() {
       return ready.values().reduce((sum, queues) => sum + queues.size, 0);
@@ -140,7 +145,7 @@ export function openScheduler(options: SchedulerOptions): Scheduler {
       clearTimeout(pumping);
       clearImmediate(soon);
       for (const timer of timers.values()) clearTimeout(timer);
-      if (places.taken > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+      if (semaphore.held > 0) await new Promise<void>((resolve) => (onIdle = resolve));
     },
   };
 }

@@ -9,18 +9,16 @@ import {
   type FeedQuery,
 } from '@integration-sync/contracts';
 import {
-  largeRoom,
-  sparePlaces,
+  largeRequests,
   type Bus,
   type BusHandler,
   type BusRequest,
   type ServiceOptions,
   type Wait,
 } from '@integration-sync/runtime/bus';
-import { openGate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
-import { openLimiter, type Limiter } from '../tools/limiter.ts';
+import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
 import { beginningOf } from './beginning.ts';
 import { watchLostWakes } from './lost-wakes.ts';
 import { openFeedMetrics } from './metrics.ts';
@@ -39,8 +37,8 @@ export interface FeedOptions {
 
 export interface Feed extends AsyncDisposable {
   handlers: Record<string, BusHandler>;
-  /** Who waits has no place among those that read. */
-  gates: NonNullable<ServiceOptions['gates']>;
+  /** Requests that wait keep none of those that read from their turn. */
+  semaphores: NonNullable<ServiceOptions['semaphores']>;
 }
 
 interface Asked extends Omit<FeedQuery, 'after'> {
@@ -48,7 +46,7 @@ interface Asked extends Omit<FeedQuery, 'after'> {
 }
 
 /** Pages that are read at once, each with a chunk of 2 MiB; the rest takes turns over integrations. */
-const readLimits = { max: 4, perIntegrationMax: 1 };
+const readLimits = { max: 4, perKeyMax: 1 };
 /** Beside those that wait. */
 const requestsMax = limits.feedWaitersMax + 250;
 /** A request is answered this much before its caller stops waiting. */
@@ -61,7 +59,7 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
   const places = openPlaces(keys);
   const tails = openTails({ bus, log });
   const waiters = openWaiters();
-  const inTurn = openLimiter(readLimits);
+  const inTurn = openSemaphore(readLimits).run;
   const metrics = openFeedMetrics(registry, () => waiters.count);
   const watch = watchLostWakes({ bus, tails, onLost: () => metrics.lostWake(), log });
 
@@ -84,7 +82,7 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
 
   return {
     handlers: { [subjects.eventsRead]: answer },
-    gates: { [subjects.eventsRead]: openGate(requestsMax, largeRoom, sparePlaces) },
+    semaphores: { [subjects.eventsRead]: openSemaphore(largeRequests(requestsMax)) },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
 }
@@ -108,7 +106,7 @@ interface Reading {
   tail: Tail;
   start: Place;
   waiters: Waiters;
-  inTurn: Limiter;
+  inTurn: RunInTurn;
 }
 
 /** Ends with an event, with more to look at, or where the wait is over. */

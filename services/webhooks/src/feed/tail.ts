@@ -8,12 +8,12 @@
 // second. Where an announcement was lost, a check finds its batch (lost-wakes.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import { eventBatchesStream, Failure, publishedBatches, storedBatches } from '@integration-sync/contracts';
+import { shareWork } from '@integration-sync/runtime/batcher';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { LRUCache } from 'lru-cache';
 import { readBatch } from '../log/batch.ts';
 import { openWindows, type Window } from '../log/window.ts';
-import { shareWork } from '../tools/shared-work.ts';
 
 /** What a request uses of it; disposing of it tells that the request is over. */
 export interface Tail extends Disposable {

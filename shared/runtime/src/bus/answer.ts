@@ -8,14 +8,13 @@ import {
   type ErrorCode,
 } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
-import type { Gate } from '../gate.ts';
 import type { Log } from '../log.ts';
-import { traceIdOf } from '../tracing/index.ts';
+import type { Semaphore } from '../semaphore.ts';
+import { readTraceparent, traceIdOf, type Attributes, type Span } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 import type { Wait, Waits } from './waits.ts';
-import { closeRequestTrace, handlerWithin, openRequestTrace } from './request-trace.ts';
 
 export interface BusRequest {
   subject: string;
@@ -67,7 +66,7 @@ export interface RequestInHand {
 
 export interface Answering {
   handler: BusHandler;
-  gate: Gate;
+  semaphore: Semaphore;
   /** Whether the log line of a request without a fault is at level debug. */
   quiet: boolean;
   waits: Waits;
@@ -83,7 +82,7 @@ export interface Answered {
 export async function answer(
   connection: Connection,
   inHand: RequestInHand,
-  { handler, gate, quiet, waits }: Answering,
+  { handler, semaphore, quiet, waits }: Answering,
 ): Promise<Answered> {
   const startedAt = performance.now();
   const { message } = inHand;
@@ -96,7 +95,7 @@ export async function answer(
   let reply: BusReply = {};
   let waitedMs = 0;
   try {
-    const turn = gate.enter(request.integration, request.body.length);
+    const turn = semaphore.acquire(request.integration, request.body.length);
     if (turn !== undefined) {
       await turn;
       waitedMs = performance.now() - startedAt;
@@ -104,7 +103,7 @@ export async function answer(
     try {
       reply = await handle(request);
     } finally {
-      gate.leave(request.integration);
+      semaphore.release(request.integration);
     }
     await respond(connection, message, replyParts(connection, message.subject, reply));
   } catch (error) {
@@ -219,4 +218,58 @@ async function respond(
   if (!connection.connected) await connection.untilConnected().catch(() => undefined);
   const sent = message.respond(parts.body, { headers: writeHeaders(parts.headers) });
   if (!sent) connection.log.warn({ subject: message.subject }, 'reply could not be sent');
+}
+
+// To which trace a request belongs that a service answers, and the span from its message to its reply.
+
+export interface RequestTrace {
+  /** Undefined where nothing is traced. */
+  span: Span | undefined;
+  /** For what comes of the request; undefined where nothing is traced and its caller names no trace. */
+  traceparent: string | undefined;
+}
+
+/** Of what is asked all the time, which is `quiet`, there is no span. */
+export function openRequestTrace(
+  { tracing }: Connection,
+  { subject, headers, quiet }: { subject: string; headers: Headers; quiet: boolean },
+): RequestTrace {
+  const given = readTraceparent(headers.get(requestHeaders.traceparent));
+  if (tracing === undefined || quiet) return { span: undefined, traceparent: given };
+  const span = tracing.begin({
+    name: `answer ${subject}`,
+    kind: 'server',
+    parent: given,
+    attributes: {
+      'messaging.system': 'nats',
+      'messaging.destination.name': subject,
+      'sync.integration': headers.get(requestHeaders.integration),
+      'sync.requestId': headers.get(requestHeaders.requestId),
+    },
+  });
+  return { span, traceparent: span.traceparent };
+}
+
+/** The same handler; what it asks the database is part of the span. */
+export function handlerWithin<Request, Reply>(
+  { tracing }: Connection,
+  { span }: RequestTrace,
+  handler: (request: Request) => Promise<Reply>,
+): (request: Request) => Promise<Reply> {
+  if (tracing === undefined || span === undefined) return handler;
+  return (request) => tracing.within(span, () => handler(request));
+}
+
+export function closeRequestTrace(
+  { span }: RequestTrace,
+  {
+    logFields = {},
+    waitedMs,
+    error,
+  }: { logFields: Attributes | undefined; waitedMs: number; error: unknown },
+): void {
+  if (span === undefined) return;
+  const facts = Object.entries(logFields).map(([name, value]) => [`sync.${name}`, value] as const);
+  span.set({ 'sync.waitedMs': Math.round(waitedMs), ...Object.fromEntries(facts) });
+  span.end(error);
 }

@@ -9,7 +9,7 @@ import {
   type DirectBatchOptions,
   type StoredMsg,
 } from '@nats-io/jetstream';
-import { openGate } from '../gate.ts';
+import { openSemaphore } from '../semaphore.ts';
 import type { Connection } from './connection.ts';
 import { readHeaders, traceparentIn, type Headers } from './message.ts';
 
@@ -57,7 +57,7 @@ const copyAgainMs = 10;
 
 /** Reads every stored message of the subject from there on, oldest first, up to what was stored when it began. */
 export function openReading(connection: Connection): ReadStream {
-  const gate = openGate(longChunksMax);
+  const semaphore = openSemaphore({ max: longChunksMax });
 
   return async function* readStream(stream, options) {
     let from: DirectBatchOptions =
@@ -69,7 +69,7 @@ export function openReading(connection: Connection): ReadStream {
       const batch = Math.min(chunkMessages, left);
       const asked = { ...from, batch, max_bytes: chunkBytesMax, next_by_subj: options.subject };
       const read = () => readChunk(connection, stream, asked);
-      const chunk = await (options.max === undefined ? gate.pass(read) : read());
+      const chunk = await (options.max === undefined ? semaphore.run(read) : read());
       yield* chunk.messages;
       const last = chunk.messages.at(-1);
       if (last !== undefined) {

@@ -1,11 +1,13 @@
 // The first connection to NATS, for which a process waits as long as it takes, and the lines that say what it waits for,
 // then and whenever the connection is lost.
 import { setTimeout as wait } from 'node:timers/promises';
-import { ConnectionError, TimeoutError, type NatsConnection, type Server } from '@nats-io/nats-core';
+import { ConnectionError, TimeoutError, type NatsConnection } from '@nats-io/nats-core';
 import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
+import { retry } from '../retry.ts';
 import { entranceOf, type Entrance } from './login.ts';
-import { connectTelling } from './transport.ts';
+import { dialledLongestAgo } from './nats-client/next-server.ts';
+import { connectTelling } from './nats-client/transport.ts';
 
 const retryMs = 250;
 /** A server that stands still is noticed after three of these, so that a caller that waits is told within 3 s. */
@@ -44,45 +46,41 @@ export async function connectPatiently({
   }
 }
 
-async function keepConnecting(
+function keepConnecting(
   entrance: Entrance & { name: string; inboxPrefix: string },
   waits: Waits,
   signal: AbortSignal | undefined,
 ): Promise<NatsConnection> {
-  for (;;) {
-    let isTold = false;
-    try {
-      return await connectTelling({
-        ...entrance,
-        maxReconnectAttempts: -1,
-        // A server may refuse for a while those whom it knows again later.
-        ignoreAuthErrorAbort: true,
-        reconnectTimeWait: retryMs,
-        reconnectJitter: retryMs,
-        reconnectToServer: dialledLongestAgo,
-        timeout: connectMs,
-        pingInterval: pingIntervalMs,
-        maxPingOut: 2,
-        noAsyncTraces: true,
-        onTrouble(error) {
-          isTold = true;
-          waits.because(error);
-        },
-      });
-    } catch (error) {
+  let isTold = false;
+  const connect = (): Promise<NatsConnection> => {
+    isTold = false;
+    return connectTelling({
+      ...entrance,
+      maxReconnectAttempts: -1,
+      // A server may refuse for a while those whom it knows again later.
+      ignoreAuthErrorAbort: true,
+      reconnectTimeWait: retryMs,
+      reconnectJitter: retryMs,
+      reconnectToServer: dialledLongestAgo,
+      timeout: connectMs,
+      pingInterval: pingIntervalMs,
+      maxPingOut: 2,
+      noAsyncTraces: true,
+      onTrouble(error) {
+        isTold = true;
+        waits.because(error);
+      },
+    });
+  };
+  return retry(connect, {
+    mayRetry(error) {
       // To the client it is a time-out as well when the server ends a connection instead of answering.
       if (!(isTold && error instanceof TimeoutError)) waits.because(error);
-    }
-    await wait(retryMs * (1 + Math.random()), undefined, { signal });
-  }
+      return true;
+    },
+    pause: () => wait(retryMs * (1 + Math.random()), undefined, { signal }),
+  });
 }
-
-/** The client by itself begins with the server that it has just lost: one that stands still takes two seconds more. */
-const dialledLongestAgo = (servers: readonly Server[]): Server | null =>
-  servers.reduce<Server | null>(
-    (longest, one) => (longest === null || one.lastConnect < longest.lastConnect ? one : longest),
-    null,
-  );
 
 export interface Waits {
   begin(): void;

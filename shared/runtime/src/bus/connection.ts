@@ -6,11 +6,10 @@ import { PermissionViolationError, type NatsConnection } from '@nats-io/nats-cor
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
-import { openAbsences, type Absences } from './absences.ts';
+import { Disconnected, openAbsences, openLine, type Absences } from './line.ts';
 import { connectPatiently } from './connect.ts';
 import { openInbox, type Inbox } from './inbox.ts';
 import { openLeaving, type Leaver } from './leaving.ts';
-import { Disconnected, openLine } from './line.ts';
 
 /** A leader that died with a question is asked again, as another one may have taken its place. */
 const apiTimeoutMs = 3_000;

@@ -50,7 +50,7 @@ export type { Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { quantityInWords, type Difference } from './quantities.ts';
-export { largeRoom, sparePlaces } from './serve.ts';
+export { largeRequests } from './serve.ts';
 export type { ObserveRequest, ServiceOptions } from './serve.ts';
 export type { Wait } from './waits.ts';
 export type { StreamStanding } from './stream-watch.ts';
@@ -185,9 +185,10 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     countBySubject: (stream, subject) => countBySubject(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),
     remove: (stream, sequence) => remove(connection, stream, sequence),
-    [Symbol.asyncDispose]() {
-      watch[Symbol.dispose]();
-      return connection[Symbol.asyncDispose]();
+    async [Symbol.asyncDispose]() {
+      const checked = watch[Symbol.asyncDispose]();
+      await connection[Symbol.asyncDispose]();
+      await checked;
     },
   };
 }

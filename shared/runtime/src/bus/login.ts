@@ -6,6 +6,7 @@ import {
   type TlsOptions,
 } from '@nats-io/nats-core';
 import { ConfigError, parseNatsServers, type NatsLogin, type NatsOptions } from '../config/index.ts';
+import { asCredentials } from './nats-client/credentials.ts';
 
 export interface Entrance {
   /** `host:port` of each. */
@@ -29,14 +30,11 @@ export function entranceOf({ url, login, tls }: Omit<NatsOptions, 'jetstream'>):
 
 function loginOf(login: NatsLogin): Pick<Entrance, 'user' | 'pass' | 'token' | 'authenticator'> {
   if ('credentials' in login) {
-    return signing('NATS_CREDENTIALS', credsAuthenticator(Buffer.from(asLines(login.credentials))));
+    return signing('NATS_CREDENTIALS', credsAuthenticator(asCredentials(login.credentials)));
   }
   if ('nkeySeed' in login) return signing('NATS_NKEY_SEED', nkeyAuthenticator(Buffer.from(login.nkeySeed)));
   return login;
 }
-
-/** The client looks for whole lines that end as those of Unix do. */
-const asLines = (text: string): string => `${text.replaceAll('\r\n', '\n')}\n`;
 
 /** Signed once to see whether it can: the client gives up for good where it cannot. */
 function signing(setting: string, authenticator: Authenticator): { authenticator: Authenticator } {

@@ -3,6 +3,7 @@
 // for good is no matter of waiting.
 import { setTimeout as wait } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
+import { retry } from '../retry.ts';
 import type { Connection } from './connection.ts';
 import { needsAbsentServer, refused } from './refusals.ts';
 
@@ -17,24 +18,21 @@ export type Asked = Pick<Connection, 'whileConnected' | 'connected' | 'log'> & {
 };
 
 /** Does `work` until it is done; it asks NATS and nothing else. `what` it is about stands in the log lines. */
-export async function patiently<T>(connection: Asked, what: string, work: () => Promise<T>): Promise<T> {
-  const beganAt = performance.now();
-  let saidAt = beganAt;
-  for (;;) {
-    try {
-      return await connection.whileConnected(work);
-    } catch (error) {
-      if (connection.nats.isClosed()) throw error;
-      if (error instanceof JetStreamApiError && !passes(error, performance.now() - beganAt))
-        throw refused(what, error);
-      if (performance.now() - saidAt >= waitingLineMs) {
+export function patiently<T>(connection: Asked, what: string, work: () => Promise<T>): Promise<T> {
+  let saidAtMs = 0;
+  return retry(() => connection.whileConnected(work), {
+    mayRetry(error, { forMs }) {
+      if (connection.nats.isClosed()) return false;
+      if (error instanceof JetStreamApiError && !passes(error, forMs)) throw refused(what, error);
+      if (forMs - saidAtMs >= waitingLineMs) {
         const missed = connection.connected ? 'jetstream' : 'nats';
         connection.log.warn({ err: error, what, api: connection.stream.apiPrefix }, `waiting for ${missed}`);
-        saidAt = performance.now();
+        saidAtMs = forMs;
       }
-    }
-    await wait(retryMs);
-  }
+      return true;
+    },
+    pause: () => wait(retryMs),
+  });
 }
 
 /** 503 passes, and so does the absence of a server. What is refused with anything else is refused for good. */

@@ -2,10 +2,9 @@
 // that publishing again after a doubt is harmless.
 import { Failure, requestHeaders } from '@integration-sync/contracts';
 import { nuid } from '@nats-io/nats-core';
-import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import { nextChunkItems, nextTurn } from '../pace.ts';
 import type { Connection } from './connection.ts';
-import { publishFrames } from './frames.ts';
+import { publishFrames, RawHeaders } from './nats-client/frames.ts';
 import { mendingOf } from './refusals.ts';
 
 export interface OutgoingMessage {
@@ -118,23 +117,6 @@ const ownLines = ({ id, traceparent }: OutgoingMessage): string =>
   traceparent === undefined
     ? `Nats-Msg-Id: ${id}\r\n`
     : `Nats-Msg-Id: ${id}\r\n${requestHeaders.traceparent}: ${traceparent}\r\n`;
-
-/**
- * Headers that are written straight to bytes: the client's own are checked and encoded one by one, which for 500
- * messages is most of what publishing them costs.
- */
-class RawHeaders extends MsgHdrsImpl {
-  readonly #bytes: Uint8Array;
-
-  constructor(lines: string) {
-    super();
-    this.#bytes = Buffer.from(`NATS/1.0\r\n${lines}`);
-  }
-
-  override encode(): Uint8Array {
-    return this.#bytes;
-  }
-}
 
 const bytesOf = ({ body }: OutgoingMessage): Uint8Array =>
   typeof body === 'string' ? Buffer.from(body) : body;

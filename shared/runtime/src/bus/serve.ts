@@ -3,8 +3,8 @@
 // takes long it says every second that it is still at work on it.
 import { answerNowSubject, givenUpSubject, type ErrorCode } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
-import { openGate, type Gate, type WaitingRoom } from '../gate.ts';
 import { noteShortWork } from '../pace.ts';
+import { openSemaphore, type Semaphore, type SemaphoreOptions } from '../semaphore.ts';
 import { answer, type BusHandler, type RequestInHand } from './answer.ts';
 import type { Connection } from './connection.ts';
 import { announceService, type EndpointTally } from './discovery.ts';
@@ -23,8 +23,8 @@ export interface ServiceOptions {
    * others wait in turns over integrations.
    */
   inFlightMax: number;
-  /** For subjects that share the places of a gate with one another. What passes none is short work. */
-  gates?: Readonly<Record<string, Gate>>;
+  /** For subjects that share a semaphore with one another. What passes none of these is short work. */
+  semaphores?: Readonly<Record<string, Semaphore>>;
   handlers: Readonly<Record<string, BusHandler>>;
   /** Subjects that are asked often and say little; their log lines are at level debug. */
   quiet?: readonly string[];
@@ -34,17 +34,17 @@ export type ObserveRequest = (seen: { subject: string; outcome: 'ok' | ErrorCode
 
 const mebibyte = 1024 * 1024;
 /** For what is large: a push of 500 items is some 100 KB, and 5 MiB at most. */
-export const largeRoom: WaitingRoom = {
+const largeQueue = {
   countMax: 2_000,
   bytesMax: 128 * mebibyte,
   shareMax: 1 / 4,
   patienceMs: 2_000,
   heldBackPatienceMs: 15_000,
 };
-/** For an integration that has nothing in hand yet. */
-export const sparePlaces = 1;
+/** For large requests, with one to spare for an integration that has nothing in hand yet. */
+export const largeRequests = (max: number): SemaphoreOptions => ({ max, spare: 1, queue: largeQueue });
 /** For one kind of questions, which are short: with 500 ids one has 130 KB. */
-const smallRoom: WaitingRoom = { ...largeRoom, bytesMax: 32 * mebibyte };
+const smallQueue = { ...largeQueue, bytesMax: 32 * mebibyte };
 
 export async function serve(
   connection: Connection,
@@ -59,13 +59,13 @@ export async function serve(
   for (const [subject, handler] of Object.entries(options.handlers)) {
     const tally = newTally(subject, options.service);
     tallies.push(tally);
-    const shared = options.gates?.[subject];
-    const gate = shared ?? openGate(options.inFlightMax, smallRoom);
-    const quiet = options.quiet?.includes(subject) === true;
+    const shared = options.semaphores?.[subject];
+    const semaphore = shared ?? openSemaphore({ max: options.inFlightMax, queue: smallQueue });
+    const answering = { handler, semaphore, waits, quiet: options.quiet?.includes(subject) === true };
     const take = (message: Msg): void => {
       if (shared === undefined) noteShortWork();
       const request = { message, isGivenUp: false, isOld: false };
-      const work = answer(connection, request, { handler, gate, quiet, waits }).then(({ code, seconds }) => {
+      const work = answer(connection, request, answering).then(({ code, seconds }) => {
         inHand.delete(work);
         count(tally, code, seconds);
         observe({ subject, outcome: code, seconds });

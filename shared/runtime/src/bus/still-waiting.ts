@@ -1,9 +1,8 @@
 // Whether a caller still waits. A replica that works on a question may ask this before it does what it cannot undo: the
 // caller may have learnt long ago that its request failed. From the answer the replica learns the clock of the process
-// that asks, and so how old that process's questions are when they come (clocks.ts).
+// that asks, and so how old that process's questions are when they come.
 import { requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type Msg } from '@nats-io/nats-core';
-import { openClocks } from './clocks.ts';
 
 /** What a replica learns of the processes that send it questions. */
 export interface Callers {
@@ -58,3 +57,45 @@ export function openCallers(askBack: AskBack): Callers {
 const processOf = (reply: string): string => reply.slice(0, reply.lastIndexOf('.'));
 
 const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined);
+
+// When a message was sent, told by the clock of the process that receives it. Every process counts from a start of its
+// own, and clocks of different machines differ; so a process that asks another one something learns from the answer what
+// the other one's clock said at a moment between question and answer. From then on it knows how old that one's messages
+// are, at most, to within the time that the question took.
+
+export interface Clocks {
+  /** The other process's clock said `theirsMs` at some moment since `askedAtMs`. */
+  learn(process: string, theirsMs: number, askedAtMs: number): void;
+  /** The earliest moment, by our clock, at which theirs can have said that; undefined where it is not known. */
+  read(process: string, theirsMs: number): number | undefined;
+}
+
+interface Learnt {
+  /** To be added to what their clock says. */
+  offsetMs: number;
+  atMs: number;
+}
+
+/** Two clocks drift apart by less than a millisecond in that time. */
+const knownForMs = 30_000;
+const processesMax = 1_000;
+
+export function openClocks(now: () => number = () => performance.now()): Clocks {
+  const learnt = new Map<string, Learnt>();
+  return {
+    learn(process, theirsMs, askedAtMs) {
+      learnt.delete(process);
+      const [oldest] = learnt.keys();
+      if (oldest !== undefined && learnt.size >= processesMax) learnt.delete(oldest);
+      learnt.set(process, { offsetMs: askedAtMs - theirsMs, atMs: now() });
+    },
+    read(process, theirsMs) {
+      const known = learnt.get(process);
+      const nowMs = now();
+      if (known === undefined || nowMs - known.atMs > knownForMs) return undefined;
+      const oursMs = theirsMs + known.offsetMs;
+      // Nothing comes from the future: one of the clocks stood still together with its machine.
+      return oursMs <= nowMs ? oursMs : undefined;
+    },
+  };
+}

@@ -1,11 +1,17 @@
 // How the streams of this process stand: how many copies each has, whether it has a leader, and what is to be said of
 // it. It is asked for every five seconds, as other replicas and operators change streams too.
 import type { StreamInfo } from '@nats-io/jetstream';
+import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
 import { compareQuantities, quantityInWords, type Difference } from './quantities.ts';
 import { mendingOf, type Refusal } from './refusals.ts';
-import { openOtherStreams } from './other-streams.ts';
-import { differences, foreignSettings, streamConfig, type StreamSpec } from './stream-config.ts';
+import {
+  differences,
+  foreignSettings,
+  streamConfig,
+  subjectsOfOurs,
+  type StreamSpec,
+} from './stream-config.ts';
 
 export interface StreamStanding {
   stream: string;
@@ -18,7 +24,7 @@ export interface StreamStanding {
   differs: boolean;
 }
 
-export interface StreamWatch extends Disposable {
+export interface StreamWatch extends AsyncDisposable {
   /** Looks for streams of others over subjects of this system from now on. */
   watchOthers(own: readonly string[]): void;
   /** What nats-server says of a stream of this process. */
@@ -92,16 +98,11 @@ export function openStreamWatch(connection: Connection): StreamWatch {
       sayWhatIsNew();
     }
   };
-  let looking = false;
   const look = async (): Promise<void> => {
-    if (looking) return;
-    looking = true;
     await Promise.all([others.look(), ...watched.values().map(lookAt)]);
     sayWhatIsNew();
-    looking = false;
   };
-  const timer = setInterval(() => void look(), everyMs);
-  timer.unref();
+  const checks = openPeriodicCheck(look, { what: 'streams', everyMs, log: connection.log });
 
   return {
     saw,
@@ -119,7 +120,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
       if (refusals.delete(what)) sayWhatIsNew();
     },
     standings: () => Array.from(watched.values(), ({ standing }) => standing),
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }
 
@@ -199,3 +200,51 @@ function leadersMissingIn(watched: readonly Watched[]): string[] {
   const names = watched.filter(({ standing }) => !standing.hasLeader).map(({ spec }) => spec.name);
   return names.length === 0 ? [] : [`NATS has no leader for ${names.join(', ')}.`];
 }
+
+// Streams of others over subjects of this system: one over `svc.>` stores what callers ask for, one over an inbox what they are
+// answered with.
+
+export interface OtherStreams {
+  /** From now on the streams of this system have these names, and all others are looked at. */
+  watch(own: readonly string[]): void;
+  look(): Promise<void>;
+  notes(): readonly string[];
+}
+
+/** A login that may not list streams is refused each time, and nats-server and the log have a line of it. */
+const failuresMax = 3;
+const pauseMs = 5 * 60_000;
+
+export function openOtherStreams(connection: Connection): OtherStreams {
+  let own: ReadonlySet<string> | undefined;
+  let notes: string[] = [];
+  let failures = 0;
+  let notBeforeMs = 0;
+
+  return {
+    watch(names) {
+      own = new Set(names);
+    },
+    notes: () => notes,
+    async look() {
+      if (own === undefined || performance.now() < notBeforeMs) return;
+      const names = own;
+      try {
+        const all = await connection.whileConnected(() => Array.fromAsync(connection.manager.streams.list()));
+        failures = 0;
+        notes = all
+          .filter(({ config }) => !names.has(config.name))
+          .flatMap(({ config }) => noteOf(config.name, subjectsOfOurs(config.subjects)));
+      } catch (error) {
+        failures += 1;
+        if (failures % failuresMax === 0) notBeforeMs = performance.now() + pauseMs;
+        connection.log.debug({ err: error }, 'the streams of others cannot be looked at');
+      }
+    },
+  };
+}
+
+const noteOf = (stream: string, subjects: readonly string[]): string[] =>
+  subjects.length === 0
+    ? []
+    : [`NATS has a stream ${stream} over ${subjects.join(', ')}, which is not of this system.`];

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { TObject, TSchema } from 'typebox';
 import { isSet, mayStandInFile, type Environment, type Given } from './explain.ts';
 
-export const fileSettingOf = (name: string): string => `${name}_FILE`;
+const fileSettingOf = (name: string): string => `${name}_FILE`;
 
 export function readFiles(schema: TObject, environment: Environment): Given {
   const texts = new Map<string, string>();
@@ -45,10 +45,11 @@ function readText(name: string, path: string): Read {
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return reasons.get(code) ?? String(error);
+  return fileReasons.get(code) ?? String(error);
 }
 
-const reasons: ReadonlyMap<string, string> = new Map([
+/** By the codes of Node. */
+export const fileReasons: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'there is no such file'],
   ['ENOTDIR', 'there is no such file'],
   ['EACCES', 'this process may not read it'],

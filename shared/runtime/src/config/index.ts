@@ -13,6 +13,7 @@ import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 import { readFiles } from './files.ts';
 
 export { isHttpAddress, parseNatsServers } from './addresses.ts';
+export { fileReasons } from './files.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskSettings } from './mask.ts';
 export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type NatsTls } from './nats.ts';
@@ -26,6 +27,14 @@ export class ConfigError extends Error {
   constructor(problems: readonly string[], options?: ErrorOptions) {
     super(problems.join('\n'), options);
   }
+}
+
+/** A port that cannot be had; `settings` name it. */
+export function portRefused(settings: string, address: string, cause: unknown): ConfigError {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const words = cause instanceof Error ? cause.message : String(cause);
+  const why = code === 'EADDRINUSE' ? 'the port is taken; choose another, or 0 for any free one' : words;
+  return new ConfigError([`${settings}: cannot listen on ${address} (${why})`], { cause });
 }
 
 /** One for all schemas: it compiles each of them once. */

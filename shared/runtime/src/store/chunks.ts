@@ -2,7 +2,7 @@
 // it gives way now and then.
 import type { BulkWriteResult, Collection, Document, FindCursor, UnorderedBulkOperation } from 'mongodb';
 import { inChunks, nextChunkItems, nextTurn } from '../pace.ts';
-import { decode } from './decode.ts';
+import { decode } from './mongodb-driver/decode.ts';
 
 /** One unordered write, as `bulkWrite` would make it; `confirm` is asked right before it is sent, and may throw. */
 export async function writeInChunks<T extends Document, One>(

@@ -8,11 +8,13 @@ import {
   MongoExpiredSessionError,
   MongoNetworkError,
   MongoNotConnectedError,
+  MongoServerClosedError,
   MongoServerError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
-import { DatabaseAway } from './operations.ts';
+import { DatabaseAway } from './mongodb-driver/operations.ts';
+import { poolErrors } from './mongodb-driver/unexported-errors.ts';
 
 export type StoreErrorKind = 'unavailable' | 'duplicate' | 'bug';
 
@@ -107,11 +109,11 @@ function isAway(error: unknown): boolean {
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
     error instanceof MongoNotConnectedError ||
+    error instanceof MongoServerClosedError ||
     error instanceof MongoTopologyClosedError ||
     error instanceof MongoClientClosedError ||
     // No operation here has a session of its own: the driver ends its own ones where it closes its connections.
     error instanceof MongoExpiredSessionError ||
-    // Three errors of the connection pool that the driver does not export.
     (error instanceof MongoError && poolErrors.has(error.name)) ||
     isBrokenSocket(error)
   );
@@ -122,5 +124,3 @@ const isBrokenSocket = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && socketCodes.has(error.code);
 
 const socketCodes = new Set<unknown>(['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ERR_STREAM_DESTROYED']);
-
-const poolErrors = new Set(['MongoPoolClosedError', 'MongoWaitQueueTimeoutError', 'MongoServerClosedError']);

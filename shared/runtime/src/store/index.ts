@@ -7,10 +7,9 @@ import { redactUrl, type Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { checkAddress, optionsIn, overriddenIn } from './address.ts';
 import { sortStoreError } from './errors.ts';
-import { guarded } from './guard.ts';
-import { watchHeartbeats } from './heartbeats.ts';
+import { guarded, openOperate } from './guard.ts';
+import { watchHeartbeats } from './mongodb-driver/heartbeats.ts';
 import { ensureIndexes, type NamedIndex } from './indexes.ts';
-import { openOperate } from './spans.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export { duplicateIndexes, isFirst, sortStoreError, storeFailure, type StoreErrorKind } from './errors.ts';

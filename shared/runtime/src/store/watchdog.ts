@@ -11,7 +11,7 @@
 // An operation that ends well is an answer too, so that the watchdog takes nothing but silence for silence.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
-import { DatabaseAway, openOperations, type OperationsOptions } from './operations.ts';
+import { DatabaseAway, openOperations, type OperationsOptions } from './mongodb-driver/operations.ts';
 
 export interface Watchdog extends Disposable {
   readonly connected: boolean;

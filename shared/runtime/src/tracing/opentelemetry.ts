@@ -4,7 +4,7 @@
 // are dropped: a collector that is away costs that much memory and no request any time.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
-import { codes, Failure } from '@integration-sync/contracts';
+import { Failure, codes } from '@integration-sync/contracts';
 import * as otel from '@opentelemetry/api';
 import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -16,11 +16,18 @@ import {
   serviceInstanceIdDetector,
   serviceNameEnvDetector,
 } from '@opentelemetry/resources';
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type Sampler,
+} from '@opentelemetry/sdk-trace';
+import type { TracingConfig } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import { reporting } from './exporter.ts';
-import { samplerOf } from './sampler.ts';
-import type { TracingConfig } from '../config/index.ts';
 import type { Attributes, Span, SpanStart, Tracing } from './span.ts';
 import { parseTraceparent, writeTraceparent } from './traceparent.ts';
 
@@ -123,3 +130,19 @@ function typeOf(error: unknown): string {
 
 /** What a caller did wrong is no fault of the step that says so. */
 const isFault = (error: unknown): boolean => !(error instanceof Failure) || codes[error.code].status >= 500;
+
+// Which traces are recorded, by the names that OpenTelemetry has for it. Its SDK knows the samplers, and not the settings.
+
+export function samplerOf({
+  OTEL_TRACES_SAMPLER: name,
+  OTEL_TRACES_SAMPLER_ARG: share,
+}: TracingConfig): Sampler {
+  const begins = name.startsWith('parentbased_');
+  const root = rootOf(name.replace('parentbased_', ''), share);
+  return begins ? new ParentBasedSampler({ root }) : root;
+}
+
+function rootOf(name: string, share: number): Sampler {
+  if (name === 'traceidratio') return new TraceIdRatioBasedSampler(share);
+  return name === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler();
+}

@@ -5,19 +5,19 @@
 //
 // Events and event batches stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
 // has no leader, pushes that need the other one do not wait for it.
-import type { Announcer as AnnouncingService, StoredEvents } from '@integration-sync/contracts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Failure, type Announcer as AnnouncingService, type StoredEvents } from '@integration-sync/contracts';
+import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { retry } from '@integration-sync/runtime/retry';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Tracing } from '@integration-sync/runtime/tracing';
-import type { Announcement } from './announcement.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
-import { openBackground } from './background.ts';
-import { openLanes } from './lanes.ts';
-import { openNotes } from './notes.ts';
-import { publishBatchOf, publishEvents } from './publish-events.ts';
 import type { Stage } from '../stage.ts';
-import { openTries, triesEnd } from './tries.ts';
+import type { Announcement } from './announcement.ts';
+import { publishBatchOf, publishEvents } from './publish-events.ts';
 
 export interface Announcer extends AsyncDisposable {
   /** Publishes its events soon, unless too many pushes wait for that already. */
@@ -39,20 +39,15 @@ export interface AnnouncerOptions {
 }
 
 /** Of events, and of event batches. Publishing at once hides the way to the disk and back; more would only hold more memory. */
-const lanesMax = 4;
+const lanes = { max: 4 };
 const pushesMax = 2_000;
 /** Of these pushes together: what each holds in memory is its records, or their events. */
 const recordsMax = 32_000;
 
 interface Waiting {
-  syncId: string;
   announcement: Announcement;
   /** By `performance.now()`. */
   untilMs: number;
-}
-
-interface WithoutBatch extends Waiting {
-  stored: StoredEvents;
 }
 
 export function openAnnouncer(options: AnnouncerOptions): Announcer {
@@ -76,27 +71,26 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     held.records -= records.length;
   };
 
-  const batches = openLanes<WithoutBatch>({
-    lanesMax,
-    follow,
-    async work(one) {
-      const published = await tries.patiently(one, () => publishBatchOf(options, one.stored));
-      letGo(one.announcement);
-      if (published === undefined) leave(one.syncId);
-      else mark(one.syncId);
-    },
-  });
-
-  const events = openLanes<Waiting>({
-    lanesMax,
-    follow,
-    async work(one) {
-      const published = await tries.patiently(one, () => publishEvents(options, one.announcement));
-      if (published !== undefined) return batches.add({ ...one, stored: published.result });
-      letGo(one.announcement);
-      leave(one.syncId);
-    },
-  });
+  const inTurn = { events: openSemaphore(lanes).run, batches: openSemaphore(lanes).run };
+  const announceBatch = async ({ untilMs, announcement }: Waiting, stored: StoredEvents): Promise<void> => {
+    const { syncId } = announcement;
+    const published = await tries.patiently({ syncId, untilMs }, () => publishBatchOf(options, stored));
+    letGo(announcement);
+    if (published === undefined) leave(syncId);
+    else mark(syncId);
+  };
+  const announceEvents = async (one: Waiting): Promise<void> => {
+    const { syncId } = one.announcement;
+    const published = await tries.patiently({ syncId, untilMs: one.untilMs }, () =>
+      publishEvents(options, one.announcement),
+    );
+    if (published !== undefined) {
+      follow(inTurn.batches(() => announceBatch(one, published.result)));
+      return;
+    }
+    letGo(one.announcement);
+    leave(syncId);
+  };
 
   return {
     announce(announcement) {
@@ -107,7 +101,8 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
       }
       held.pushes += 1;
       held.records += records.length;
-      events.add({ syncId, announcement, untilMs: triesEnd() });
+      const one = { announcement, untilMs: triesEnd() };
+      follow(inTurn.events(() => announceEvents(one)));
     },
     get isHindered() {
       return tries.areHindered;
@@ -115,3 +110,106 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     [Symbol.asyncDispose]: () => background[Symbol.asyncDispose](),
   };
 }
+
+// Notes in the journal what became of pushes: one update for all that are within a short time.
+
+/** A note can wait a little for the next ones: until then an entry is only announced again by mistake. */
+const delayMs = 200;
+
+export interface NotesOptions {
+  write: (syncIds: readonly string[]) => Promise<void>;
+  onError: (error: unknown, syncIds: readonly string[]) => void;
+  background: Background;
+}
+
+export function openNotes({ write, onError, background }: NotesOptions): (syncId: string) => void {
+  const note = openBatcher<string, null>(
+    async (syncIds) => {
+      await write(syncIds).catch((error: unknown) => onError(error, syncIds));
+      return syncIds.map(() => null);
+    },
+    Infinity,
+    oneByOne({ pause: () => Promise.race([wait(delayMs, undefined, { ref: false }), background.closing]) }),
+  );
+  return (syncId) => background.follow(note(syncId));
+}
+
+// Work that goes on after its caller has gone on: it is waited for when the process stops.
+
+export interface Background extends AsyncDisposable {
+  readonly follow: (work: Promise<unknown>) => void;
+  /** Resolves when the process stops: from then on, no work waits for anything but its end. */
+  readonly closing: Promise<void>;
+  readonly isClosing: boolean;
+}
+
+export function openBackground(): Background {
+  const underWay = new Set<Promise<unknown>>();
+  const closing = Promise.withResolvers<void>();
+  let isClosing = false;
+  return {
+    follow(work) {
+      const followed = work.finally(() => underWay.delete(followed));
+      underWay.add(followed);
+    },
+    closing: closing.promise,
+    get isClosing() {
+      return isClosing;
+    },
+    async [Symbol.asyncDispose]() {
+      isClosing = true;
+      closing.resolve();
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+// Tries again for some seconds what NATS refuses, because a cluster that is electing a leader takes nothing.
+
+/** How long after its push was answered a first or further try begins. */
+const triesForMs = 10_000;
+const againMs = 250;
+/** From a refusal on: longer than the tries of what was refused, so that the sweepers are awake when these are over. */
+const hinderedMs = 15_000;
+
+/** When the tries of a push that is answered now are over, by `performance.now()`. */
+export const triesEnd = (): number => performance.now() + triesForMs;
+
+export interface Tries {
+  /** Undefined where it was refused to the end. */
+  patiently<T>(
+    of: { syncId: string; untilMs: number },
+    work: () => Promise<T>,
+  ): Promise<{ result: T } | undefined>;
+  /** Whether something was refused lately. */
+  readonly areHindered: boolean;
+}
+
+export function openTries(log: Log, background: Background): Tries {
+  let refusedAtMs = -Infinity;
+  return {
+    async patiently({ syncId, untilMs }, work) {
+      try {
+        const result = await retry(work, {
+          mayRetry(error) {
+            refusedAtMs = performance.now();
+            if (background.isClosing || !mayTryAgain(error, untilMs)) return false;
+            log.debug({ err: error, syncId }, 'not announced yet, trying again');
+            return true;
+          },
+          pause: () => Promise.race([wait(againMs, undefined, { ref: false }), background.closing]),
+        });
+        return { result };
+      } catch (error) {
+        log.warn({ err: error, syncId }, 'announcing is left to the sweepers');
+        return undefined;
+      }
+    },
+    get areHindered() {
+      return performance.now() - refusedAtMs < hinderedMs;
+    },
+  };
+}
+
+const mayTryAgain = (error: unknown, untilMs: number): boolean =>
+  error instanceof Failure && error.code === 'unavailable' && performance.now() + againMs < untilMs;

@@ -1,5 +1,13 @@
 // The first look at a push: bytes to JSON, the envelope, the count. What is wrong here refuses the whole request.
-import { Failure, limits, refuseIfAny, unknownKeys, type FailureEntry } from '@integration-sync/contracts';
+import {
+  Failure,
+  limits,
+  pointerPart,
+  refuseIfAny,
+  unknownAmong,
+  unknownKeys,
+  type FailureEntry,
+} from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
 import type { Kind } from '../kind.ts';
 
@@ -99,3 +107,28 @@ export const isObject = (value: unknown): value is object =>
 /** A property that was really sent; `constructor` and its like are there on every object. */
 export const own = (from: object, name: string): unknown =>
   Object.hasOwn(from, name) ? Reflect.get(from, name) : undefined;
+
+// The body of what is done with records that are there already: their ids, and nothing else.
+
+const name = 'externalIds';
+const known: ReadonlySet<string> = new Set([name]);
+
+/** As they came: nothing is known about any of them yet. Throws invalid_request, with everything that is wrong. */
+export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
+  const body = readObject(bytes, name);
+  const errors: FailureEntry[] = [];
+  const given = readItems(body, name, errors);
+  // What a caller means by another key may be to spare some of them.
+  for (const key of unknownAmong(Object.keys(body), known)) {
+    const detail = `The body must be a JSON object with an array "${name}" and nothing else.`;
+    errors.push({ pointer: `/${pointerPart(key)}`, detail });
+  }
+  refuseIfAny(errors);
+  if (given.length > limits.itemsPerPushMax) {
+    throw new Failure(
+      'too_many_items',
+      `A request takes at most ${limits.itemsPerPushMax} externalIds; this one has ${given.length}.`,
+    );
+  }
+  return given;
+}

@@ -1,14 +1,12 @@
 // One page of a listing, for every kind of thing that is listed in creation order.
-import type { BusHandler } from '@integration-sync/runtime/bus';
 import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
+import type { BusHandler } from '@integration-sync/runtime/bus';
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
-import type { Filters } from './cursor.ts';
+import { LRUCache } from 'lru-cache';
 import type { Engine } from '../engine.ts';
-import { watermarkKey, settledUntil, type Watermark } from '../watermarks.ts';
 import { syncIdsFrom } from '../ids.ts';
-import { indexFor, matchingOf, notNarrowed, type Narrowing, type TimeAsked } from './narrowing.ts';
-import { takePage } from './page.ts';
-import { openQuietListings } from './quiet-listings.ts';
+import { settledUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
+import type { Filters } from './cursor.ts';
 import {
   choosePlan,
   linkToNext,
@@ -18,6 +16,7 @@ import {
   type PageAsked,
   type ReadFilters,
 } from './listing-request.ts';
+import { indexFor, matchingOf, notNarrowed, type Narrowing, type TimeAsked } from './narrowing.ts';
 
 /** What every listed document has. */
 export interface ListedDocument {
@@ -207,3 +206,89 @@ const besidesBytes = 64 * 1024;
 
 const bytesMaxOf = ({ bus }: Engine): number =>
   Math.min(limits.detailsBytesMax, bus.maxPayloadBytes - besidesBytes);
+
+// From the documents that a page would show to what it shows: as many as were asked for, and as many bytes as an answer may
+// have.
+
+export interface Page<Document> {
+  /** Each as JSON. */
+  entities: string[];
+  /** The last of them, where more follow. */
+  last: Document | undefined;
+}
+
+export interface PageBounds {
+  limit: number;
+  /** Of all entities together; one that is larger stands alone. */
+  bytesMax: number;
+}
+
+/** There is one more than the limit where there are more. They are read no further than is needed. */
+export async function takePage<Document>(
+  found: AsyncIterable<Document> | Iterable<Document>,
+  { limit, bytesMax }: PageBounds,
+  entityOf: (document: Document) => unknown,
+): Promise<Page<Document>> {
+  const entities: string[] = [];
+  let bytes = 0;
+  let last: Document | undefined;
+  for await (const document of found) {
+    const entity = entities.length < limit ? JSON.stringify(entityOf(document)) : '';
+    bytes += Buffer.byteLength(entity);
+    if (entities.length > 0 && (entities.length === limit || bytes > bytesMax)) return { entities, last };
+    entities.push(entity);
+    last = document;
+  }
+  return { entities, last: undefined };
+}
+
+// Pages of listings that no push changes at the moment. A page is read after the watermark, which says of what is past that all of it
+// can be seen. Where two pages in a row had the same watermark, the next one is read with that, and beside the question whether
+// it still holds, so that it comes after one answer of the database and not after two:
+//
+//   the last two watermarks            the page
+//   ─────────────────────────────────  ────────────────────────────────────────────────────────────────────────
+//   differ, or a push was open in one  is read after the watermark
+//   are the same                       is read beside the watermark, and once more after it where that has changed
+//
+// What a watermark says of the past holds for all that is read later. Each push changes it before it writes, so one that is
+// unchanged has missed no push that was answered before the page was asked for.
+
+/** Reads a page with the watermark of its listing, as that is at some moment after this call. */
+export type ReadWithWatermark = <Page>(
+  key: string,
+  pageOf: (watermark: Watermark) => Promise<Page>,
+) => Promise<Page>;
+
+interface Remembered {
+  watermark: Watermark;
+  /** The one before it was the same. */
+  isQuiet: boolean;
+}
+
+/** Those that were not read for longest are forgotten. */
+const rememberedMax = 10_000;
+
+export function openQuietListings({ read }: Pick<Watermarks, 'read'>): ReadWithWatermark {
+  const remembered = new LRUCache<string, Remembered>({ max: rememberedMax });
+
+  const readNow = async (key: string): Promise<Watermark> => {
+    const watermark = await read(key);
+    const before = remembered.get(key);
+    const isQuiet = before !== undefined && isUnchanged(before.watermark, watermark);
+    remembered.set(key, { watermark, isQuiet });
+    return watermark;
+  };
+
+  return async (key, pageOf) => {
+    const last = remembered.get(key);
+    if (last?.isQuiet !== true) return pageOf(await readNow(key));
+    const [watermark, page] = await Promise.all([readNow(key), pageOf(last.watermark)]);
+    return isUnchanged(last.watermark, watermark) ? page : pageOf(watermark);
+  };
+}
+
+const isUnchanged = (before: Watermark, now: Watermark): boolean =>
+  before.stamp === now.stamp && before.total === now.total && isNoneOpen(before) && isNoneOpen(now);
+
+const isNoneOpen = ({ open }: Watermark): boolean => Object.keys(open).length === 0;

@@ -10,9 +10,9 @@ export interface Reading<Body> {
   idsOf: (body: Body) => readonly unknown[];
 }
 
-/** While it waits it has no place at the gate, and its body is bytes: what is read from them takes more room. */
+/** While it waits it holds nothing of the semaphore, and its body is bytes: what is read from them takes more room. */
 export async function inOrder<Body>(
-  { gate, queues }: Pick<Engine, 'gate' | 'queues'>,
+  { semaphore, queues }: Pick<Engine, 'semaphore' | 'queues'>,
   { kind }: KindEngine,
   request: BusRequest,
   { read, idsOf }: Reading<Body>,
@@ -25,7 +25,7 @@ export async function inOrder<Body>(
   using queued = queues.join(watermarkKey(integration, kind.plural), ids, () => request.isGivenUp);
   if (queued.turn !== undefined) {
     body = undefined;
-    await gate.giveUpUntil(integration, request.body.length, queued.turn);
+    await semaphore.releaseUntil(integration, request.body.length, queued.turn);
     refuseIfUnawaited(request);
   }
   return await work(body ?? read());

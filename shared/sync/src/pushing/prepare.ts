@@ -1,18 +1,20 @@
 // The steps of a push up to the moment of writing, which a plan takes as well: what is right, what it refers to, and which
 // records it speaks of.
-import { isStrict } from '@integration-sync/contracts';
+import { isStrict, quote } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
-import type { Rejected } from '../items/answer.ts';
-import type { PushBody } from '../items/body.ts';
-import type { Stored } from '../records/classify.ts';
+import type { StatusChange } from '../action.ts';
 import type { KindEngine } from '../engine.ts';
-import { gatherRecords, type PushedRecord } from '../items/fold.ts';
 import { internalIdOf } from '../ids.ts';
 import { acceptItems, referencedIds } from '../items/accept.ts';
-import type { Reference } from '../kind.ts';
+import type { Rejected } from '../items/answer.ts';
+import type { PushBody } from '../items/body.ts';
+import { gatherRecords, type AcceptedItem, type PushedRecord } from '../items/fold.ts';
+import { isErased } from '../items/status.ts';
 import { refuseUnknown } from '../items/unknown-fields.ts';
 import type { Verdict } from '../items/validate.ts';
+import type { Reference } from '../kind.ts';
+import type { Stored } from '../records/classify.ts';
 
 export interface Prepared {
   /** Those that the push speaks of, in the order of their places. */
@@ -64,4 +66,54 @@ async function findReferences(
   });
   if (assumed.length === 0) return { rule, found };
   return { rule, found: new Map([...assumed.map((id) => [id, undefined] as const), ...found]) };
+}
+
+// Which records a caller names by their ids, and which of these ids name none.
+
+export async function prepareNamed(
+  { kind, validate, records }: KindEngine,
+  integration: string,
+  externalIds: readonly unknown[],
+  action: StatusChange,
+): Promise<Prepared> {
+  await giveWay(externalIds.length);
+  const accepted: AcceptedItem[] = [];
+  const rejected: Rejected[] = [];
+  const reject = (position: number, externalId: string, detail: string): void => {
+    rejected.push({ position, externalId, reasons: [{ field: 'externalId', detail }] });
+  };
+  const firstAt = new Map<string, number>();
+  for (const [position, given] of externalIds.entries()) {
+    const { externalId, reasons } = validate({ externalId: given });
+    const wrong = reasons.get('externalId');
+    const earlier = firstAt.get(externalId);
+    if (wrong !== undefined) reject(position, '', `/externalIds/${position}: ${wrong}`);
+    else if (earlier !== undefined) {
+      const detail = `/externalIds/${position}: ${quote(externalId)} stands at /externalIds/${earlier} already`;
+      reject(position, externalId, detail);
+    } else {
+      firstAt.set(externalId, position);
+      accepted.push({ position, externalId, item: {} });
+    }
+  }
+  const named = gatherRecords(accepted, (externalId) => internalIdOf(kind.idPrefix, integration, externalId));
+  const stored = await records.read(
+    integration,
+    named.map(({ internalId }) => internalId),
+  );
+  const there: PushedRecord[] = [];
+  for (const record of named) {
+    if (isThere(stored.get(record.internalId), action)) there.push({ ...record, place: there.length });
+    else reject(record.positions[0] ?? 0, record.externalId, notFound(kind.entityType, record.externalId));
+  }
+  return { records: there, rejected, found: new Map(), stored };
+}
+
+/** What is erased can be erased again, and is not there for anything else. */
+const isThere = (stored: Stored | undefined, action: StatusChange): boolean =>
+  stored !== undefined && (action === 'erase' || !isErased(stored.fields));
+
+function notFound(entityType: string, externalId: string): string {
+  const name = `${entityType.charAt(0).toUpperCase()}${entityType.slice(1)}`;
+  return `${name} with externalId "${externalId}" not found`;
 }

@@ -4,13 +4,19 @@
 //   order ── check ── references ── carry out (carry-out.ts) ── answer
 import { isStrict } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
-import { answerOf } from '../items/answer.ts';
-import { isObject, readPush, type PushBody } from '../items/body.ts';
-import { carryOut } from './carry-out.ts';
+import { giveWay } from '@integration-sync/runtime/pace';
+import type { StatusChange } from '../action.ts';
 import type { Engine, KindEngine } from '../engine.ts';
+import { answerItems, answerOf, countItems } from '../items/answer.ts';
+import { isObject, readIdsBody, readPlan, readPush, type PushBody } from '../items/body.ts';
+import { idCheck } from '../items/validate.ts';
+import { sortRecords } from '../records/classify.ts';
+import { carryOut } from './carry-out.ts';
+import { missingDrafts, readDrafted } from './drafting.ts';
 import { inOrder } from './in-order.ts';
 import { itemDetailsOf, wantsDetails } from './item-details.ts';
-import { prepare } from './prepare.ts';
+import { prepare, prepareNamed } from './prepare.ts';
+import { settledOf } from './write.ts';
 
 export async function push(engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
   const isDetailed = wantsDetails(request);
@@ -47,3 +53,80 @@ const idsOf = ({ items }: PushBody): unknown[] => items.map(externalIdOf);
 
 const externalIdOf = (item: unknown): unknown =>
   isObject(item) && 'externalId' in item ? item.externalId : undefined;
+
+// A plan: the push's own steps up to the moment of writing, and what the push would then answer. It writes nothing.
+
+export async function plan(
+  { log }: Pick<Engine, 'log'>,
+  of: KindEngine,
+  request: BusRequest,
+): Promise<BusReply> {
+  const { kind, readers } = of;
+  const { integration } = request;
+  const body = readPlan(kind, request.body, idCheck(of.validate), isStrict(request));
+  const { records, rejected, found } = await prepare(of, request, body, body.assume);
+  const [stored, draftedBefore] = await Promise.all([
+    of.records.read(
+      integration,
+      records.map(({ internalId }) => internalId),
+    ),
+    body.drafting ? readDrafted(of, integration, records) : new Set<string>(),
+  ]);
+  await giveWay(records.length);
+  const { fresh, changed, unchanged } = sortRecords(readers.push, records, stored);
+  const settled = [...fresh, ...changed, ...unchanged]
+    .map((one) => settledOf(one))
+    .toSorted((one, other) => one.record.place - other.record.place);
+  const drafts = body.drafting ? missingDrafts(kind, settled, { found, draftedBefore }, log) : [];
+  const counts = countItems(settled, rejected);
+  return {
+    headers: {},
+    body: JSON.stringify({
+      ...answerOf(kind, { settled, rejected, counts, drafts }),
+      ...itemDetailsOf(of, request, { items: body.items, settled, rejected, counts }),
+    }),
+    logFields: { items: body.items.length, ...counts },
+  };
+}
+
+// Archiving and erasing: the records that a caller names by their ids get another status, by the way that a push takes.
+
+const words = {
+  archive: { counted: 'archived', status: 'ARCHIVED' },
+  erase: { counted: 'erased', status: 'ERASED' },
+} as const;
+
+export const changeStatus = (
+  engine: Engine,
+  of: KindEngine,
+  request: BusRequest,
+  action: StatusChange,
+): Promise<BusReply> =>
+  inOrder(
+    engine,
+    of,
+    request,
+    { read: () => readIdsBody(request.body), idsOf: (externalIds) => externalIds },
+    (externalIds) => changeNamed(engine, of, request, { action, externalIds }),
+  );
+
+async function changeNamed(
+  engine: Engine,
+  of: KindEngine,
+  request: BusRequest,
+  { action, externalIds }: { action: StatusChange; externalIds: readonly unknown[] },
+): Promise<BusReply> {
+  const prepared = await prepareNamed(of, request.integration, externalIds, action);
+  const { syncId, settled, counts } = await carryOut(engine, of, request, {
+    action,
+    drafting: false,
+    ...prepared,
+  });
+  const { counted, status } = words[action];
+  const { success, errors, records } = answerItems(settled, prepared.rejected, status);
+  return {
+    headers: { 'x-sync-id': syncId },
+    body: JSON.stringify({ success, [counted]: settled.length, errors, records }),
+    logFields: { syncId, items: externalIds.length, ...counts },
+  };
+}

@@ -112,7 +112,7 @@ async function settleRecords(
   const { integration, syncId } = run;
   const { records, readers } = run.of;
   // Alone, a push has the whole database to itself, and halves of it can be written side by side.
-  const parts = engine.gate.inside === 1 ? 2 : 1;
+  const parts = engine.semaphore.held === 1 ? 2 : 1;
   const confirm = (): Promise<void> => run.permission.confirm();
   const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
   const settled: SettledRecord[] = [];
