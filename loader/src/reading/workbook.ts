@@ -148,6 +148,7 @@ async function readTexts(zip: Zip, part: string | undefined): Promise<Texts> {
 async function readDateStyles(zip: Zip, part: string | undefined): Promise<boolean[]> {
   const dateFormats = new Map<string, boolean>();
   const styles: boolean[] = [];
+  // Styles that have no cells, which are numbered on their own, come before.
   let isOfCells = false;
   await scanAll(zip, part, {
     open(name, tag) {
@@ -156,9 +157,6 @@ async function readDateStyles(zip: Zip, part: string | undefined): Promise<boole
       const { numFmtId = '0', formatCode = '' } = attributesOf(tag);
       if (name === 'numFmt') dateFormats.set(numFmtId, isDateFormat(formatCode));
       else styles.push(dateFormats.get(numFmtId) ?? isBuiltInDate(Number(numFmtId)));
-    },
-    close(name) {
-      if (name === 'cellXfs') isOfCells = false;
     },
   });
   return styles;

@@ -2,18 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { useFolder } from '../../support/use-folder.ts';
 import { makeWorkbook, zip, type ZipForm } from '../../support/workbooks.ts';
 
 // Files that cannot be loaded as they are. All of them are looked at before the service is asked for anything: here there is none.
 
-let folder: TemporaryFolder;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
-afterEach(() => folder[Symbol.asyncDispose]());
+const folder = useFolder();
 
 interface Said {
   code: number;

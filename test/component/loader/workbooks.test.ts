@@ -2,18 +2,14 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Wrong, type Cell } from '../../../loader/src/mapping/convert.ts';
 import { resolveInputs } from '../../../loader/src/reading/inputs.ts';
 import { sheetRows, sheetsOf } from '../../../loader/src/reading/workbook.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { useFolder } from '../../support/use-folder.ts';
 import { makeWorkbook, type ZipForm } from '../../support/workbooks.ts';
 
-let folder: TemporaryFolder;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
-afterEach(() => folder[Symbol.asyncDispose]());
+const folder = useFolder();
 
 async function rowsOf(path: string, sheet: string): Promise<Record<number, unknown[]>> {
   const found: Record<number, unknown[]> = {};
