@@ -1,8 +1,9 @@
 // The door of this package: a client of the service for Node and browsers, with fetch and WebCrypto alone.
 export { openClient, type Client, type ClientOptions } from './client.ts';
 export { RequestFailed, Unreachable, type ProblemEntry } from './errors.ts';
+export type { FedEvent, FeedPoll, PollPage } from './feed.ts';
 export type { Kind, ItemOf, ListedOf } from './kinds.ts';
-export type { ListQuery, Poll, PollPage, RunQuery } from './listing.ts';
+export type { ListQuery, Poll, RunQuery } from './listing.ts';
 export type { PlanOptions, PushOptions, PushOutcome } from './pushing.ts';
 export type * from './types.ts';
 export type { DeliveryQuery, Webhooks } from './webhooks.ts';

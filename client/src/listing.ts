@@ -1,6 +1,8 @@
 // Listings as iterators: each follows `Link` from page to page, and shows nothing twice.
 import type { Answer, Send } from './call.ts';
+import { pollFeed, type FedEvent, type FeedPoll, type PollPage } from './feed.ts';
 import type { Kind, ListedOf } from './kinds.ts';
+import { queryOf, type Query } from './query.ts';
 import type { SyncRun, SyncRunInFull } from './types.ts';
 import { wait } from './waiting.ts';
 
@@ -28,12 +30,6 @@ export interface Poll {
   signal?: AbortSignal | undefined;
 }
 
-export interface PollPage<Entity> {
-  entities: Entity[];
-  /** The next `changedSince`, once all before it was shown: with the last page of a walk. */
-  next: string | undefined;
-}
-
 export interface RunQuery {
   since?: string | undefined;
   entityType?: SyncRun['entityType'] | undefined;
@@ -49,8 +45,6 @@ export interface Page<Entity> {
   nextSince: string | undefined;
   isLast: boolean;
 }
-
-type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export async function* pagesOf<Entity>(
   send: Send,
@@ -82,7 +76,10 @@ export interface Listing {
   list<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<ListedOf<K>, void, undefined>;
   /** One page at a time, with its `total` and the time to go on from. */
   pages<K extends Kind>(kind: K, query?: ListQuery): AsyncGenerator<Page<ListedOf<K>>, void, undefined>;
+  /** What has changed since an earlier poll: each record once, as it is now. */
   poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;
+  /** What happened: each event, in order. */
+  poll(feed: 'events', how?: FeedPoll): AsyncGenerator<PollPage<FedEvent>, void, undefined>;
   runs(query?: RunQuery): AsyncGenerator<SyncRun, void, undefined>;
   run(syncId: string, signal?: AbortSignal): Promise<SyncRunInFull>;
 }
@@ -91,37 +88,43 @@ export function openListing(send: Send): Listing {
   const pages = <K extends Kind>(kind: K, { signal, ...query }: ListQuery = {}) =>
     pagesOf<ListedOf<K>>(send, kind, query, signal);
 
+  async function* pollRecords<K extends Kind>(
+    kind: K,
+    { changedSince, details = true, everyMs, signal }: Poll,
+  ) {
+    let from = changedSince;
+    for (;;) {
+      let reached: string | undefined;
+      for await (const page of pages(kind, { changedSince: from, details, signal })) {
+        // Each page names a time. The first is the safe one: the pages surely show every change before it.
+        reached ??= page.nextSince;
+        yield { entities: page.entities, next: page.isLast ? reached : undefined };
+      }
+      if (everyMs === undefined) return;
+      from = reached;
+      await wait(everyMs, signal);
+    }
+  }
+
+  function poll<K extends Kind>(kind: K, how?: Poll): AsyncGenerator<PollPage<ListedOf<K>>, void, undefined>;
+  function poll(feed: 'events', how?: FeedPoll): AsyncGenerator<PollPage<FedEvent>, void, undefined>;
+  function poll(
+    of: Kind | 'events',
+    how: Poll & FeedPoll = {},
+  ): AsyncGenerator<PollPage<unknown>, void, undefined> {
+    return of === 'events' ? pollFeed(send, how) : pollRecords(of, how);
+  }
+
   return {
     pages,
     list: (kind, { signal, ...query } = {}) => entitiesOf(send, kind, query, signal),
-    async *poll(kind, { changedSince, details = true, everyMs, signal } = {}) {
-      let from = changedSince;
-      for (;;) {
-        let reached: string | undefined;
-        for await (const page of pages(kind, { changedSince: from, details, signal })) {
-          // Each page names a time. The first is the safe one: the pages surely show every change before it.
-          reached ??= page.nextSince;
-          yield { entities: page.entities, next: page.isLast ? reached : undefined };
-        }
-        if (everyMs === undefined) return;
-        from = reached;
-        await wait(everyMs, signal);
-      }
-    },
+    poll,
     runs: ({ signal, ...query } = {}) => entitiesOf(send, 'sync-runs', query, signal),
     async run(syncId, signal) {
       const { text } = await send({ method: 'GET', path: `sync-runs/${encodeURIComponent(syncId)}`, signal });
       return JSON.parse(text);
     },
   };
-}
-
-export function queryOf(query: Query): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    for (const one of [value ?? []].flat()) parameters.append(name, String(one));
-  }
-  return parameters.size === 0 ? '' : `?${parameters}`;
 }
 
 /** The next page's path, without the part before it. */

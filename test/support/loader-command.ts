@@ -4,6 +4,9 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Stack } from '@integration-sync/dev/stack';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { useFolder } from './use-folder.ts';
+import { openClient, startTestStack, type Client } from './stack.ts';
 
 const main = resolve(import.meta.dirname, '../../loader/src/main.ts');
 
@@ -60,6 +63,42 @@ export function openLoader({ stack, integration, folder, environment, scope }: L
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, content);
       return path;
+    },
+  };
+}
+
+export interface LoaderSetUp {
+  readonly stack: Stack;
+  readonly folder: { readonly path: string };
+  /** Of the integration that the loader loads into. */
+  readonly acme: Client;
+  readonly loader: Loader;
+}
+
+/** A whole service for a file of tests, and for each test an integration, a folder and a loader. */
+export function useLoader(): LoaderSetUp {
+  const folder = useFolder();
+  let stack: Stack;
+  let acme: Client;
+  let loader: Loader;
+  beforeAll(async () => {
+    stack = await startTestStack();
+  });
+  afterAll(() => stack[Symbol.asyncDispose]());
+  beforeEach(() => {
+    acme = openClient(stack);
+    loader = openLoader({ stack, integration: acme.integration, folder: folder.path });
+  });
+  return {
+    folder,
+    get stack() {
+      return stack;
+    },
+    get acme() {
+      return acme;
+    },
+    get loader() {
+      return loader;
     },
   };
 }

@@ -1,40 +1,71 @@
 // Workbooks as Excel writes them, as far as a reader can tell: texts inline, numbers, and days as numbers with a format.
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** Each entry may stand in the directory several times, and say that it unpacks to other than it does. */
-export function zip(
-  entries: Record<string, Buffer>,
-  how: { times?: number; saidBytes?: number } = {},
-): Buffer {
-  const parts: Buffer[] = [];
+export interface ZipForm {
+  /** What the directory says of each part, in place of the truth. */
+  saidBytes?: number;
+  crc?: number;
+  isEncrypted?: boolean;
+  /** All numbers as files over 4 GiB have them. */
+  is64?: boolean;
+  /** Not packed. */
+  isStored?: boolean;
+}
+
+export function zip(parts: Record<string, string | Buffer>, how: ZipForm = {}): Buffer {
+  const locals: Buffer[] = [];
   const directory: Buffer[] = [];
   let at = 0;
-  let entryCount = 0;
-  for (const [name, content] of Object.entries(entries)) {
-    const packed = deflateRawSync(content);
+  for (const [name, text] of Object.entries(parts)) {
+    const content = Buffer.from(text);
+    const packed = how.isStored === true ? content : deflateRawSync(content);
+    const bytes = how.saidBytes ?? content.length;
     const local = Buffer.alloc(30);
     local.writeUInt32LE(0x04034b50, 0);
-    local.writeUInt16LE(8, 8);
-    local.writeUInt32LE(crc32(content), 14);
+    local.writeUInt16LE(how.isEncrypted === true ? 1 : 0, 6);
+    local.writeUInt16LE(how.isStored === true ? 0 : 8, 8);
+    local.writeUInt32LE(how.crc ?? crc32(content), 14);
     local.writeUInt32LE(packed.length, 18);
-    local.writeUInt32LE(how.saidBytes ?? content.length, 22);
+    local.writeUInt32LE(bytes, 22);
     local.writeUInt16LE(name.length, 26);
     const central = Buffer.alloc(46);
     central.writeUInt32LE(0x02014b50, 0);
-    local.copy(central, 10, 8, 28);
+    local.copy(central, 8, 6, 28);
     central.writeUInt32LE(at, 42);
-    for (let count = 0; count < (how.times ?? 1); count += 1) directory.push(central, Buffer.from(name));
-    parts.push(local, Buffer.from(name), packed);
-    entryCount += how.times ?? 1;
+    const extra = how.is64 === true ? numbers64(bytes, packed.length, at) : Buffer.alloc(0);
+    if (how.is64 === true) for (const place of [20, 24, 42]) central.writeUInt32LE(0xffff_ffff, place);
+    central.writeUInt16LE(extra.length, 30);
+    directory.push(central, Buffer.from(name), extra);
+    locals.push(local, Buffer.from(name), packed);
     at += 30 + name.length + packed.length;
   }
+  const directoryBytes = Buffer.concat(directory).length;
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(entryCount, 8);
-  end.writeUInt16LE(entryCount, 10);
-  end.writeUInt32LE(Buffer.concat(directory).length, 12);
-  end.writeUInt32LE(at, 16);
-  return Buffer.concat([...parts, ...directory, end]);
+  end.writeUInt16LE(Object.keys(parts).length, 10);
+  end.writeUInt32LE(how.is64 === true ? 0xffff_ffff : directoryBytes, 12);
+  end.writeUInt32LE(how.is64 === true ? 0xffff_ffff : at, 16);
+  const end64 = how.is64 === true ? ends64(directoryBytes, at) : [];
+  return Buffer.concat([...locals, ...directory, ...end64, end]);
+}
+
+function numbers64(...numbers: number[]): Buffer {
+  const extra = Buffer.alloc(4 + 8 * numbers.length);
+  extra.writeUInt16LE(1, 0);
+  extra.writeUInt16LE(8 * numbers.length, 2);
+  for (const [index, number] of numbers.entries()) extra.writeBigUInt64LE(BigInt(number), 4 + 8 * index);
+  return extra;
+}
+
+function ends64(directoryBytes: number, at: number): Buffer[] {
+  const end64 = Buffer.alloc(56);
+  end64.writeUInt32LE(0x06064b50, 0);
+  end64.writeBigUInt64LE(BigInt(directoryBytes), 40);
+  end64.writeBigUInt64LE(BigInt(at), 48);
+  const locator = Buffer.alloc(20);
+  locator.writeUInt32LE(0x07064b50, 0);
+  locator.writeBigUInt64LE(BigInt(at + directoryBytes), 8);
+  return [end64, locator];
 }
 
 export interface Day {
@@ -59,7 +90,12 @@ function cellXml(cell: WrittenCell, at: string): string {
   return `<c r="${at}" s="1"><v>${days}</v></c>`;
 }
 
-export function makeWorkbook(sheets: Record<string, WrittenCell[][]>): Buffer {
+/** `parts` come in place of those that the sheets have, or beside them. */
+export function makeWorkbook(
+  sheets: Record<string, WrittenCell[][]>,
+  parts: Record<string, string | Buffer> = {},
+  how?: ZipForm,
+): Buffer {
   const names = Object.keys(sheets);
   const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
   const main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
@@ -75,7 +111,9 @@ export function makeWorkbook(sheets: Record<string, WrittenCell[][]>): Buffer {
         (_name, index) =>
           `<Relationship Id="rId${index + 1}" Type="${rels}/worksheet" Target="worksheets/sheet${index + 1}.xml"/>`,
       )
-      .join('')}<Relationship Id="rId99" Type="${rels}/styles" Target="styles.xml"/></Relationships>`,
+      .join(
+        '',
+      )}<Relationship Id="rId98" Type="${rels}/sharedStrings" Target="/xl/sharedStrings.xml"/><Relationship Id="rId99" Type="${rels}/styles" Target="styles.xml"/></Relationships>`,
     'xl/styles.xml': `<styleSheet ${main}><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`,
   };
   for (const [index, name] of names.entries()) {
@@ -86,7 +124,6 @@ export function makeWorkbook(sheets: Record<string, WrittenCell[][]>): Buffer {
     texts[`xl/worksheets/sheet${index + 1}.xml`] =
       `<worksheet ${main}><sheetData>${rows.join('')}</sheetData></worksheet>`;
   }
-  return zip(
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(head + text)])),
-  );
+  const own = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, head + text]));
+  return zip({ ...own, ...parts }, how);
 }

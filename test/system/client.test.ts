@@ -1,6 +1,12 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { openClient as open, verifyWebhook, type Client, type Event } from '@integration-sync/client';
+import {
+  openClient as open,
+  verifyWebhook,
+  type Client,
+  type Event,
+  type FeedPoll,
+} from '@integration-sync/client';
 import type { Stack } from '@integration-sync/dev/stack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -92,6 +98,57 @@ it('goes on polling until its caller ends it', async () => {
   await eventually(
     () => seen,
     (names) => names.includes('Uno'),
+  );
+  abort.abort(new Error('enough'));
+  await expect(following).rejects.toThrow('enough');
+});
+
+it('polls the feed: from a time, from a page on, by kinds, to its end', async () => {
+  const acme = clientOf('client-feed');
+  const since = new Date(Date.now() - 60_000).toISOString();
+  await acme.push('suppliers', suppliers(3));
+  await acme.push('products', [{ externalId: 'P-1', name: 'One' }]);
+  const walk = async (how: FeedPoll) => {
+    const pages = await Array.fromAsync(acme.poll('events', { limit: 2, ...how }));
+    return { events: pages.flatMap(({ entities }) => entities), next: pages.at(-1)?.next };
+  };
+  const all = await eventually(
+    () => walk({ since }),
+    ({ events }) => events.some(({ event }) => event === 'product.created'),
+  );
+  const created = all.events.flatMap((one) => (one.event === 'supplier.created' ? [one] : []));
+  expect(created.map(({ data }) => data.externalId)).toEqual(['S-0', 'S-1', 'S-2']);
+  expect(new Set(all.events.map(({ id }) => id)).size).toBe(all.events.length);
+  const products = await walk({ since, events: ['product.created', 'product.archived'] });
+  expect(products.events).toMatchObject([{ event: 'product.created', data: { externalId: 'P-1' } }]);
+
+  await acme.archive('products', ['P-1']);
+  const later = await eventually(
+    () => walk({ after: products.next, events: ['product.created', 'product.archived'] }),
+    ({ events }) => events.length > 0,
+  );
+  expect(later.events).toMatchObject([{ event: 'product.archived' }]);
+  await expect(walk({ after: 'elsewhere' })).rejects.toMatchObject({ status: 400 });
+});
+
+it('waits for events until its caller ends it', async () => {
+  const acme = clientOf('client-feed-waiting');
+  const abort = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const following = (async () => {
+    // The first page says where now is.
+    const [now] = await Array.fromAsync(acme.poll('events'));
+    begun.resolve();
+    const how = { after: now?.next, waitSeconds: 25, signal: abort.signal };
+    for await (const { entities } of acme.poll('events', how))
+      seen.push(...entities.map(({ event }) => event));
+  })();
+  await begun.promise;
+  await acme.push('suppliers', suppliers(1));
+  await eventually(
+    () => seen,
+    (events) => events.includes('supplier.created') && events.includes('sync.completed'),
   );
   abort.abort(new Error('enough'));
   await expect(following).rejects.toThrow('enough');

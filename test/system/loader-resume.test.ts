@@ -1,30 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import type { Stack } from '@integration-sync/dev/stack';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder, type TemporaryFolder } from '../support/folder.ts';
-import { openLoader, type Loader } from '../support/loader-command.ts';
-import { openClient, startTestStack, type Client } from '../support/stack.ts';
+import { useLoader } from '../support/loader-command.ts';
 
 // A load that ends before its time, and goes on.
 
-let stack: Stack;
-let folder: TemporaryFolder;
-let acme: Client;
-let loader: Loader;
-
-beforeAll(async () => {
-  stack = await startTestStack();
-});
-afterAll(() => stack[Symbol.asyncDispose]());
-beforeEach(async () => {
-  folder = await temporaryFolder();
-  acme = openClient(stack);
-  loader = openLoader({ stack, integration: acme.integration, folder: folder.path });
-});
-afterEach(() => folder[Symbol.asyncDispose]());
+const at = useLoader();
 
 const rowCount = 6_000;
 /** Every hundredth is rejected, and the last 1,000 rows repeat ids of the first. */
@@ -43,7 +26,7 @@ interface State {
 }
 
 const stateOf = async (): Promise<State | undefined> =>
-  readFile(join(folder.path, '.integration-sync/load.json'), 'utf8').then(
+  readFile(join(at.folder.path, '.integration-sync/load.json'), 'utf8').then(
     (text) => JSON.parse(text) as State,
     () => undefined,
   );
@@ -54,7 +37,7 @@ async function expectAllLoaded(sent: readonly string[]): Promise<void> {
   const names = new Map<string, string>();
   let path: string | undefined = '/suppliers?limit=100';
   while (path !== undefined) {
-    const { body, headers } = await acme.get(path);
+    const { body, headers } = await at.acme.get(path);
     for (const { externalId, name } of (
       body as unknown as { entities: { externalId: string; name: string }[] }
     ).entities) {
@@ -69,25 +52,25 @@ async function expectAllLoaded(sent: readonly string[]): Promise<void> {
   }
   expect(names.size).toBe(expected.size);
   expect(Object.fromEntries(names)).toEqual(Object.fromEntries(expected));
-  const rejects = (await readFile(join(folder.path, 'rejects/suppliers.csv'), 'utf8'))
+  const rejects = (await readFile(join(at.folder.path, 'rejects/suppliers.csv'), 'utf8'))
     .trim()
     .split('\r\n')
     .slice(1);
   const rejected = sent.flatMap((line, index) => (line.endsWith('Narnia') ? [String(index + 2)] : []));
   expect(rejects.map((line) => line.split(',')[3])).toEqual(rejected);
-  const results = (await readFile(join(folder.path, 'results.csv'), 'utf8')).trim().split('\r\n').slice(1);
+  const results = (await readFile(join(at.folder.path, 'results.csv'), 'utf8')).trim().split('\r\n').slice(1);
   expect(results.map((line) => Number(line.split(',')[1]))).toEqual(sent.map((_line, index) => index + 2));
 }
 
 const args = ['load', 'suppliers.csv', '--lanes', '1', '--results', 'results.csv'];
 
 it('goes on after kill -9 with the first row that was not acknowledged, and writes nothing twice', async () => {
-  await loader.write('suppliers.csv', file);
-  const { child, ended } = loader.start(...args);
+  await at.loader.write('suppliers.csv', file);
+  const { child, ended } = at.loader.start(...args);
   await eventually(stateOf, isUnderWay, 60_000);
   child.kill('SIGKILL');
   await ended;
-  const resumed = await loader.run('load', '--resume', '--json');
+  const resumed = await at.loader.run('load', '--resume', '--json');
   const { total, finished } = JSON.parse(resumed.out) as { total: Record<string, number>; finished: boolean };
   expect({ code: resumed.code, finished, rejected: total['rejected'] }).toEqual({
     code: 2,
@@ -97,30 +80,30 @@ it('goes on after kill -9 with the first row that was not acknowledged, and writ
   const { created = 0, updated = 0, unchanged = 0, sentAgain = 0 } = total;
   expect(created + updated + unchanged + sentAgain).toBe(rowCount - 60);
   await expectAllLoaded(lines);
-  expect(await loader.run('load', '--resume')).toMatchObject({
+  expect(await at.loader.run('load', '--resume')).toMatchObject({
     code: 3,
     err: expect.stringContaining('The last load has finished'),
   });
 });
 
 it('saves on Ctrl-C, and refuses to go on with a file that has changed', async () => {
-  await loader.write('suppliers.csv', file);
-  const { child, ended } = loader.start(...args);
+  await at.loader.write('suppliers.csv', file);
+  const { child, ended } = at.loader.start(...args);
   await eventually(stateOf, isUnderWay, 60_000);
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ code: 130, err: expect.stringContaining('Interrupted') });
   expect((await stateOf())?.phase).toBe('loading');
-  expect(await loader.run('prune')).toMatchObject({
+  expect(await at.loader.run('prune')).toMatchObject({
     code: 3,
     err: expect.stringContaining('has not finished'),
   });
-  await loader.write('suppliers.csv', file.replace('name 5999', 'name 6000'));
-  expect(await loader.run('load', '--resume')).toMatchObject({
+  await at.loader.write('suppliers.csv', file.replace('name 5999', 'name 6000'));
+  expect(await at.loader.run('load', '--resume')).toMatchObject({
     code: 3,
     err: expect.stringContaining('is not what it was when the load began'),
   });
-  await loader.write('suppliers.csv', file);
-  expect((await loader.run('load', '--resume')).code).toBe(2);
+  await at.loader.write('suppliers.csv', file);
+  expect((await at.loader.run('load', '--resume')).code).toBe(2);
   await expectAllLoaded(lines);
 });
 
@@ -131,12 +114,12 @@ it(
   { timeout: 60_000 + kills * 20_000 },
   async () => {
     const many = linesOf(3_000 * kills);
-    await loader.write('suppliers.csv', fileOf(many));
+    await at.loader.write('suppliers.csv', fileOf(many));
     const afterMs: number[] = [];
-    const strikes = [undefined, () => stack.kill('catalog'), () => stack.engines.nats.kill()];
+    const strikes = [undefined, () => at.stack.kill('catalog'), () => at.stack.engines.nats.kill()];
     let how = ['load', 'suppliers.csv', '--results', 'results.csv'];
     while (afterMs.length < kills) {
-      const { child, ended } = loader.start(...how);
+      const { child, ended } = at.loader.start(...how);
       const before = (await stateOf())?.files[0]?.row ?? 0;
       // Most moments are amid pushes: what comes before them is the same in every load.
       if (afterMs.length % 4 !== 3) {
@@ -157,9 +140,9 @@ it(
       if ((await stateOf()) !== undefined) how = ['load', '--resume'];
     }
     const isFinished = (await stateOf())?.phase === 'finished';
-    const { code, err } = isFinished ? { code: 2, err: '' } : await loader.run('load', '--resume');
+    const { code, err } = isFinished ? { code: 2, err: '' } : await at.loader.run('load', '--resume');
     expect({ code, err, afterMs }).toMatchObject({ code: 2 });
-    await stack.ready(60_000);
+    await at.stack.ready(60_000);
     await expectAllLoaded(many);
   },
 );

@@ -1,3 +1,7 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import type { Stack } from '@integration-sync/dev/stack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
@@ -58,3 +62,47 @@ it('is a Singer target: a pause sends what waits, and a version archives what it
   ).entities.filter(({ syncStatus }) => syncStatus === 'ARCHIVED');
   expect(archived.map(({ externalId }) => externalId)).toEqual(['18', '19']);
 });
+
+/** A Python that has dlt; a machine without one runs the other tests. */
+const pythons = [process.env['DLT_PYTHON'] ?? 'python3'].filter(
+  (python) => spawnSync(python, ['-c', 'import dlt']).status === 0,
+);
+
+it.each(pythons)(
+  'the destination of dlt pushes tables, and keeps what is rejected, by %s',
+  async (python) => {
+    await using folder = await temporaryFolder();
+    const acme = openClient(stack);
+    const script = `
+import datetime, dlt
+from destination import integration_sync
+
+pipeline = dlt.pipeline("erp", destination=integration_sync, pipelines_dir="pipelines")
+pipeline.run([{"externalId": f"S-{i}", "name": "Grün", "certifications": ["FSC"], "code": None} for i in range(600)], table_name="suppliers")
+pipeline.run([{"externalId": "P-1", "name": "Eiche", "supplierExternalId": "S-7"}, {"externalId": "P-2", "name": "Esche", "supplierExternalId": "S-X"}], table_name="products")
+pipeline.run([{"externalId": "B-1", "productExternalId": "P-1", "batchNumber": "7", "quantity": 1.5, "receivedDate": datetime.date(2026, 3, 31)}], table_name="batches")
+`;
+    await promisify(execFile)(python, ['-c', script], {
+      cwd: folder.path,
+      env: {
+        PATH: process.env['PATH'],
+        PYTHONPATH: resolve('docs/loading'),
+        PYTHONDONTWRITEBYTECODE: '1',
+        RUNTIME__DLTHUB_TELEMETRY: 'false',
+        DESTINATION__INTEGRATION_SYNC__URL: stack.gateway,
+        DESTINATION__INTEGRATION_SYNC__KEY: stack.token({ integration: acme.integration }),
+      },
+    });
+    expect((await acme.get('/suppliers?limit=1')).body).toMatchObject({ total: 600 });
+    expect((await acme.get('/batches?details=true')).body).toMatchObject({
+      entities: [{ externalId: 'B-1', details: { fields: { quantity: 1.5, receivedDate: '2026-03-31' } } }],
+    });
+    const rejects = await readFile(join(folder.path, 'rejects/products.ndjson'), 'utf8');
+    expect(JSON.parse(rejects)).toEqual({
+      externalId: 'P-2',
+      name: 'Esche',
+      supplierExternalId: 'S-X',
+      '#reason': 'Supplier with externalId "S-X" not found. Sync suppliers first.',
+    });
+  },
+);

@@ -1,34 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { Stack } from '@integration-sync/dev/stack';
 import iconv from 'iconv-lite';
-import { afterAll, beforeAll, beforeEach, afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder, type TemporaryFolder } from '../support/folder.ts';
-import { openLoader, type Loader } from '../support/loader-command.ts';
-import { openClient, startTestStack, type Client } from '../support/stack.ts';
+import { openLoader, useLoader } from '../support/loader-command.ts';
 import { makeWorkbook } from '../support/workbooks.ts';
 
 // The loader as its users have it: a process, files, and the whole service.
 
-let stack: Stack;
-let folder: TemporaryFolder;
-let acme: Client;
-let loader: Loader;
+const at = useLoader();
 
-beforeAll(async () => {
-  stack = await startTestStack();
-});
-afterAll(() => stack[Symbol.asyncDispose]());
-beforeEach(async () => {
-  folder = await temporaryFolder();
-  acme = openClient(stack);
-  loader = openLoader({ stack, integration: acme.integration, folder: folder.path });
-});
-afterEach(() => folder[Symbol.asyncDispose]());
-
-const read = (name: string): Promise<string> => readFile(join(folder.path, name), 'latin1');
+const read = (name: string): Promise<string> => readFile(join(at.folder.path, name), 'latin1');
 
 interface Listed {
   externalId: string;
@@ -36,7 +19,7 @@ interface Listed {
   details: { fields: Record<string, unknown> };
 }
 async function fieldsOf(kind: string): Promise<Record<string, unknown>> {
-  const { body } = await acme.get(`/${kind}?details=true&limit=100`);
+  const { body } = await at.acme.get(`/${kind}?details=true&limit=100`);
   const { entities } = body as unknown as { entities: Listed[] };
   return Object.fromEntries(entities.map(({ externalId, details }) => [externalId, details.fields]));
 }
@@ -44,7 +27,7 @@ async function fieldsOf(kind: string): Promise<Record<string, unknown>> {
 const latin1 = (lines: string[]): Buffer => Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
 
 it('loads what a German Excel writes, without a map: suppliers, products and batches in their order', async () => {
-  await loader.write(
+  await at.loader.write(
     'batches.csv',
     latin1([
       'External ID;Product_external_ID;batchNumber;Quantity;unit;receivedDate',
@@ -52,8 +35,8 @@ it('loads what a German Excel writes, without a map: suppliers, products and bat
       'B-2;P-1;"Los ""2""; klein";12;kg;2026-04-01',
     ]),
   );
-  await loader.write('Products 2026.csv', latin1(['externalId;name;supplierExternalId', 'P-1;Eiche;S-1']));
-  await loader.write(
+  await at.loader.write('Products 2026.csv', latin1(['externalId;name;supplierExternalId', 'P-1;Eiche;S-1']));
+  await at.loader.write(
     'suppliers.csv.gz',
     gzipSync(
       latin1([
@@ -64,7 +47,7 @@ it('loads what a German Excel writes, without a map: suppliers, products and bat
       ]),
     ),
   );
-  const { code, out, err } = await loader.run(
+  const { code, out, err } = await at.loader.run(
     'load',
     'batches.csv',
     'Products 2026.csv',
@@ -98,11 +81,11 @@ it('loads what a German Excel writes, without a map: suppliers, products and bat
 });
 
 it('writes rejects like the file that came in, which load once they are repaired', async () => {
-  await loader.write(
+  await at.loader.write(
     'suppliers.csv',
     latin1(['externalId;name;country', 'S-1;Müller;DE', 'S-2;Größe;GERMANY', 'S-3;Böhm;XX', 'S-4;Æbel;DK']),
   );
-  const first = await loader.run('load', 'suppliers.csv', '--results', 'results.csv');
+  const first = await at.loader.run('load', 'suppliers.csv', '--results', 'results.csv');
   expect(first.code).toBe(2);
   expect(first.out).toContain('2 created, 0 updated, 0 unchanged, 2 rejected');
   const rejects = await read('rejects/suppliers.csv');
@@ -117,8 +100,11 @@ it('writes rejects like the file that came in, which load once they are repaired
   expect(results[1]).toMatch(/^suppliers\.csv,2,S-1,sup_\w+,created$/);
   expect(results[2]).toBe('suppliers.csv,3,S-2,,rejected');
   expect(results).toHaveLength(6);
-  await loader.write('rejects/suppliers.csv', Buffer.from(rejects.replaceAll(/GERMANY|XX/g, 'DE'), 'latin1'));
-  const repaired = await loader.run('load', 'rejects/suppliers.csv');
+  await at.loader.write(
+    'rejects/suppliers.csv',
+    Buffer.from(rejects.replaceAll(/GERMANY|XX/g, 'DE'), 'latin1'),
+  );
+  const repaired = await at.loader.run('load', 'rejects/suppliers.csv');
   expect(repaired).toMatchObject({ code: 0, out: expect.stringContaining('2 created') });
   expect(await fieldsOf('suppliers')).toMatchObject({ 'S-2': { name: 'Größe', country: 'DE' } });
 });
@@ -128,49 +114,49 @@ it('has the last row of an id win, with eight pushes in flight', async () => {
   for (let turn = 1; turn <= 20; turn += 1) {
     for (let id = 0; id < 300; id += 1) rows.push(`S-${(id * 7) % 300},turn ${turn}`);
   }
-  await loader.write('suppliers.csv', rows.join('\n'));
-  const { code, out } = await loader.run('load', 'suppliers.csv', '--lanes', '8', '--json');
+  await at.loader.write('suppliers.csv', rows.join('\n'));
+  const { code, out } = await at.loader.run('load', 'suppliers.csv', '--lanes', '8', '--json');
   expect({ code, ...JSON.parse(out).total }).toMatchObject({ code: 0, created: 300, rejected: 0 });
   const names = new Set<string>();
   for (let page = 1; page <= 3; page += 1) {
-    const { body } = await acme.get(`/suppliers?limit=100&page=${page}`);
+    const { body } = await at.acme.get(`/suppliers?limit=100&page=${page}`);
     for (const { name } of (body as unknown as { entities: { name: string }[] }).entities) names.add(name);
   }
   expect([...names]).toEqual(['turn 20']);
 });
 
 it('plans what the same files would do, takes what they hold as there, and changes nothing', async () => {
-  await loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
-  await loader.write('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,S-1\nP-2,Pine,S-404\n');
-  const planned = await loader.run('plan', 'suppliers.csv', 'products.csv');
+  await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
+  await at.loader.write('products.csv', 'externalId,name,supplierExternalId\nP-1,Oak,S-1\nP-2,Pine,S-404\n');
+  const planned = await at.loader.run('plan', 'suppliers.csv', 'products.csv');
   expect(planned.code).toBe(2);
   expect(planned.out).toContain('1 to create, 0 to update, 0 unchanged, 1 rejected');
   expect(planned.out).toContain(
     'products.csv, row 3: Supplier with externalId "S-404" not found. Sync suppliers first.',
   );
-  expect((await acme.get('/suppliers')).body).toMatchObject({ total: 0 });
-  expect((await acme.get('/sync-runs')).body).toMatchObject({ total: 0 });
+  expect((await at.acme.get('/suppliers')).body).toMatchObject({ total: 0 });
+  expect((await at.acme.get('/sync-runs')).body).toMatchObject({ total: 0 });
 });
 
 it('stops where the first 500 rows are all rejected, shows five, and sends no more', async () => {
   const rows = Array.from({ length: 3_000 }, (_, index) => `S-${index},One,Narnia`);
-  await loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
-  const { code, err } = await loader.run('load', 'suppliers.csv');
+  await at.loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
+  const { code, err } = await at.loader.run('load', 'suppliers.csv');
   expect(code).toBe(3);
   expect(err).toContain('the first 500 rows were all rejected.\n  row 2: country: expected');
   expect(err.match(/^ {2}row \d+: /gm)).toHaveLength(5);
-  const { body } = await acme.get('/sync-runs');
+  const { body } = await at.acme.get('/sync-runs');
   const { entities } = body as unknown as { entities: { failed: number }[] };
   expect(entities.reduce((sum, { failed }) => sum + failed, 0)).toBe(500);
 });
 
 it('names the scope that the key lacks, and takes a key that may write only', async () => {
-  await loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
-  const { integration } = acme;
+  await at.loader.write('suppliers.csv', 'externalId,name\nS-1,One\n');
+  const { integration } = at.acme;
   const reading = openLoader({
-    stack,
+    stack: at.stack,
     integration,
-    folder: folder.path,
+    folder: at.folder.path,
     scope: 'integration:suppliers:read',
   });
   expect(await reading.run('load', 'suppliers.csv')).toMatchObject({
@@ -178,9 +164,9 @@ it('names the scope that the key lacks, and takes a key that may write only', as
     err: expect.stringContaining('403: the key lacks the scope integration:suppliers:write.'),
   });
   const writing = openLoader({
-    stack,
+    stack: at.stack,
     integration,
-    folder: folder.path,
+    folder: at.folder.path,
     scope: 'integration:suppliers:write',
   });
   expect(await writing.run('load', 'suppliers.csv')).toMatchObject({ code: 0 });
@@ -189,7 +175,7 @@ it('names the scope that the key lacks, and takes a key that may write only', as
     err: expect.stringContaining('had a key that may not read'),
   });
   const environment = { INTEGRATION_SYNC_KEY: 'isk_wrong' };
-  const wrong = openLoader({ stack, integration, folder: folder.path, environment });
+  const wrong = openLoader({ stack: at.stack, integration, folder: at.folder.path, environment });
   expect(await wrong.run('load', 'suppliers.csv')).toMatchObject({
     code: 3,
     err: expect.stringContaining('401: the service does not take the key'),
@@ -197,14 +183,14 @@ it('names the scope that the key lacks, and takes a key that may write only', as
 });
 
 it('takes standard input, NDJSON and JSON', async () => {
-  const { child, ended } = loader.start('load', '-', '--kind', 'suppliers');
+  const { child, ended } = at.loader.start('load', '-', '--kind', 'suppliers');
   child.stdin?.end('externalId\tname\nS-1\tOne\n');
   expect((await ended).code).toBe(0);
-  await loader.write(
+  await at.loader.write(
     'products.ndjson',
     '{"externalId":"P-1","name":"Oak","contry":"SE"}\nnonsense\n{"externalId":"P-2","name":"Pine"}\n',
   );
-  const lines = await loader.run('load', 'products.ndjson');
+  const lines = await at.loader.run('load', 'products.ndjson');
   expect(lines).toMatchObject({
     code: 2,
     out: expect.stringContaining('1 created, 0 updated, 0 unchanged, 2 rejected'),
@@ -223,11 +209,11 @@ it('takes standard input, NDJSON and JSON', async () => {
     },
     { '#line': 'nonsense', '#row': 2, '#reason': expect.stringContaining('the line is no JSON') },
   ]);
-  await loader.write(
+  await at.loader.write(
     'batches.json',
     JSON.stringify([{ externalId: 'B-1', productExternalId: 'P-2', batchNumber: '1', quantity: 2 }]),
   );
-  expect((await loader.run('load', 'batches.json')).code).toBe(0);
+  expect((await at.loader.run('load', 'batches.json')).code).toBe(0);
   expect(await fieldsOf('batches')).toMatchObject({ 'B-1': { quantity: 2 } });
 });
 
@@ -249,8 +235,8 @@ it('takes a workbook with a sheet for each kind, as Excel writes it', async () =
       ['B-1', 'P-1', 7, 1250.5, { day: '2026-03-31' }],
     ],
   });
-  await loader.write('export.xlsx', book);
-  const { code, out } = await loader.run('load', 'export.xlsx');
+  await at.loader.write('export.xlsx', book);
+  const { code, out } = await at.loader.run('load', 'export.xlsx');
   expect(code).toBe(2);
   expect(out).toContain('47.5 is a number with a fraction, and no id');
   expect(await fieldsOf('suppliers')).toEqual({
@@ -270,9 +256,9 @@ it('takes what SAP writes: a title, tabs, days as 20260331, 12,5- and DOS', asyn
     'Größe\tP-1\tB-1\t1.250,5\t20260331',
     'X\tP-1\tB-2\t12,5-\t00000000',
   ];
-  await loader.write('products.csv', 'externalId,name\nP-1,Oak\n');
-  await loader.write('bestand.txt', iconv.encode(lines.join('\r\n'), 'cp850'));
-  await loader.write(
+  await at.loader.write('products.csv', 'externalId,name\nP-1,Oak\n');
+  await at.loader.write('bestand.txt', iconv.encode(lines.join('\r\n'), 'cp850'));
+  await at.loader.write(
     'map.json',
     JSON.stringify({
       'bestand*.txt': {
@@ -289,7 +275,7 @@ it('takes what SAP writes: a title, tabs, days as 20260331, 12,5- and DOS', asyn
       },
     }),
   );
-  const { code, out, err } = await loader.run('load', 'products.csv', 'bestand.txt', '--map', 'map.json');
+  const { code, out, err } = await at.loader.run('load', 'products.csv', 'bestand.txt', '--map', 'map.json');
   expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('header in row 3') });
   expect(out).toContain('bestand.txt, row 5: quantity: expected a finite number of 0 or more, got -12.5');
   expect(await fieldsOf('batches')).toEqual({
@@ -309,10 +295,10 @@ it('exports what a plan finds unchanged, and follows changes', async () => {
     name: `Größe "${index}" 🌲`,
     certifications: ['FSC; one', 'PEFC'],
   }));
-  await acme.post('/suppliers', { suppliers });
-  await acme.post('/suppliers/archive', { externalIds: ['S-7'] });
-  expect((await loader.run('export', 'suppliers', '--out', 'all')).code).toBe(0);
-  const planned = await loader.run('plan', 'all/suppliers.ndjson', '--json');
+  await at.acme.post('/suppliers', { suppliers });
+  await at.acme.post('/suppliers/archive', { externalIds: ['S-7'] });
+  expect((await at.loader.run('export', 'suppliers', '--out', 'all')).code).toBe(0);
+  const planned = await at.loader.run('plan', 'all/suppliers.ndjson', '--json');
   expect(JSON.parse(planned.out).total).toMatchObject({
     created: 0,
     updated: 0,
@@ -320,7 +306,7 @@ it('exports what a plan finds unchanged, and follows changes', async () => {
     rejected: 0,
   });
 
-  const follower = loader.start('export', 'suppliers', '--follow', '--every', '1', '--from', 'place.json');
+  const follower = at.loader.start('export', 'suppliers', '--follow', '--every', '1', '--from', 'place.json');
   let followed = '';
   follower.child.stdout?.on('data', (chunk: Buffer) => (followed += chunk.toString()));
   const changes = (): { syncStatus: string; item: { externalId: string; name: string } }[] =>
@@ -332,7 +318,7 @@ it('exports what a plan finds unchanged, and follows changes', async () => {
   expect(changes().filter(({ syncStatus }) => syncStatus === 'ARCHIVED')).toMatchObject([
     { item: { externalId: 'S-7' } },
   ]);
-  await acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'Uno' }] });
+  await at.acme.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'Uno' }] });
   await eventually(changes, (all) => all.some(({ item }) => item.name === 'Uno'));
   follower.child.kill('SIGINT');
   expect((await follower.ended).code).toBe(130);
@@ -340,30 +326,30 @@ it('exports what a plan finds unchanged, and follows changes', async () => {
 
 it('prunes what a full load did not have, and takes rejected rows as loaded', async () => {
   const suppliers = Array.from({ length: 100 }, (_, index) => ({ externalId: `S-${index}`, name: 'old' }));
-  await acme.post('/suppliers', { suppliers });
+  await at.acme.post('/suppliers', { suppliers });
   // The time up to which all is known catches up with the push.
   await eventually(
-    async () => (await acme.get('/suppliers?limit=1')).headers.get('x-next-since') ?? '',
+    async () => (await at.acme.get('/suppliers?limit=1')).headers.get('x-next-since') ?? '',
     (next) => Date.parse(next) > Date.now() - 2_000,
     60_000,
   );
   const rows = suppliers
     .slice(5)
     .map(({ externalId }, index) => `${externalId},new,${index === 0 ? 'Narnia' : 'DE'}`);
-  await loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
-  expect((await loader.run('load', 'suppliers.csv')).code).toBe(2);
-  const shown = await loader.run('prune');
+  await at.loader.write('suppliers.csv', ['externalId,name,country', ...rows].join('\n'));
+  expect((await at.loader.run('load', 'suppliers.csv')).code).toBe(2);
+  const shown = await at.loader.run('prune');
   expect(shown).toMatchObject({
     code: 0,
     out: expect.stringContaining('suppliers: 5 of 100 records were not in the last load'),
   });
   expect(shown.out).toContain('Nothing is changed');
-  expect(await loader.run('prune', '--apply', '--most', '4')).toMatchObject({
+  expect(await at.loader.run('prune', '--apply', '--most', '4')).toMatchObject({
     code: 3,
     err: expect.stringContaining('5 of 100 records were not in the last load, more than 4 %'),
   });
-  expect((await loader.run('prune', '--apply')).code).toBe(0);
-  const { body } = await acme.get('/suppliers?limit=100');
+  expect((await at.loader.run('prune', '--apply')).code).toBe(0);
+  const { body } = await at.acme.get('/suppliers?limit=100');
   const archived = (body as unknown as { entities: Listed[] }).entities.filter(
     (one) => one.syncStatus === 'ARCHIVED',
   );

@@ -104,7 +104,7 @@ async function look(
     interrupt.throwIfAborted();
     const source = await openSource(input, input.path === standardInput ? piped : undefined);
     const rows = source.total === undefined ? '' : `, ${count(source.total)} rows`;
-    streams.err(`${placeOf(input)}: ${input.kind}${rows}; ${source.notes.join('; ')}\n`);
+    streams.err(`${placeOf(input)}: ${[`${input.kind}${rows}`, ...source.notes].join('; ')}\n`);
     sources.push(source);
   }
   return sources;

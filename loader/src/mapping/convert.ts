@@ -33,7 +33,10 @@ export type Convert = (cell: Cell) => unknown;
 export function converterOf(type: FieldType, conversion: Conversion): Convert {
   const convert = convertersOf[type](conversion);
   const empty = conversion.emptyClears ? null : undefined;
-  return (cell) => (cell === '' || cell === null || cell === undefined ? empty : convert(cell));
+  return (cell) => {
+    if (cell === '' || cell === null || cell === undefined) return empty;
+    return cell instanceof Wrong ? cell : convert(cell);
+  };
 }
 
 const convertersOf: Readonly<Record<FieldType, (how: Conversion) => (cell: NonNullable<Cell>) => unknown>> = {
@@ -116,7 +119,10 @@ function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonN
 
 const signName: Readonly<Record<DecimalSign, string>> = { ',': 'comma', '.': 'point' };
 
-function textOf(cell: NonNullable<Cell>): string {
+/** As a file of texts has it. */
+export function textOf(cell: Cell): string {
+  if (cell === null || cell === undefined) return '';
+  if (cell instanceof Wrong) return '';
   if (cell instanceof Date) {
     const text = cell.toISOString();
     return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;

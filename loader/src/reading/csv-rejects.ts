@@ -1,5 +1,6 @@
 // Rejects as CSV, with two more columns.
 import { reasonColumn, rowColumn } from '../kinds.ts';
+import { textOf } from '../mapping/convert.ts';
 import { encode } from './encodings.ts';
 import type { RejectsForm } from './source.ts';
 
@@ -24,7 +25,7 @@ export function csvRejects(header: readonly string[], how: CsvRejects): RejectsF
     extension: delimiter === '\t' ? '.tsv' : '.csv',
     head: encode((hasBom ? '\ufeff' : '') + line([...columns, rowColumn, reasonColumn]), encoding),
     line({ raw, number }, reason) {
-      const cells = Array.isArray(raw) ? raw.map(textOf) : [];
+      const cells = Array.isArray(raw) ? Array.from(raw, textOf) : [];
       // Cells beyond the header stay behind the reason, so that a person sees them.
       const more = cells.slice(header.length);
       const own = kept.map((index) => cells[index] ?? '');
@@ -33,5 +34,3 @@ export function csvRejects(header: readonly string[], how: CsvRejects): RejectsF
     },
   };
 }
-
-const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : '');

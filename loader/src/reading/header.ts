@@ -5,6 +5,8 @@ import { checkEncoding, decode, encodingByBom } from './encodings.ts';
 import { Stop } from '../exit.ts';
 import type { Input } from './source.ts';
 import { firstBytes } from './start.ts';
+import { sheetRows } from './workbook.ts';
+import { headerOf as headerOfCells } from './xlsx-source.ts';
 
 const startBytes = 64 * 1024;
 const rowsMax = 20;
@@ -12,10 +14,9 @@ const rowsMax = 20;
 export async function headerOf(input: Input): Promise<string[]> {
   if (input.path === standardInput) throw new Stop('--sample takes files, and not standard input.');
   if (input.format === 'xlsx') {
-    const { readSheet } = await import('read-excel-file/node');
-    return widest(
-      (await readSheet(input.path, input.sheet ?? 1)).slice(0, rowsMax).map((row) => row.map(String)),
-    );
+    for await (const rows of sheetRows(input))
+      return widest(rows.slice(0, rowsMax).map(({ cells }) => headerOfCells(cells)));
+    return [];
   }
   const { start } = await firstBytes(openBytes(input.path), startBytes, true);
   return input.format === 'csv' ? csvHeader(start, input) : keysOf(start.toString());

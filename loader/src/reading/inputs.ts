@@ -8,7 +8,8 @@ import { checkFile, standardInput } from './bytes.ts';
 import { openCsv } from './csv-source.ts';
 import { openJson, openNdjson } from './json-source.ts';
 import type { Format, Input, Source } from './source.ts';
-import { measureWorkbook, openXlsx } from './xlsx-source.ts';
+import { sheetsOf } from './workbook.ts';
+import { openXlsx } from './xlsx-source.ts';
 
 export interface Wanted {
   files: readonly string[];
@@ -52,23 +53,25 @@ async function inputsOf(file: string, wanted: Wanted): Promise<Input[]> {
     );
   }
   const path = resolve(file);
-  if (format === 'xlsx') return sheetsOf(path, name, wanted);
+  if (format === 'xlsx') return inputsOfSheets(path, name, wanted);
   const rules = { ...rulesFor(map, name), ...options };
   return [{ path, kind: kindOf(name, rules, file), format, sheet: undefined, rules }];
 }
 
-/** Sheets whose names say a kind, or else the first one, whose kind the file's name says. */
-async function sheetsOf(path: string, name: string, { map, rules: options }: Wanted): Promise<Input[]> {
-  const sheets = await measureWorkbook(path);
-  const named = sheets.flatMap((sheet): Input[] => {
+/** Sheets that a map names or whose names say a kind, or else the first one, whose kind the file's name says. */
+async function inputsOfSheets(path: string, name: string, { map, rules: options }: Wanted): Promise<Input[]> {
+  const sheets = await sheetsOf(path);
+  const named = sheets.flatMap(({ name: sheet, isHidden }): Input[] => {
     const said = rulesFor(map, name, sheet);
     const kind = options.kind ?? said?.kind ?? kindByName(sheet);
     const isMapped = [...map.keys()].some((key) => key.endsWith(`#${sheet}`));
-    if (kind === undefined || (!isMapped && kindByName(sheet) === undefined)) return [];
+    // Who has hidden a sheet does not see that it is loaded.
+    const isTaken = isMapped || (!isHidden && kindByName(sheet) !== undefined);
+    if (kind === undefined || !isTaken) return [];
     return [{ path, kind, format: 'xlsx', sheet, rules: { ...said, ...options } }];
   });
   if (named.length > 0) return named;
-  const [sheet] = sheets;
+  const sheet = sheets.find(({ isHidden }) => !isHidden)?.name;
   const rules = { ...rulesFor(map, name, sheet), ...options };
   return [{ path, kind: kindOf(name, rules, path), format: 'xlsx', sheet, rules }];
 }

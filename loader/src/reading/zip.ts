@@ -1,85 +1,190 @@
-// What a zip file holds, without unpacking it to memory: an .xlsx of some kilobytes can unpack to gigabytes.
+// A zip file's parts, unpacked as streams: no part is in memory as a whole. What the directory says of a part is checked.
 import { open, type FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { createInflateRaw } from 'node:zlib';
-import { Stop } from '../exit.ts';
+import { crc32, createInflateRaw } from 'node:zlib';
+import { messageOf, Stop } from '../exit.ts';
+import { shortened } from './source.ts';
 
-export interface ZipEntry {
-  name: string;
+interface Part {
   method: number;
+  isEncrypted: boolean;
+  crc: number;
   packedBytes: number;
+  bytes: number;
   headerAt: number;
 }
 
 const endSignature = 0x06054b50;
-const entrySignature = 0x02014b50;
+const end64Signature = 0x06064b50;
+const locator64Signature = 0x07064b50;
+const partSignature = 0x02014b50;
 const endBytes = 22;
+const locator64Bytes = 20;
 const commentBytesMax = 65_535;
+const directoryBytesMax = 16 * 1024 * 1024;
 const pieceBytes = 64 * 1024;
+/** Of a part. */
+const unpackedBytesMax = 512 * 1024 * 1024;
+/** Stands where a number needs 64 bits. */
+const elsewhere = 0xffff_ffff;
+/** An Office file with a password, and a workbook from before 2007. */
+const compoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
-const noZip = (path: string): Stop =>
-  new Stop(`${path} is no Excel workbook (.xlsx): save it as one, or as CSV.`);
+export class Zip implements AsyncDisposable {
+  readonly #file: FileHandle;
+  readonly #where: string;
+  readonly #parts = new Map<string, Part>();
 
-export async function entriesOf(file: FileHandle, path: string): Promise<ZipEntry[]> {
-  const { size } = await file.stat();
-  const tailBytes = Math.min(size, endBytes + commentBytesMax);
-  const tail = await read(file, size - tailBytes, tailBytes);
-  let at = tail.length - endBytes;
-  while (at >= 0 && tail.readUInt32LE(at) !== endSignature) at -= 1;
-  if (at < 0) throw noZip(path);
-  const directory = await read(file, tail.readUInt32LE(at + 16), tail.readUInt32LE(at + 12));
-  const entries: ZipEntry[] = [];
-  for (let from = 0; from + 46 <= directory.length;) {
-    if (directory.readUInt32LE(from) !== entrySignature) throw noZip(path);
-    const nameBytes = directory.readUInt16LE(from + 28);
-    entries.push({
-      name: directory.toString('utf8', from + 46, from + 46 + nameBytes),
-      method: directory.readUInt16LE(from + 10),
-      packedBytes: directory.readUInt32LE(from + 20),
-      headerAt: directory.readUInt32LE(from + 42),
+  private constructor(file: FileHandle, where: string) {
+    this.#file = file;
+    this.#where = where;
+  }
+
+  static async open(path: string): Promise<Zip> {
+    const zip = new Zip(await open(path), shortened(path));
+    try {
+      await zip.#readDirectory();
+      return zip;
+    } catch (error) {
+      await zip[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#parts.has(plain(name));
+  }
+
+  broken(why: string, cause?: unknown): Stop {
+    return new Stop(`${this.#where} is broken (${why}): save it again.`, undefined, { cause });
+  }
+
+  async *read(name: string): AsyncGenerator<Buffer, void, undefined> {
+    const part = this.#parts.get(plain(name));
+    if (part === undefined) throw this.broken(`${name} is missing`);
+    if (part.isEncrypted) throw this.#encrypted();
+    if (part.bytes > unpackedBytesMax)
+      throw new Stop(`${this.#where} unpacks to more than 512 MiB (${name}): save the sheet as CSV.`);
+    let bytes = 0;
+    let crc = 0;
+    try {
+      for await (const chunk of this.#unpacked(part)) {
+        bytes += chunk.length;
+        if (bytes > part.bytes) break;
+        crc = crc32(chunk, crc);
+        yield chunk;
+      }
+    } catch (error) {
+      throw error instanceof Stop ? error : this.broken(`${name}: ${messageOf(error)}`, error);
+    }
+    if (bytes !== part.bytes || crc !== part.crc)
+      throw this.broken(`${name} is not what the directory says of it`);
+  }
+
+  async *#unpacked({ headerAt, method, packedBytes }: Part): AsyncGenerator<Buffer, void, undefined> {
+    const header = await this.#bytes(headerAt, 30);
+    const packed = this.#pieces(
+      headerAt + 30 + header.readUInt16LE(26) + header.readUInt16LE(28),
+      packedBytes,
+    );
+    if (method === 0) {
+      yield* packed;
+      return;
+    }
+    if (method !== 8) throw this.broken(`method ${method} of packing`);
+    const source = Readable.from(packed);
+    const unpacked = source.pipe(createInflateRaw());
+    source.on('error', (error) => unpacked.destroy(error));
+    try {
+      yield* unpacked;
+    } finally {
+      source.destroy();
+      unpacked.destroy();
+    }
+  }
+
+  async *#pieces(from: number, length: number): AsyncGenerator<Buffer, void, undefined> {
+    for (let at = 0; at < length; at += pieceBytes)
+      yield await this.#bytes(from + at, Math.min(pieceBytes, length - at));
+  }
+
+  async #readDirectory(): Promise<void> {
+    const { size } = await this.#file.stat();
+    if ((await this.#bytes(0, Math.min(size, 8))).equals(compoundFile)) throw this.#encrypted();
+    const tailBytes = Math.min(size, locator64Bytes + endBytes + commentBytesMax);
+    const tail = await this.#bytes(size - tailBytes, tailBytes);
+    let end = tail.length - endBytes;
+    while (end >= 0 && tail.readUInt32LE(end) !== endSignature) end -= 1;
+    if (end < 0) throw this.#noWorkbook();
+    let length = tail.readUInt32LE(end + 12);
+    let from = tail.readUInt32LE(end + 16);
+    const locator = end - locator64Bytes;
+    if (locator >= 0 && tail.readUInt32LE(locator) === locator64Signature) {
+      const end64 = await this.#bytes(number64(tail, locator + 8), 56);
+      if (end64.readUInt32LE(0) !== end64Signature) throw this.#noWorkbook();
+      length = number64(end64, 40);
+      from = number64(end64, 48);
+    }
+    if (length > directoryBytesMax) throw this.#noWorkbook();
+    this.#listParts(await this.#bytes(from, length));
+  }
+
+  #listParts(directory: Buffer): void {
+    for (let at = 0; at + 46 <= directory.length;) {
+      if (directory.readUInt32LE(at) !== partSignature) throw this.#noWorkbook();
+      const nameEnd = at + 46 + directory.readUInt16LE(at + 28);
+      const extraEnd = nameEnd + directory.readUInt16LE(at + 30);
+      const numbers = [24, 20, 42].map((offset) => directory.readUInt32LE(at + offset));
+      const [bytes = 0, packedBytes = 0, headerAt = 0] = in64Bits(
+        numbers,
+        directory.subarray(nameEnd, extraEnd),
+      );
+      this.#parts.set(plain(directory.toString('utf8', at + 46, nameEnd)), {
+        isEncrypted: (directory.readUInt16LE(at + 8) & 1) === 1,
+        method: directory.readUInt16LE(at + 10),
+        crc: directory.readUInt32LE(at + 16),
+        bytes,
+        packedBytes,
+        headerAt,
+      });
+      at = extraEnd + directory.readUInt16LE(at + 32);
+    }
+  }
+
+  async #bytes(position: number, length: number): Promise<Buffer> {
+    const { buffer, bytesRead } = await this.#file.read(Buffer.alloc(length), 0, length, position);
+    if (bytesRead < length) throw this.broken('it ends too soon');
+    return buffer;
+  }
+
+  #noWorkbook = (): Stop =>
+    new Stop(`${this.#where} is no Excel workbook (.xlsx): save it as one, or as CSV.`);
+
+  #encrypted = (): Stop =>
+    new Stop(
+      `${this.#where} has a password, or is a workbook of Excel 97 (.xls): save it as .xlsx without a password.`,
+    );
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+/** Names tell no case apart, and some writers have the other slash. */
+const plain = (name: string): string => name.replaceAll('\\', '/').replace(/^\//, '').toLowerCase();
+
+const number64 = (bytes: Buffer, at: number): number => Number(bytes.readBigUInt64LE(at));
+
+/** Those of the numbers that need 64 bits stand in this order behind the name. */
+function in64Bits(numbers: readonly number[], extra: Buffer): number[] {
+  for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
+    if (extra.readUInt16LE(at) !== 1) continue;
+    let next = at + 4;
+    return numbers.map((number) => {
+      if (number !== elsewhere || next + 8 > extra.length) return number;
+      next += 8;
+      return number64(extra, next - 8);
     });
-    from += 46 + nameBytes + directory.readUInt16LE(from + 30) + directory.readUInt16LE(from + 32);
   }
-  return entries;
-}
-
-export async function* inflate(
-  file: FileHandle,
-  { headerAt, packedBytes, method }: ZipEntry,
-  path: string,
-): AsyncGenerator<Buffer, void, undefined> {
-  const header = await read(file, headerAt, 30);
-  const from = headerAt + 30 + header.readUInt16LE(26) + header.readUInt16LE(28);
-  const packed = piecesOf(file, from, packedBytes);
-  if (method === 0) {
-    yield* packed;
-    return;
-  }
-  if (method !== 8) throw noZip(path);
-  const source = Readable.from(packed);
-  const unpacked = source.pipe(createInflateRaw());
-  source.on('error', (error) => unpacked.destroy(error));
-  try {
-    yield* unpacked;
-  } finally {
-    source.destroy();
-    unpacked.destroy();
-  }
-}
-
-async function* piecesOf(
-  file: FileHandle,
-  from: number,
-  length: number,
-): AsyncGenerator<Buffer, void, undefined> {
-  for (let at = 0; at < length; at += pieceBytes) {
-    yield await read(file, from + at, Math.min(pieceBytes, length - at));
-  }
-}
-
-export const openZip = (path: string): Promise<FileHandle> => open(path);
-
-async function read(file: FileHandle, position: number, length: number): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
-  return buffer.subarray(0, bytesRead);
+  return [...numbers];
 }

@@ -2,18 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import iconv from 'iconv-lite';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { run } from '../../../loader/src/run.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
-import { zip } from '../../support/workbooks.ts';
+import { useFolder } from '../../support/use-folder.ts';
+import { makeWorkbook, zip, type ZipForm } from '../../support/workbooks.ts';
 
 // Files that cannot be loaded as they are. All of them are looked at before the service is asked for anything: here there is none.
 
-let folder: TemporaryFolder;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
-afterEach(() => folder[Symbol.asyncDispose]());
+const folder = useFolder();
 
 interface Said {
   code: number;
@@ -54,7 +50,10 @@ it('says that the service does not answer, with 1, where all is well but that', 
   expect(said.err).toContain('suppliers.csv: suppliers, 1 rows; utf-8; ";" between columns');
 });
 
-const workbook = Buffer.from('<workbook><sheets><sheet name="Tabelle1" sheetId="1"/></sheets></workbook>');
+const sheetPart = 'xl/worksheets/sheet1.xml';
+const workbook = (sheet: string | Buffer, how?: ZipForm) => (): Buffer =>
+  makeWorkbook({ Tabelle1: [] }, { [sheetPart]: sheet }, how);
+const rowsOf = (xml: string): string => `<worksheet><sheetData>${xml}</sheetData></worksheet>`;
 
 const cases: [
   what: string,
@@ -138,25 +137,77 @@ const cases: [
   [
     'a zip that unpacks to gigabytes',
     'suppliers.xlsx',
-    () =>
-      zip(
-        { 'xl/workbook.xml': workbook, 'xl/media/image1.png': Buffer.alloc(60 * 1024 * 1024) },
-        { times: 9, saidBytes: 1_000 },
-      ),
-    'unpacks to more than 512 MiB',
+    workbook('', { saidBytes: 4_000_000_000 }),
+    'unpacks to more than 512 MiB (',
+  ],
+  [
+    'a zip that unpacks to more than it says',
+    'suppliers.xlsx',
+    workbook(' '.repeat(20_000_000), { saidBytes: 1_000 }),
+    'is not what the directory says of it',
   ],
   [
     'a sheet of more than 250,000 rows',
     'suppliers.xlsx',
-    () =>
-      zip({
-        'xl/workbook.xml': workbook,
-        'xl/worksheets/sheet1.xml': Buffer.from(
-          `<sheetData>${'<row r="1"></row>'.repeat(250_001)}</sheetData>`,
-        ),
-      }),
-    'a sheet of more than 250,000 rows. Save it as CSV',
+    workbook(rowsOf('<row><c><v>1</v></c></row>'.repeat(250_001))),
+    'suppliers.xlsx, sheet "Tabelle1": more than 250,000 rows. Save it as CSV',
   ],
+  [
+    'texts of more than 128 MiB',
+    'suppliers.xlsx',
+    () =>
+      makeWorkbook(
+        { Tabelle1: [] },
+        { 'xl/sharedStrings.xml': `<sst>${`<si><t>${'x'.repeat(32_767)}</t></si>`.repeat(4_097)}</sst>` },
+      ),
+    'has more than 128 MiB of texts: save the sheet as CSV',
+  ],
+  [
+    'a text without an end',
+    'suppliers.xlsx',
+    workbook(Buffer.concat([Buffer.from('<worksheet>'), Buffer.alloc(2_000_000, 'x')])),
+    'sheet1.xml: a text of more than 1 MiB',
+  ],
+  [
+    'a workbook with a password',
+    'suppliers.xlsx',
+    () => Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(5_000)]),
+    'has a password, or is a workbook of Excel 97 (.xls): save it as .xlsx without a password',
+  ],
+  ['an encrypted zip', 'suppliers.xlsx', workbook(rowsOf(''), { isEncrypted: true }), 'has a password'],
+  [
+    'a workbook that is cut off',
+    'suppliers.xlsx',
+    () => workbook(rowsOf(''))().subarray(0, -200),
+    'suppliers.xlsx is no Excel workbook',
+  ],
+  [
+    'a workbook with another byte',
+    'suppliers.xlsx',
+    workbook(rowsOf(''), { isStored: true, crc: 1 }),
+    'is not what the directory says of it',
+  ],
+  ['a sheet that ends within', 'suppliers.xlsx', workbook('<worksheet><sheetData>'), 'it ends too soon'],
+  [
+    'a sheet that is no UTF-8',
+    'suppliers.xlsx',
+    workbook(Buffer.from(rowsOf('<row><c t="str"><v>\xe4</v></c></row>'), 'latin1')),
+    'suppliers.xlsx is broken (xl/worksheets/sheet1.xml: ',
+  ],
+  [
+    'a text that is not among the shared ones',
+    'suppliers.xlsx',
+    workbook(rowsOf('<row r="7"><c t="s"><v>3</v></c></row>')),
+    'row 7: no value is 3',
+  ],
+  ['a column that Excel has not', 'suppliers.xlsx', workbook(rowsOf('<row><c r="XFE1"/></row>')), 'XFE1'],
+  [
+    'a zip that is no workbook',
+    'suppliers.xlsx',
+    () => zip({ 'readme.txt': 'Hello' }),
+    'suppliers.xlsx has no sheets: is it an Excel workbook?',
+  ],
+  ['an empty sheet', 'suppliers.xlsx', workbook(rowsOf('<row r="9"/>')), 'sheet "Tabelle1" is empty'],
   ['a map that names no field', 'suppliers.csv', () => good, 'The map', ['--map', 'does-not-exist.json']],
   ['an option that there is not', 'suppliers.csv', () => good, "Unknown option '--fast'", ['--fast']],
 ];

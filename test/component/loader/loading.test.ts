@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PushOutcome } from '@integration-sync/client';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Wrong } from '../../../loader/src/mapping/convert.ts';
 import { ndjsonRejects } from '../../../loader/src/reading/json-source.ts';
 import type { Row, Source } from '../../../loader/src/reading/source.ts';
@@ -9,15 +9,11 @@ import { Loading, type LoadingOptions } from '../../../loader/src/sending/loadin
 import { Outputs } from '../../../loader/src/sending/outputs.ts';
 import { noCounts, stateFile, type LoadState } from '../../../loader/src/sending/state.ts';
 import { pause } from '../../support/pause.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { useFolder } from '../../support/use-folder.ts';
 
 // Loads against a service that is told what to answer: what a real one answers at a moment like these cannot be arranged.
 
-let folder: TemporaryFolder;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
-afterEach(() => folder[Symbol.asyncDispose]());
+const folder = useFolder();
 
 const row = (number: number, externalId: string, name: string): Row => ({
   number,

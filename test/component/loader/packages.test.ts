@@ -1,53 +1,57 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { pack } from '@integration-sync/dev/pack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { installPackages } from '../../support/packages.ts';
 
-// The tarballs, unpacked as npm unpacks them. What they need of other packages is that of this repository.
+// The tarballs, in a folder that was empty. They run under the Node of the tests and under that of the machine, which may be older.
 
 const root = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
+const nodes = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, 'node'))
+  .filter((path) => !path.includes('node_modules') && existsSync(path))
+  .slice(0, 1);
 let folder: TemporaryFolder;
+let place: string;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  const tarballs = await pack(join(folder.path, 'packed'));
-  for (const [index, name] of ['@integration-sync/client', 'integration-sync'].entries()) {
-    const place = join(folder.path, 'node_modules', name);
-    await mkdir(place, { recursive: true });
-    execFileSync('tar', ['-xzf', tarballs[index] ?? '', '-C', place, '--strip-components', '1']);
-  }
-  for (const name of [
-    'csv-parse',
-    'iconv-lite',
-    'read-excel-file',
-    '@types/node',
-    'undici-types',
-    'safer-buffer',
-  ]) {
-    const place = join(folder.path, 'node_modules', name);
-    await mkdir(dirname(place), { recursive: true });
-    await symlink(join(root, 'node_modules', name), place);
-  }
+  place = await installPackages(folder.path);
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-it('run as programs of Node, below node_modules', async () => {
-  const main = join(folder.path, 'node_modules/integration-sync/dist/main.js');
-  const { stdout } = await run(process.execPath, [main, '--help']);
-  expect(stdout).toContain('Usage: integration-sync COMMAND');
+it('need two packages of others', async () => {
+  expect((await readdir(join(place, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual([
+    '@integration-sync',
+    'iconv-lite',
+    'integration-sync',
+    'safer-buffer',
+  ]);
+});
+
+it.each([process.execPath, ...nodes])('run as programs of %s', async (node) => {
   const script = `import { openClient } from '@integration-sync/client'; console.log(typeof openClient)`;
-  const imported = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: folder.path });
+  const imported = await run(node, ['--input-type=module', '-e', script], { cwd: place });
   expect(imported.stdout).toBe('function\n');
+  const main = join(place, 'node_modules/integration-sync/dist/main.js');
+  const workbook = join(import.meta.dirname, 'workbooks/xlsxwriter.xlsx');
+  const sample = await run(node, [main, 'load', '--sample', workbook, '--kind', 'batches']);
+  const columns = { externalId: 'externalId', quantity: 'quantity', receivedDate: 'receivedDate' };
+  expect(JSON.parse(sample.stdout)).toMatchObject({ 'xlsxwriter.xlsx#Batches': { columns } });
 });
 
 it('have declarations, which refuse a wrong field, a wrong kind and a wrong use of an event', async () => {
-  await writeFile(join(folder.path, 'package.json'), '{"type":"module"}');
+  for (const name of ['@types/node', 'undici-types']) {
+    await mkdir(dirname(join(place, 'node_modules', name)), { recursive: true });
+    await symlink(join(root, 'node_modules', name), join(place, 'node_modules', name));
+  }
   await writeFile(
-    join(folder.path, 'use.ts'),
+    join(place, 'use.mts'),
     `import { openClient, verifyWebhook } from '@integration-sync/client';
 const client = openClient({ baseUrl: 'http://127.0.0.1', key: 'isk_' });
 await client.push('suppliers', [{ externalId: 'S-1', name: 'One' }]);
@@ -62,11 +66,11 @@ openClient({ baseUrl: 'http://127.0.0.1' });
   );
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-  const compiled = run(process.execPath, [compiler, ...options, 'use.ts'], { cwd: folder.path });
+  const compiled = run(process.execPath, [compiler, ...options, 'use.mts'], { cwd: place });
   const { stdout } = (await compiled.then(
     () => ({ stdout: '' }),
     (error: unknown) => error,
   )) as { stdout: string };
-  const lines = [...stdout.matchAll(/^use\.ts\((\d+),/gm)].map(([, line]) => Number(line));
+  const lines = [...stdout.matchAll(/^use\.mts\((\d+),/gm)].map(([, line]) => Number(line));
   expect(lines).toEqual([4, 5, 6, 9, 10]);
 });

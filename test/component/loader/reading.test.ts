@@ -1,16 +1,12 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { hashOf, openBytes } from '../../../loader/src/reading/bytes.ts';
 import { firstBytes } from '../../../loader/src/reading/start.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { useFolder } from '../../support/use-folder.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-let folder: TemporaryFolder;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
-afterEach(() => folder[Symbol.asyncDispose]());
+const folder = useFolder();
 
 const mebibyte = 1024 * 1024;
 

@@ -1,17 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, PushOutcome } from '@integration-sync/client';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Target, type TargetOptions } from '../../../loader/src/singer/target.ts';
-import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
+import { useFolder } from '../../support/use-folder.ts';
 
 // When a STATE comes out, with a service whose answers a test lets go.
 
-let folder: TemporaryFolder;
-beforeEach(async () => {
-  folder = await temporaryFolder();
-});
-afterEach(() => folder[Symbol.asyncDispose]());
+const folder = useFolder();
 
 type Action = 'created' | 'failed';
 const outcomeOf = (actions: Action[], code = 'required'): PushOutcome =>

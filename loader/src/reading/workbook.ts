@@ -1,0 +1,306 @@
+// The sheets of an Excel workbook, row by row: texts that cells share are in memory, and no more than a piece of the sheet.
+import { messageOf, Stop } from '../exit.ts';
+import { Wrong, type Cell } from '../mapping/convert.ts';
+import { placeOf, shortened, type Input } from './source.ts';
+import { Texts } from './texts.ts';
+import { attributesOf, XmlScanner, type XmlEvents } from './xml.ts';
+import { Zip } from './zip.ts';
+
+export interface Sheet {
+  name: string;
+  isHidden: boolean;
+}
+
+/** Cells stand where their columns are: an empty one may be missing. */
+export interface SheetRow {
+  number: number;
+  cells: readonly Cell[];
+}
+
+const rowsMax = 250_000;
+/** Excel has them up to XFD. */
+const columnsMax = 16_384;
+
+export async function sheetsOf(path: string): Promise<Sheet[]> {
+  await using zip = await Zip.open(path);
+  const { sheets } = await readBook(zip);
+  if (sheets.length === 0) throw new Stop(`${shortened(path)} has no sheets: is it an Excel workbook?`);
+  return sheets;
+}
+
+/** Rows that hold something, some at a time. */
+export async function* sheetRows(
+  input: Pick<Input, 'path' | 'sheet'>,
+): AsyncGenerator<SheetRow[], void, undefined> {
+  const { path, sheet: name } = input;
+  await using zip = await Zip.open(path);
+  const book = await readBook(zip);
+  const sheet = book.sheets.find((one) => one.name === name);
+  if (sheet === undefined) throw new Stop(`${placeOf(input)} is not there any more.`);
+  const texts = await readTexts(zip, book.textsPart);
+  const dateStyles = await readDateStyles(zip, book.stylesPart);
+  const reader = new SheetReader({ texts, dateStyles, is1904: book.is1904 });
+  let count = 0;
+  for await (const _ of scan(zip, sheet.part, reader)) {
+    const rows = reader.taken();
+    count += rows.length;
+    if (count > rowsMax) {
+      throw new Stop(`${placeOf(input)}: more than 250,000 rows. Save it as CSV, which may have any number.`);
+    }
+    if (rows.length > 0) yield rows;
+  }
+}
+
+/** A pause after each piece of the part. */
+async function* scan(zip: Zip, part: string, on: XmlEvents): AsyncGenerator<void, void, undefined> {
+  const scanner = new XmlScanner(on);
+  let decoder: TextDecoder | undefined;
+  try {
+    for await (const chunk of zip.read(part)) {
+      decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
+      scanner.push(decoder.decode(chunk, { stream: true }));
+      yield;
+    }
+    scanner.push(decoder?.decode() ?? '');
+    scanner.end();
+  } catch (error) {
+    throw error instanceof Stop ? error : zip.broken(`${part}: ${messageOf(error)}`, error);
+  }
+}
+
+const encodingOf = (start: Buffer): string =>
+  start[0] === 0xff ? 'utf-16le' : start[0] === 0xfe ? 'utf-16be' : 'utf-8';
+
+async function scanAll(zip: Zip, part: string | undefined, on: XmlEvents): Promise<void> {
+  if (part === undefined || !zip.has(part)) return;
+  for await (const _ of scan(zip, part, on));
+}
+
+interface Book {
+  sheets: (Sheet & { part: string })[];
+  is1904: boolean;
+  textsPart: string | undefined;
+  stylesPart: string | undefined;
+}
+
+async function readBook(zip: Zip): Promise<Book> {
+  const [bookPart = 'xl/workbook.xml'] = [...(await relationsOf(zip, '')).values()]
+    .filter(({ type }) => type === 'officeDocument')
+    .map(({ part }) => part);
+  if (bookPart.endsWith('.bin')) throw new Stop('A binary workbook (.xlsb) is not read: save it as .xlsx.');
+  const relations = await relationsOf(zip, bookPart);
+  const partOf = (wanted: string) => [...relations.values()].find(({ type }) => type === wanted)?.part;
+  const book: Book = {
+    sheets: [],
+    is1904: false,
+    textsPart: partOf('sharedStrings'),
+    stylesPart: partOf('styles'),
+  };
+  await scanAll(zip, bookPart, {
+    open(tagName, tag) {
+      const { date1904, name = '', state = 'visible', id = '' } = attributesOf(tag);
+      if (tagName === 'workbookPr') book.is1904 = isTrue(date1904);
+      const relation = relations.get(id);
+      // A sheet may also be one chart.
+      if (tagName === 'sheet' && relation?.type === 'worksheet')
+        book.sheets.push({ name: unescaped(name), isHidden: state !== 'visible', part: relation.part });
+    },
+  });
+  return book;
+}
+
+interface Relation {
+  /** The end of its address, such as `worksheet`. */
+  type: string;
+  part: string;
+}
+
+/** By their ids. Those of no part are the file's own. */
+async function relationsOf(zip: Zip, part: string): Promise<Map<string, Relation>> {
+  const relations = new Map<string, Relation>();
+  const base = new URL(part, 'zip:///');
+  await scanAll(zip, part.replace(/[^/]*$/, '_rels/$&.rels'), {
+    open(tagName, tag) {
+      const { Id = '', Type = '', Target = '' } = attributesOf(tag);
+      if (tagName !== 'Relationship' || !URL.canParse(Target, base)) return;
+      const { pathname } = new URL(Target, base);
+      relations.set(Id, { type: Type.replace(/^.*\//, ''), part: decodeURIComponent(pathname).slice(1) });
+    },
+  });
+  return relations;
+}
+
+async function readTexts(zip: Zip, part: string | undefined): Promise<Texts> {
+  const texts = new Texts();
+  const entry = new TextReader();
+  await scanAll(zip, part, {
+    open: (name) => entry.open(name),
+    text: (text) => entry.add(text),
+    close(name) {
+      entry.close(name);
+      if (name === 'si') texts.add(unescaped(entry.taken()));
+    },
+  });
+  return texts;
+}
+
+/** Which formats of cells show a number as a day. */
+async function readDateStyles(zip: Zip, part: string | undefined): Promise<boolean[]> {
+  const dateFormats = new Map<string, boolean>();
+  const styles: boolean[] = [];
+  // Styles that have no cells, which are numbered on their own, come before.
+  let isOfCells = false;
+  await scanAll(zip, part, {
+    open(name, tag) {
+      if (name === 'cellXfs') isOfCells = true;
+      if (name !== 'numFmt' && (name !== 'xf' || !isOfCells)) return;
+      const { numFmtId = '0', formatCode = '' } = attributesOf(tag);
+      if (name === 'numFmt') dateFormats.set(numFmtId, isDateFormat(formatCode));
+      else styles.push(dateFormats.get(numFmtId) ?? isBuiltInDate(Number(numFmtId)));
+    },
+  });
+  return styles;
+}
+
+/** ECMA-376, 18.8.30; from 27 on those of Asian languages. */
+const isBuiltInDate = (id: number): boolean =>
+  (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
+
+/** Without what is quoted, escaped, a width, a filling, or in brackets as a colour or a language is. */
+const isDateFormat = (code: string): boolean =>
+  /[dmyhs]/i.test(code.replaceAll(/"[^"]*"|[\\_*].|\[[^\]]*\]/g, ''));
+
+/** The text of an entry or a cell, which may have runs of several fonts, and how it is pronounced. */
+class TextReader {
+  #text = '';
+  #isText = false;
+  #isPhonetic = false;
+
+  open(name: string): void {
+    if (name === 't' || name === 'v') this.#isText = !this.#isPhonetic;
+    else if (name === 'rPh') this.#isPhonetic = true;
+  }
+
+  add(text: string): void {
+    if (this.#isText) this.#text += text;
+  }
+
+  close(name: string): void {
+    if (name === 't' || name === 'v') this.#isText = false;
+    else if (name === 'rPh') this.#isPhonetic = false;
+  }
+
+  taken(): string {
+    const text = this.#text;
+    this.#text = '';
+    return text;
+  }
+}
+
+interface Reading {
+  texts: Texts;
+  dateStyles: readonly boolean[];
+  is1904: boolean;
+}
+
+class SheetReader implements XmlEvents {
+  readonly #reading: Reading;
+  readonly #content = new TextReader();
+  #rows: SheetRow[] = [];
+  #number = 0;
+  #cells: Cell[] = [];
+  #column = -1;
+  #isFilled = false;
+  #isFormula = false;
+  #type = 'n';
+  #style = 0;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+  }
+
+  taken(): SheetRow[] {
+    const rows = this.#rows;
+    this.#rows = [];
+    return rows;
+  }
+
+  open(name: string, tag: string): void {
+    if (name === 'c') {
+      const { r, t = 'n', s = '0' } = attributesOf(tag);
+      // A writer may leave out where a cell is, if it is the next one.
+      this.#column = r === undefined ? this.#column + 1 : columnOf(r);
+      if (this.#column >= columnsMax) throw new Error(`no column is ${r}`);
+      this.#type = t;
+      this.#style = Number(s);
+      this.#isFormula = false;
+    } else if (name === 'row') {
+      const { r } = attributesOf(tag);
+      this.#number = r === undefined ? this.#number + 1 : Number(r);
+      this.#cells = [];
+      this.#column = -1;
+      this.#isFilled = false;
+    } else if (name === 'f') this.#isFormula = true;
+    else this.#content.open(name);
+  }
+
+  text(text: string): void {
+    this.#content.add(text);
+  }
+
+  close(name: string): void {
+    if (name === 'c') {
+      const cell = this.#cell(this.#content.taken());
+      if (cell === null || cell === '') return;
+      this.#cells[this.#column] = cell;
+      this.#isFilled = true;
+    } else if (name === 'row') {
+      if (this.#isFilled) this.#rows.push({ number: this.#number, cells: this.#cells });
+    } else this.#content.close(name);
+  }
+
+  #cell(content: string): Cell {
+    const type = this.#type;
+    if (type === 'str' || type === 'inlineStr') return unescaped(content);
+    if (content === '')
+      return this.#isFormula
+        ? new Wrong('a formula without a result: open the file in Excel, and save it')
+        : null;
+    if (type === 'b') return isTrue(content);
+    if (type === 'e') return new Wrong(`${content} is an error of a formula`);
+    // A time without a zone is no time of this machine's zone.
+    if (type === 'd') return new Date(/T[^Z+-]*$/.test(content) ? `${content}Z` : content);
+    const number = Number(content);
+    const { texts, dateStyles, is1904 } = this.#reading;
+    const cell = type === 's' ? texts.at(number) : number;
+    if (cell === undefined || Number.isNaN(cell))
+      throw new Error(`row ${this.#number}: no value is ${content}`);
+    return typeof cell === 'number' && dateStyles[this.#style] === true ? dateOf(cell, is1904) : cell;
+  }
+}
+
+const dayMs = 86_400_000;
+/** Day 0 of Excel and, in workbooks from old Macs, 1904-01-01. */
+const dateOf = (days: number, is1904: boolean): Date =>
+  new Date(Math.round((days + (is1904 ? 1_462 : 0)) * dayMs) + Date.UTC(1899, 11, 30));
+
+/** `C7` is 2. */
+function columnOf(place: string): number {
+  let column = 0;
+  for (let at = 0; at < place.length; at += 1) {
+    const letter = place.charCodeAt(at) - 0x40;
+    if (letter < 1 || letter > 26) break;
+    column = column * 26 + letter;
+  }
+  return column - 1;
+}
+
+const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
+
+/** `_x000D_` is a character that XML has not, and `_x005F_` the underscore before what would look like one. */
+const unescaped = (text: string): string =>
+  text.includes('_x')
+    ? text.replaceAll(/_x([\da-f]{4})_/gi, (_whole, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 16)),
+      )
+    : text;
