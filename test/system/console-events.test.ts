@@ -135,8 +135,8 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
       page.evaluate(
         `(async () => {
           const channel = new BroadcastChannel('feed:/:${client.integration}');
-          for (let second = 0; second < ${seconds}; second += 4) {
-            const events = Array.from({ length: 200 }, () => ({
+          for (let second = 0; second < ${seconds}; second += 10) {
+            const events = Array.from({ length: 500 }, () => ({
               id: crypto.randomUUID(), event: 'supplier.created', timestamp: new Date().toISOString(),
               integrationId: '', data: { externalId: crypto.randomUUID(), internalId: crypto.randomUUID() },
             }));
