@@ -85,7 +85,7 @@ const refuse = (...borders: Border[]) => ({
 const roomsOfApi = [
   'tools',
   'secrets',
-  'streams',
+  'streams.ts',
   'endpoints',
   'sending',
   'metrics.ts',
@@ -102,19 +102,19 @@ const roomsOfApi = [
 const webhooksRooms = {
   tools: [],
   secrets: [],
-  streams: [],
+  'streams.ts': [],
   log: [],
   endpoints: ['tools', 'secrets', 'log'],
   sending: ['secrets', 'endpoints'],
   'metrics.ts': ['sending'],
   matching: ['log', 'endpoints'],
   owning: ['tools', 'log'],
-  delivering: ['tools', 'streams', 'log', 'endpoints', 'sending', 'metrics.ts', 'matching', 'owning'],
+  delivering: ['tools', 'streams.ts', 'log', 'endpoints', 'sending', 'metrics.ts', 'matching', 'owning'],
   api: roomsOfApi,
   'config.ts': ['secrets', 'sending'],
   'pipeline.ts': roomsOfApi,
   // What operators' commands do; the wiring alone imports it.
-  operating: ['secrets', 'streams', 'owning', 'endpoints'],
+  operating: ['secrets', 'streams.ts', 'log', 'endpoints'],
 } satisfies Record<string, string[]>;
 
 /** The rooms of shared/sync in the same way, the lowest first. Each may also import the files beside them. */

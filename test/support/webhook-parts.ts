@@ -5,10 +5,9 @@ import {
   openEndpointQueue,
   type QueueOptions,
 } from '../../services/webhooks/src/delivering/endpoint-queue.ts';
-import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
-import type { LoggedBatch } from '../../services/webhooks/src/log/batch.ts';
+import { type Endpoint, newEndpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
+import type { LoggedBatch, StreamEvent } from '../../services/webhooks/src/log/batch.ts';
 import { openWindows, type Window } from '../../services/webhooks/src/log/window.ts';
-import type { StreamEvent } from '../../services/webhooks/src/log/event.ts';
 import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 
 /** Has succeeded before. */

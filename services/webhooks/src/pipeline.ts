@@ -11,8 +11,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   endpointChangedSubject,
-  Failure,
   eventBatchesStream,
+  Failure,
   partitionOf,
   requestHeaders,
 } from '@integration-sync/contracts';
@@ -22,28 +22,25 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { Store } from '@integration-sync/runtime/store';
 import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
-import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
+import { type AttemptLog, openAttemptLog } from './delivering/attempt-log.ts';
 import { deliveredSubject, listenForChanges, noted } from './delivering/changes.ts';
-import { openDeliver } from './delivering/deliver.ts';
-import { openIntegrations, type ActiveIntegration } from './delivering/integrations.ts';
+import { openDeliver, openReport } from './delivering/deliver.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
-import { openProgress, type HandedOver } from './delivering/progress.ts';
+import { type ActiveIntegration, openIntegrations } from './delivering/integrations.ts';
+import { type HandedOver, openProgress } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
-import { openReport } from './delivering/report.ts';
 import { openScheduler } from './delivering/scheduler.ts';
-import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
-import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
+import { type EndpointCache, openEndpointCache } from './endpoints/cache.ts';
+import { type DisabledEvents, openDisabledEvents } from './endpoints/disabled-events.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
-import type { Revisions } from './endpoints/revisions.ts';
-import type { Endpoints } from './endpoints/store.ts';
+import type { Endpoints, Revisions } from './endpoints/store.ts';
 import type { LoggedBatch } from './log/batch.ts';
+import { type LogPoint, type Offsets, openOffsets } from './log/offsets.ts';
 import { openLogReader } from './log/reader.ts';
 import { openWindows } from './log/window.ts';
 import { openMatch } from './matching/match.ts';
 import { openMetrics, type WebhookMetrics } from './metrics.ts';
-import { openClaims, type Claim, type Claims } from './owning/claims.ts';
-import type { LogPoint } from './log/offset.ts';
-import { openOffsets, type Offsets } from './owning/offsets.ts';
+import { type Claim, type Claims, openClaims } from './owning/claims.ts';
 import { openOwnership } from './owning/ownership.ts';
 import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';

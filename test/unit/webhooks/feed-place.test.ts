@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { openWaiters } from '../../../services/webhooks/src/feed/feed.ts';
 import { openPlaces } from '../../../services/webhooks/src/feed/place.ts';
-import { openWaiters } from '../../../services/webhooks/src/feed/waiters.ts';
 const secretKeyOf = (id: string, fill: number): string =>
   `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
 

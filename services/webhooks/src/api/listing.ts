@@ -2,19 +2,18 @@
 // after which webhook the next page begins; it is sealed, so that a caller can carry it, but neither make nor change one.
 import {
   basePath,
+  type FailureEntry,
   readListingQuery,
   refuseIfAny,
   requestHeaders,
   subjects,
-  type FailureEntry,
 } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { seal, unseal } from '@integration-sync/runtime/seal';
-import { invalidRequest } from './body.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
+import { invalidRequest } from './body.ts';
 import { showingOf } from './handlers.ts';
-import type { Revisions } from '../endpoints/revisions.ts';
-import type { Endpoints } from '../endpoints/store.ts';
 
 export interface ListingOptions {
   endpoints: Pick<Endpoints, 'list' | 'count'>;

@@ -2,23 +2,21 @@
 // may be cut off anywhere, and is done again by whichever replica finds it due (endpoints/recovery.ts). Events that are sent
 // again by that are stored under the same ids, and so once.
 import {
+  type EventBody,
+  type EventData,
   eventsStream,
   eventSubject,
   publishWithBatch,
-  type EventBody,
-  type EventData,
 } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
-import { meantFor, type Candidates } from './replay-candidates.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
-import type { Revisions } from '../endpoints/revisions.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import { openResend, type Candidate } from '../log/resend.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { Attempted } from '../sending/send.ts';
 import { openLimiter } from '../tools/limiter.ts';
+import { type Candidate, type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
 export interface RecoveriesOptions {
   endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable' | 'find'>;

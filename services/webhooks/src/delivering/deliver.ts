@@ -8,15 +8,16 @@
 //   cannot leave      nowhere                                               it is made a moment later
 import type { Log } from '@integration-sync/runtime/log';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
-import type { StreamEvent } from '../log/event.ts';
-import type { OpenEvent } from '../log/offset.ts';
-import type { Attempted, Send } from '../sending/send.ts';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
+import type { StreamEvent } from '../log/batch.ts';
+import type { LogPoint, OpenEvent } from '../log/offsets.ts';
+import type { WebhookMetrics } from '../metrics.ts';
+import type { Attempted, Send } from '../sending/send.ts';
 import type { Retry } from '../tools/retry.ts';
+import { type AttemptLog, entryOf } from './attempt-log.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import { afterSuccess, dueAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
-import type { Report } from './report.ts';
 
 export type Deliver = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
 
@@ -174,4 +175,61 @@ export function openDeliver(options: DeliverOptions): Deliver {
 function leave(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
   queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
   return 'stored';
+}
+
+export interface Reported {
+  known: KnownEndpoint;
+  event: StreamEvent;
+  /** Where the log has it. */
+  point: LogPoint;
+  /** 1 for an event's first. */
+  number: number;
+  attempted: Attempted;
+  /** Undefined if the endpoint was deleted meanwhile. */
+  next: Next | undefined;
+  nextAttemptAt: Date | null;
+}
+
+/** Of each attempt: one canonical log line, the metrics, and an entry of the attempt log. */
+export type Report = (reported: Reported) => void;
+
+export function openReport(
+  log: Log,
+  attemptLog: Pick<AttemptLog, 'append'>,
+  metrics: WebhookMetrics,
+): Report {
+  return ({
+    known: { endpoint },
+    event: { eventId, event, timestamp },
+    point,
+    number,
+    attempted,
+    next,
+    nextAttemptAt,
+  }) => {
+    const { verdict, responseStatus, durationMs, error, traceId } = attempted;
+    const entry = entryOf({ eventId, event, attempt: number, point }, attempted, nextAttemptAt);
+    metrics.attempt(verdict, durationMs);
+    if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(timestamp)) / 1000);
+    // The line leaves out undefined fields.
+    log[next?.disable === undefined ? 'info' : 'warn'](
+      {
+        endpoint: endpoint._id,
+        integration: endpoint.integration,
+        traceId,
+        eventId,
+        event,
+        attempt: entry.attempt,
+        outcome: entry.outcome,
+        status: responseStatus,
+        durationMs,
+        error: error ?? undefined,
+        next: next?.event ?? 'endpoint deleted',
+        nextAttemptAt: entry.nextAttemptAt ?? undefined,
+        disabled: next?.disable,
+      },
+      'attempt',
+    );
+    if (next !== undefined) attemptLog.append(endpoint._id, entry);
+  };
 }

@@ -11,12 +11,10 @@
 // flight at the owner before counts among what the endpoint may have in flight, until it is known to have ended.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { inFlightMaxOf, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
-import type { LoggedBatch } from '../log/batch.ts';
+import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
+import type { LogPoint, OpenEvent, StoredOffset } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
-import type { StreamEvent } from '../log/event.ts';
 import type { Match } from '../matching/match.ts';
-import type { LogPoint, OpenEvent } from '../log/offset.ts';
-import type { StoredOffset } from '../owning/offsets.ts';
 
 export interface Delivery extends LogPoint {
   /** How many of its attempts it has used up. */

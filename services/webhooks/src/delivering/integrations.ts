@@ -10,15 +10,13 @@
 import type { Log } from '@integration-sync/runtime/log';
 import { LRUCache } from 'lru-cache';
 import type { Endpoint, Missed, Subscriber } from '../endpoints/endpoint.ts';
-import type { Revisions } from '../endpoints/revisions.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { LoggedBatch } from '../log/batch.ts';
+import type { LogPoint, StoredOffset } from '../log/offsets.ts';
 import type { Window, Windows } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
-import type { LogPoint } from '../log/offset.ts';
-import type { StoredOffset } from '../owning/offsets.ts';
 import type { Retry } from '../tools/retry.ts';
-import { deadlineMs, openEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
+import { deadlineMs, type EndpointQueue, openEndpointQueue } from './endpoint-queue.ts';
 
 export interface ActiveIntegration {
   readonly name: string;

@@ -9,9 +9,8 @@
 //   is before all that the log still holds      nothing; that events were lost to it is said
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
-import type { LogPoint } from '../log/offset.ts';
+import type { LogPoint, Offsets, StoredOffset } from '../log/offsets.ts';
 import type { Claim, Claims } from '../owning/claims.ts';
-import type { Offsets, StoredOffset } from '../owning/offsets.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, Integrations } from './integrations.ts';
 

@@ -1,12 +1,12 @@
 // The outcome of an attempt, made to hold for every replica: policy.ts decides on the stored endpoint, the
 // recorder stores the decision on the condition that the endpoint is unchanged, and announces it to all
 // replicas.
-import { openMaxOf, type Endpoint, type Missed } from '../endpoints/endpoint.ts';
+import { type Endpoint, type Missed, openMaxOf } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
+import type { OpenEvent } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { OpenEvent } from '../log/offset.ts';
-import { openLimiter, type Limiter } from '../tools/limiter.ts';
-import { afterSuccess, decideNext, type Attempt, type Next } from './policy.ts';
+import { type Limiter, openLimiter } from '../tools/limiter.ts';
+import { afterSuccess, type Attempt, decideNext, type Next } from './policy.ts';
 
 export interface FailedAttempt {
   /** As it was when the attempt began. */

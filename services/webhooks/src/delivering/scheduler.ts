@@ -4,10 +4,10 @@
 //   an integration   up to its share of all (shares.ts), so that some are free for one that has none
 //   an endpoint      8 or what its caller asks for, while its integration has less than half of its share and of all; 1
 //                    beyond that, so that a thousand hanging endpoints leave room for its others
-import { openShares } from '../tools/shares.ts';
 import { inFlightMaxOf } from '../endpoints/endpoint.ts';
+import type { StreamEvent } from '../log/batch.ts';
+import { openShares } from '../tools/shares.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
-import type { StreamEvent } from '../log/event.ts';
 
 export interface Scheduler {
   readonly inFlight: number;

@@ -1,11 +1,11 @@
 // What a replica remembers of the endpoints, ready to send with: so that a delivery that succeeds asks MongoDB
 // nothing. It may be behind, and never matters: each delivery names the version and epoch of its endpoint that it
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
+import { openBatcher } from '@integration-sync/runtime/batcher';
 import { LRUCache } from 'lru-cache';
-import { signingKeyOf, type SigningKey } from '../secrets/signature.ts';
+import { type SigningKey, signingKeyOf } from '../secrets/signature.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { headersSealedFor, servingSecrets, type Endpoint } from './endpoint.ts';
-import { openLoader } from './loader.ts';
+import { type Endpoint, headersSealedFor, servingSecrets } from './endpoint.ts';
 import type { Endpoints } from './store.ts';
 
 export interface KnownEndpoint {
@@ -135,3 +135,14 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
     throw new Unusable('its secret cannot be opened here', { cause });
   }
 }
+
+const idsMax = 500;
+
+/** Endpoints by their ids, many with one look-up. */
+export const openLoader = (
+  endpoints: Pick<Endpoints, 'findAll'>,
+): ((id: string) => Promise<Endpoint | null>) =>
+  openBatcher(async (ids) => {
+    const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
+    return ids.map((id) => found.get(id) ?? null);
+  }, idsMax);

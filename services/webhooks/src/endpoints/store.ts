@@ -1,11 +1,23 @@
 // The endpoints as they stand in MongoDB. Every rule that several replicas could break between them is a
 // condition of one update here.
-import type { Collection, Filter, Store, UpdateFilter } from '@integration-sync/runtime/store';
-import type { OpenEvent } from '../log/offset.ts';
-import type { Endpoint, Missed, Subscriber } from './endpoint.ts';
-import { placesOf } from './places.ts';
-import { asRead, recording, type Disabling } from './recording.ts';
-import { recovering } from './recovery.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  type Collection,
+  type Filter,
+  isFirst,
+  type Store,
+  type UpdateFilter,
+} from '@integration-sync/runtime/store';
+import type { OpenEvent } from '../log/offsets.ts';
+import {
+  type DisabledReason,
+  disablingsMax,
+  type Endpoint,
+  type Missed,
+  type Recovery,
+  type Subscriber,
+} from './endpoint.ts';
+import { firstTest, recovering } from './recovery.ts';
 
 export const endpointsCollection = 'webhook_endpoints';
 
@@ -146,3 +158,158 @@ const managing = (collection: Collection<Endpoint>) => ({
     return true;
   },
 });
+
+/** The places in EVENTS that endpoints remember, and what happens to them when the stream is no longer the same. */
+export const placesOf = (collection: Collection<Endpoint>) => ({
+  async forgetPlaces(madeAt: Date) {
+    const stale: Filter<Endpoint> = { createdAt: { $lt: madeAt } };
+    const integrations = await collection.distinct('integration', stale);
+    if (integrations.length > 0)
+      await collection.updateMany(stale, {
+        $set: { eventsAfter: 0, earlierEvents: [] },
+        $inc: { version: 1 },
+      });
+    return integrations;
+  },
+  async furthestPlace() {
+    const [found] = await collection
+      .aggregate<{ events: number }>([{ $group: { _id: null, events: { $max: '$eventsAfter' } } }])
+      .toArray();
+    return found?.events ?? 0;
+  },
+  async bringBack(end: number) {
+    const ahead: Filter<Endpoint> = { eventsAfter: { $gt: end } };
+    const integrations = await collection.distinct('integration', ahead);
+    await collection.updateMany(ahead, {
+      $set: { eventsAfter: end },
+      $pull: { earlierEvents: { through: { $gt: end } } },
+      $inc: { version: 1 },
+    });
+    return integrations;
+  },
+});
+
+/** More of them wait only while the bus is away. */
+const unannouncedMax = 500;
+
+/** What attempts change in an endpoint: the circuit, the counter, and the disablings that are not announced yet. */
+export const recording = (collection: Collection<Endpoint>) => ({
+  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
+    const { modifiedCount } = await collection.updateOne(
+      { _id, epoch, url, active: true, open: false },
+      { $set: { open: true, failures } },
+    );
+    return modifiedCount === 1;
+  },
+  recordFailure: (read: Endpoint, failures: number, trials: readonly OpenEvent[]) =>
+    collection.findOneAndUpdate(
+      asRead(read),
+      { $set: { failures, trials: [...trials], open: false }, $inc: { mark: 1 } },
+      { returnDocument: 'after' },
+    ),
+  disable: (read: Endpoint, { reason, failures, at, missed }: Disabling) =>
+    collection.findOneAndUpdate(asRead(read), disabling(read, { reason, failures, at, missed }), {
+      returnDocument: 'after',
+    }),
+  /** Says what was undelivered when the epoch ended, unless that is known already. */
+  async recordMissed(id: string, epoch: number, missed: Missed) {
+    const place = `missed.${epoch}`;
+    await collection.updateOne({ _id: id, [place]: null }, { $set: { [place]: missed } });
+  },
+  unannounced: () =>
+    collection
+      .find({ 'unannounced.epoch': { $gte: 0 } })
+      .limit(100)
+      .toArray(),
+  unannouncedOf: (integration: string) =>
+    collection
+      .find({ integration, 'unannounced.epoch': { $gte: 0 } })
+      .hint('unannounced')
+      .project<Pick<Endpoint, '_id' | 'unannounced'>>({ unannounced: 1 })
+      .limit(unannouncedMax)
+      .toArray(),
+  async recordAnnounced(id: string, epoch: number) {
+    await collection.updateOne({ _id: id }, { $pull: { unannounced: { epoch } } });
+  },
+  countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
+});
+
+/** These tell whether anything has happened to an endpoint since it was read. */
+export const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
+  _id,
+  version,
+  mark,
+  failures,
+  open,
+  active,
+});
+
+export interface Disabling {
+  reason: DisabledReason;
+  failures: number;
+  at: Date;
+  /** Null: its owner is to say it. */
+  missed: Missed | null;
+}
+
+/** The one update that stops an endpoint, for a caller as for an attempt. */
+export const disabling = (
+  { epoch, url, recover, recovery }: Endpoint,
+  { reason, failures, at, missed }: Disabling,
+) => ({
+  $set: {
+    active: false,
+    disabledAt: at,
+    disabledReason: reason,
+    failures,
+    open: false,
+    trials: [],
+    [`missed.${epoch}`]: missed,
+    ...(reason === 'failures' && recover === true ? testedFrom(at, recovery) : {}),
+  },
+  ...(epoch < disablingsMax ? {} : { $unset: { [`missed.${epoch - disablingsMax}`]: 1 as const } }),
+  $inc: { epoch: 1, mark: 1 },
+  $push: {
+    disablings: { $each: [{ epoch, at }], $slice: -disablingsMax },
+    unannounced: {
+      $each: [{ epoch, at, url, reason, consecutiveFailures: failures }],
+      $slice: -disablingsMax,
+    },
+  },
+});
+
+function testedFrom(at: Date, before: Recovery | undefined): { recovery?: Recovery } {
+  const recovery = firstTest(at, at, before?.since);
+  return recovery === undefined ? {} : { recovery };
+}
+
+/**
+ * A revision for each integration that has ever had an endpoint. Every change of its endpoints replaces it before the change
+ * is answered, so a replica that finds the revision under which it read the endpoints knows that they are as they were.
+ */
+export interface Revision {
+  /** The integration. */
+  _id: string;
+  revision: string;
+}
+
+export interface Revisions {
+  of(integrations: readonly string[]): Promise<Revision[]>;
+  /** The endpoints of the integration have changed. */
+  changed(integration: string): Promise<void>;
+}
+
+export const revisionsCollection = 'webhook_revisions';
+
+export function openRevisions(store: Store): Revisions {
+  const revisions = store.collection<Revision>(revisionsCollection);
+  return {
+    of: (integrations) => revisions.find({ _id: { $in: [...integrations] } }).toArray(),
+    async changed(integration) {
+      const revision = randomUUID();
+      const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });
+      if ((await replace()).matchedCount === 1) return;
+      if (!(await isFirst(revisions.insertOne({ _id: integration, revision })))) await replace();
+    },
+  };
+}

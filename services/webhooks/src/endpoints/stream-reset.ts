@@ -5,8 +5,7 @@
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
-import type { Revisions } from './revisions.ts';
-import type { Endpoints } from './store.ts';
+import type { Endpoints, Revisions } from './store.ts';
 
 interface KnownStream {
   _id: string;

@@ -1,33 +1,31 @@
 // The event feed: a caller's question, the page that answers it, and the wait where there is nothing to answer yet.
 import {
+  Failure,
+  type FailureEntry,
+  type FeedQuery,
   limits,
   readFeedQuery,
   refuseIfAny,
   requestHeaders,
   subjects,
-  type FailureEntry,
-  type FeedQuery,
 } from '@integration-sync/contracts';
 import {
-  largeRoom,
-  sparePlaces,
   type Bus,
   type BusHandler,
   type BusRequest,
+  largeRoom,
   type ServiceOptions,
+  sparePlaces,
   type Wait,
 } from '@integration-sync/runtime/bus';
 import { openGate } from '@integration-sync/runtime/gate';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Metrics } from '@integration-sync/runtime/metrics';
-import { openLimiter, type Limiter } from '../tools/limiter.ts';
-import { beginningOf } from './beginning.ts';
-import { watchLostWakes } from './lost-wakes.ts';
-import { openFeedMetrics } from './metrics.ts';
-import { readPage, type Page } from './page.ts';
-import { openPlaces, type Place, type Places } from './place.ts';
-import { openTails, type Tail } from './tail.ts';
-import { openWaiters, type Waiters } from './waiters.ts';
+import { type Metrics, openGauge } from '@integration-sync/runtime/metrics';
+import { Counter, type Registry } from 'prom-client';
+import { type Limiter, openLimiter } from '../tools/limiter.ts';
+import { type Page, readPage } from './page.ts';
+import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
+import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
 export interface FeedOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
@@ -143,4 +141,76 @@ async function readOrWait({
     tail.onWake(() => begun.wake());
     return begun;
   }
+}
+
+// How many callers wait for events at this replica: bounded, in all and of each integration.
+
+export interface Waiters {
+  readonly count: number;
+  /** Throws where there are too many. */
+  enter(integration: string): Disposable;
+}
+
+const retryAfterSeconds = 5;
+
+export function openWaiters(
+  max: number = limits.feedWaitersMax,
+  perIntegrationMax: number = limits.feedWaitersPerIntegrationMax,
+): Waiters {
+  const byIntegration = new Map<string, number>();
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    enter(integration) {
+      const own = byIntegration.get(integration) ?? 0;
+      if (count >= max || own >= perIntegrationMax) {
+        const who = own >= perIntegrationMax ? `${own} callers of your integration` : 'Too many callers';
+        throw new Failure('unavailable', `${who} wait for events here already; ask without wait, or later.`, {
+          retryAfterSeconds,
+        });
+      }
+      count += 1;
+      byIntegration.set(integration, own + 1);
+      return {
+        [Symbol.dispose]() {
+          count -= 1;
+          const left = (byIntegration.get(integration) ?? 1) - 1;
+          if (left > 0) byIntegration.set(integration, left);
+          else byIntegration.delete(integration);
+        },
+      };
+    },
+  };
+}
+
+// The metrics of the feed.
+
+export interface FeedMetrics {
+  shown(events: number): void;
+  lostWake(): void;
+}
+
+export function openFeedMetrics(registry: Registry, waiting: () => number): FeedMetrics {
+  const registers = [registry];
+  const shown = new Counter({
+    name: 'webhook_feed_events_total',
+    help: 'Events that pages of the feed have shown.',
+    registers,
+  });
+  const lost = new Counter({
+    name: 'webhook_feed_lost_wakes_total',
+    help: 'Event batches of which a waiting caller heard by the check of each second, as their announcement was lost.',
+    registers,
+  });
+  openGauge(
+    registry,
+    { name: 'webhook_feed_waiting', help: 'Callers that wait at this replica for events.' },
+    waiting,
+  );
+  return {
+    shown: (events) => shown.inc(events),
+    lostWake: () => lost.inc(),
+  };
 }

@@ -7,10 +7,11 @@
 //   its own, assigned to another stops, stores what is undelivered, gives it back
 //   its own, and nobody hears    begins and stores nothing until it has found its claims as they were
 //   this replica
-import type { Log } from '@integration-sync/runtime/log';
+import { hash } from 'node:crypto';
+import { partitionsNumber } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
-import { assign } from './assignment.ts';
 import type { Claim, Claims } from './claims.ts';
 import type { Replicas } from './replicas.ts';
 
@@ -137,3 +138,23 @@ export function openOwnership(options: OwnershipOptions): Ownership {
 }
 
 const numbersOf = (claims: readonly Claim[]): number[] => claims.map(({ partition }) => partition);
+
+/**
+ * Which replica is to own each partition; empty where there is no replica. Pure: every replica computes it from the replicas
+ * that it hears, and those that hear the same come to the same. No replica has more than its share, and few partitions move
+ * when a replica comes or goes. Where two replicas differ for a moment, the claims decide (claims.ts).
+ */
+export function assign(replicas: readonly string[], number = partitionsNumber): string[] {
+  const shareMax = Math.ceil(number / replicas.length);
+  const shares = new Map<string, number>();
+  const sorted = replicas.toSorted();
+  return Array.from({ length: sorted.length === 0 ? 0 : number }, (_, partition) => {
+    const [owner = ''] = sorted
+      .filter((replica) => (shares.get(replica) ?? 0) < shareMax)
+      .map((replica) => ({ replica, rank: hash('sha256', `${partition} ${replica}`) }))
+      .toSorted((one, other) => (one.rank < other.rank ? -1 : 1))
+      .map(({ replica }) => replica);
+    shares.set(owner, (shares.get(owner) ?? 0) + 1);
+    return owner;
+  });
+}
