@@ -28,7 +28,7 @@ import { readBatch, type StreamEvent } from '../log/batch.ts';
 import { invalidRequest } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 
-export interface AttemptsOptions {
+interface AttemptsOptions {
   endpoints: Endpoints;
   attemptLog: Pick<AttemptLog, 'read'>;
   cursorKey: string;
@@ -188,13 +188,13 @@ export function openCursor(key: string, endpointId: string, text: string): Curso
 
 type Sealed = [number, number, number, number | null, string | null, string | null];
 
-export interface SentOptions {
+interface SentOptions {
   attemptLog: Pick<AttemptLog, 'readOf'>;
   bus: Pick<Bus, 'readStream'>;
   log: Log;
 }
 
-export interface SentEvent {
+interface SentEvent {
   /** Oldest first. */
   attempts: readonly StoredAttempt[];
   /** Undefined where the stream has it no longer; a test it never had. */

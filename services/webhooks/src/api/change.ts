@@ -10,7 +10,7 @@ import type { SettingsChange } from './settings.ts';
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
-export interface ChangeFacts {
+interface ChangeFacts {
   settings: SettingsChange;
   /** Events after it go out as wanted. */
   cutoff: Cutoff;

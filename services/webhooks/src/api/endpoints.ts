@@ -37,7 +37,7 @@ import { absent, endpointOf, json, showingOf } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './settings.ts';
 
-export interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, RotateOptions {
+interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, RotateOptions {
   endpoints: Endpoints;
   attemptLog: Pick<AttemptLog, 'append' | 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
@@ -108,7 +108,7 @@ const removing =
     return {};
   };
 
-export interface RotateOptions {
+interface RotateOptions {
   endpoints: Endpoints;
   revisions: Pick<Revisions, 'changed'>;
   vault: Vault;
@@ -116,7 +116,7 @@ export interface RotateOptions {
 }
 
 /** The previous secrets go on signing beside the new one until their grace period ends. */
-export function rotating({ endpoints, revisions, vault, tellChanged }: RotateOptions): BusHandler {
+function rotating({ endpoints, revisions, vault, tellChanged }: RotateOptions): BusHandler {
   const read = bodyReader(RotateSecret, { optional: true });
   return async (request) => {
     const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request);
@@ -158,7 +158,7 @@ function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   );
 }
 
-export interface TestDeliveryOptions {
+interface TestDeliveryOptions {
   endpoints: Pick<Endpoints, 'findOf'>;
   cache: Pick<EndpointCache, 'prepare'>;
   send: Send;
@@ -181,7 +181,7 @@ export const openTest =
   };
 
 /** Webhooks sends a test to the receiver at once, and answers with the receiver's answer. */
-export function testing(options: TestDeliveryOptions): BusHandler {
+function testing(options: TestDeliveryOptions): BusHandler {
   const { endpoints } = options;
   const test = openTest(options);
   const places = openShares(testPlaces);

@@ -18,7 +18,7 @@ import type { Attempted } from '../sending/send.ts';
 import { openLimiter } from '../tools/limiter.ts';
 import { type Candidate, type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-export interface RecoveriesOptions {
+interface RecoveriesOptions {
   endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable' | 'find'>;
   revisions: Pick<Revisions, 'changed'>;
   bus: Pick<Bus, 'publishBatch' | 'streamFacts'>;

@@ -17,6 +17,7 @@ import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/batch.ts';
 import type { Offsets } from '../log/offsets.ts';
+import type { LogStream } from '../log/reader.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
 import type { Claims } from '../owning/claims.ts';
 
@@ -25,7 +26,7 @@ export interface CandidatesOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordMissed'>;
   claims: Pick<Claims, 'floorOf'>;
   offsets: Pick<Offsets, 'of'>;
-  stream: () => { id: string };
+  stream: Pick<LogStream, 'facts'>;
   log: Log;
 }
 
@@ -62,7 +63,7 @@ export function openCandidates(options: CandidatesOptions): Candidates {
     endedAt: Date,
   ): AsyncGenerator<StreamEvent | undefined> {
     const missed = await missedOf(endpoint, epoch);
-    if (missed === undefined || missed.stream !== stream().id) return;
+    if (missed === undefined || missed.stream !== stream.facts.id) return;
     const first = Math.min(missed.sequence, ...missed.open.map(({ sequence }) => sequence));
     const reading = { subject: storedBatches(endpoint.integration), from: { sequence: first }, exact: true };
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {
@@ -94,7 +95,7 @@ export function openCandidates(options: CandidatesOptions): Candidates {
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =
       offset?.epoch === epoch ? offset : { sequence: floor, index: 0, open: [] };
-    const missed = { sequence, index, open, stream: stream().id };
+    const missed = { sequence, index, open, stream: stream.facts.id };
     await endpoints.recordMissed(_id, epoch, missed);
     return missed;
   }
@@ -146,7 +147,7 @@ export interface ResendOptions {
  * Sends events to one endpoint again: as event batches in the log that are addressed to it, so that they are delivered as all
  * others are. Other endpoints pass over them. Every event is stored before it is counted, so each counted one will be sent.
  */
-export type Resend = (
+type Resend = (
   candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
   options: ResendOptions,
 ) => Promise<number>;

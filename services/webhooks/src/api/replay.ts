@@ -26,7 +26,7 @@ import {
   type ResendOptions,
 } from './replay-candidates.ts';
 
-export interface ReplayOptions extends CandidatesOptions {
+interface ReplayOptions extends CandidatesOptions {
   endpoints: Endpoints;
   bus: CandidatesOptions['bus'] & Pick<Bus, 'publishBatch'>;
   findSent: FindSent;

@@ -23,7 +23,7 @@ const reserved = new Set(
 const reservedBeginnings = ['content-', 'webhook-', 'x-webhook-', 'proxy-'];
 
 /** What is wrong with the names; values are checked against the schema. */
-export function wrongHeaderNamesIn(given: object): FailureEntry[] {
+function wrongHeaderNamesIn(given: object): FailureEntry[] {
   const headers: unknown = Reflect.get(given, 'headers');
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return [];
   const names = Object.keys(headers);

@@ -143,13 +143,13 @@ export interface StoredAttempt extends DeliveryAttempt {
   responseBody?: string;
 }
 
-export interface AttemptLogWriter extends AsyncDisposable {
+interface AttemptLogWriter extends AsyncDisposable {
   append(endpointId: string, entry: StoredAttempt): void;
 }
 
 const flushMs = 100;
 /** The stream keeps 1,000 messages of each endpoint, so this bounds what reading its log takes. */
-export const entriesPerMessage = 16;
+const entriesPerMessage = 16;
 const messagesPerBatch = 500;
 /** Beyond this the bus has been away for long; the log gives way before memory does. */
 const waitingMax = 20_000;
@@ -216,14 +216,7 @@ interface Message {
 }
 
 /** Entries that are in no message yet, by endpoint. */
-interface Entries {
-  readonly count: number;
-  add(endpointId: string, entry: StoredAttempt): void;
-  /** The messages that contain them all; none is left. */
-  takeAll(): Generator<Message>;
-}
-
-function openEntries(replica: string): Entries {
+function openEntries(replica: string) {
   const byEndpoint = new Map<string, StoredAttempt[]>();
   let count = 0;
   /** How many messages this replica has made, which gives each an id of its own. */
@@ -232,13 +225,14 @@ function openEntries(replica: string): Entries {
     get count() {
       return count;
     },
-    add(endpointId, entry) {
+    add(endpointId: string, entry: StoredAttempt): void {
       count += 1;
       const others = byEndpoint.get(endpointId);
       if (others === undefined) byEndpoint.set(endpointId, [entry]);
       else others.push(entry);
     },
-    *takeAll() {
+    /** The messages that contain them all; none is left. */
+    *takeAll(): Generator<Message> {
       for (const [endpointId, all] of byEndpoint) {
         for (let from = 0; from < all.length; from += entriesPerMessage) {
           const body = JSON.stringify(all.slice(from, from + entriesPerMessage));

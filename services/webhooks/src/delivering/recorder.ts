@@ -27,7 +27,7 @@ export interface Recorder {
 
 const successesMax = 4;
 
-export interface RecorderOptions {
+interface RecorderOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
   /** For failures. */
   limit: Limiter;
@@ -115,7 +115,7 @@ async function store(
 }
 
 /** Empty if the endpoint is no more. */
-export interface Recorded {
+interface Recorded {
   next?: Next;
   /** The endpoint as it stands after that, as far as is known here. */
   left?: Endpoint;

@@ -6,28 +6,25 @@
 //                    beyond that, so that a thousand hanging endpoints leave room for its others
 import { inFlightMaxOf } from '../endpoints/endpoint.ts';
 import type { StreamEvent } from '../log/batch.ts';
-import { openShares } from '../tools/shares.ts';
+import { openShares, type Shares } from '../tools/shares.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
-export interface Scheduler {
-  readonly inFlight: number;
-  /** Endpoints that have something to do and wait for their turn. */
-  readonly waiting: number;
-  /** The endpoint may have something to do. */
-  wake(queue: EndpointQueue): void;
-  /** Begins nothing more, and resolves once nothing is in flight. */
-  close(): Promise<void>;
-}
-
-export interface SchedulerOptions {
+interface SchedulerOptions {
   inFlightMax: number;
   /** Whether anything may begin. */
   mayBegin: () => boolean;
-  /** One attempt and what follows from it. Never fails. */
-  deliver: (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
-  /** Makes it possible to read the queue from there on, and wakes it. */
-  load: (queue: EndpointQueue, sequence: number) => void;
   now?: () => number;
+}
+
+/** One attempt and what follows from it. Never fails. */
+type Deliver = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
+
+/** Makes it possible to read the queue from there on, and wakes it. */
+export type Load = (queue: EndpointQueue, sequence: number) => void;
+
+interface Work {
+  deliver: Deliver;
+  load: Load;
 }
 
 const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
@@ -35,112 +32,130 @@ const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
 const againMs = 100;
 const timerMsMax = 60_000;
 
-export function openScheduler(options: SchedulerOptions): Scheduler {
-  const { inFlightMax, mayBegin, deliver, load, now = () => performance.now() } = options;
-  const { timesFree, keptOf } = shareLimits;
-  const places = openShares({ max: inFlightMax, timesFree, kept: Math.floor(inFlightMax * keptOf) });
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #now: () => number;
+  #work: Work | undefined;
+  readonly #places: Shares;
   /** By integration, in the order of their turns; those of an integration in theirs. */
-  const ready = new Map<string, Set<EndpointQueue>>();
-  const timers = new Map<EndpointQueue, NodeJS.Timeout>();
-  let isClosed = false;
-  let onIdle: (() => void) | undefined;
-  let pumping: NodeJS.Timeout | undefined;
-  let isPumping = false;
+  readonly #ready = new Map<string, Set<EndpointQueue>>();
+  readonly #timers = new Map<EndpointQueue, NodeJS.Timeout>();
+  #isClosed = false;
+  #onIdle: (() => void) | undefined;
+  #isPumping = false;
+  #pumpingSoon: NodeJS.Immediate | undefined;
+  #pumpingAgain: NodeJS.Timeout | undefined;
 
-  const limitOf = ({ integration, subscriber }: EndpointQueue): number =>
-    places.of(integration) < Math.min(inFlightMax, places.share) / 2 ? inFlightMaxOf(subscriber) : 1;
+  constructor(options: SchedulerOptions) {
+    const { inFlightMax, now = () => performance.now() } = options;
+    const { timesFree, keptOf } = shareLimits;
+    this.#options = options;
+    this.#now = now;
+    this.#places = openShares({ max: inFlightMax, timesFree, kept: Math.floor(inFlightMax * keptOf) });
+  }
 
-  const begin = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent): void => {
-    queue.begin(delivery, now());
-    places.take(queue.integration);
-    void deliver(queue, delivery, event).finally(() => {
-      places.giveBack(queue.integration);
-      if (places.taken === 0) onIdle?.();
-      wake(queue);
+  get inFlight(): number {
+    return this.#places.taken;
+  }
+
+  /** Endpoints that have something to do and wait for their turn. */
+  get waiting(): number {
+    return this.#ready.values().reduce((sum, queues) => sum + queues.size, 0);
+  }
+
+  /** Nothing begins before. */
+  start(work: Work): void {
+    this.#work = work;
+    this.#pump();
+  }
+
+  /** The endpoint may have something to do. */
+  wake(queue: EndpointQueue): void {
+    if (this.#isClosed || queue.isEnded) return;
+    const queues = this.#ready.get(queue.integration) ?? new Set();
+    queues.add(queue);
+    this.#ready.set(queue.integration, queues);
+    this.#pumpingSoon ??= setImmediate(() => {
+      this.#pumpingSoon = undefined;
+      this.#pump();
     });
-  };
+  }
 
-  const wakeAfter = (queue: EndpointQueue, ms: number): void => {
-    clearTimeout(timers.get(queue));
-    const timer = setTimeout(
-      () => {
-        timers.delete(queue);
-        wake(queue);
-      },
-      Math.min(Math.ceil(ms) + 1, timerMsMax),
-    );
-    timers.set(queue, timer);
-  };
+  /** Begins nothing more, and resolves once nothing is in flight. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#pumpingAgain);
+    clearImmediate(this.#pumpingSoon);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    if (this.#places.taken > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  }
 
-  /** True where one more has begun, so that the endpoint stays in turn. */
-  const step = (queue: EndpointQueue): boolean => {
-    const next = queue.next(now(), limitOf(queue));
-    if (next.kind === 'wait') wakeAfter(queue, next.ms);
-    if (next.kind === 'load') load(queue, next.sequence);
-    if (next.kind !== 'deliver') return false;
-    begin(queue, next.delivery, next.event);
-    return true;
-  };
+  #pump(): void {
+    const work = this.#work;
+    if (work === undefined || this.#isPumping || this.#isClosed) return;
+    if (!this.#options.mayBegin()) {
+      if (this.#ready.size > 0) this.#pumpingAgain ??= setTimeout(() => this.#pumpAgain(), againMs);
+      return;
+    }
+    this.#isPumping = true;
+    for (let went = true; went && this.#places.free > 0;) {
+      went = false;
+      for (const [integration, queues] of this.#ready) {
+        if (this.#places.free === 0) break;
+        if (!this.#places.mayTake(integration)) continue;
+        // To the end of the round.
+        this.#ready.delete(integration);
+        if (!this.#turnOf(queues, work)) continue;
+        went = true;
+        this.#ready.set(integration, queues);
+      }
+    }
+    this.#isPumping = false;
+  }
+
+  #pumpAgain(): void {
+    this.#pumpingAgain = undefined;
+    this.#pump();
+  }
 
   /** One turn of the integration: one delivery, of the first of its endpoints that has one. */
-  const turnOf = (queues: Set<EndpointQueue>): boolean => {
+  #turnOf(queues: Set<EndpointQueue>, work: Work): boolean {
     for (const queue of queues) {
       queues.delete(queue);
-      if (!step(queue)) continue;
+      if (!this.#step(queue, work)) continue;
       queues.add(queue);
       return true;
     }
     return false;
-  };
+  }
 
-  const pump = (): void => {
-    if (isPumping || isClosed) return;
-    if (!mayBegin()) {
-      if (ready.size > 0) pumping ??= setTimeout(() => ((pumping = undefined), pump()), againMs);
-      return;
-    }
-    isPumping = true;
-    for (let went = true; went && places.free > 0;) {
-      went = false;
-      for (const [integration, queues] of ready) {
-        if (places.free === 0) break;
-        if (!places.mayTake(integration)) continue;
-        // To the end of the round.
-        ready.delete(integration);
-        if (!turnOf(queues)) continue;
-        went = true;
-        ready.set(integration, queues);
-      }
-    }
-    isPumping = false;
-  };
-
-  let soon: NodeJS.Immediate | undefined;
-  const wake = (queue: EndpointQueue): void => {
-    if (isClosed || queue.isEnded) return;
-    const queues = ready.get(queue.integration) ?? new Set();
-    queues.add(queue);
-    ready.set(queue.integration, queues);
-    soon ??= setImmediate(() => {
-      soon = undefined;
-      pump();
+  /** True where one more has begun, so that the endpoint stays in turn. */
+  #step(queue: EndpointQueue, { deliver, load }: Work): boolean {
+    const next = queue.next(this.#now(), this.#limitOf(queue));
+    if (next.kind === 'wait') this.#wakeAfter(queue, next.ms);
+    if (next.kind === 'load') load(queue, next.sequence);
+    if (next.kind !== 'deliver') return false;
+    queue.begin(next.delivery, this.#now());
+    this.#places.take(queue.integration);
+    void deliver(queue, next.delivery, next.event).finally(() => {
+      this.#places.giveBack(queue.integration);
+      if (this.#places.taken === 0) this.#onIdle?.();
+      this.wake(queue);
     });
-  };
+    return true;
+  }
 
-  return {
-    get inFlight() {
-      return places.taken;
-    },
-    get waiting() {
-      return ready.values().reduce((sum, queues) => sum + queues.size, 0);
-    },
-    wake,
-    async close() {
-      isClosed = true;
-      clearTimeout(pumping);
-      clearImmediate(soon);
-      for (const timer of timers.values()) clearTimeout(timer);
-      if (places.taken > 0) await new Promise<void>((resolve) => (onIdle = resolve));
-    },
-  };
+  #limitOf({ integration, subscriber }: EndpointQueue): number {
+    const half = Math.min(this.#options.inFlightMax, this.#places.share) / 2;
+    return this.#places.of(integration) < half ? inFlightMaxOf(subscriber) : 1;
+  }
+
+  #wakeAfter(queue: EndpointQueue, ms: number): void {
+    clearTimeout(this.#timers.get(queue));
+    const wake = (): void => {
+      this.#timers.delete(queue);
+      this.wake(queue);
+    };
+    this.#timers.set(queue, setTimeout(wake, Math.min(Math.ceil(ms) + 1, timerMsMax)));
+  }
 }

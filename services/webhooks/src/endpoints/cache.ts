@@ -16,14 +16,14 @@ export interface KnownEndpoint {
   readonly headers: readonly string[];
 }
 
-export interface Meant {
+interface Meant {
   endpointId: string;
   version: number;
   epoch: number;
 }
 
 /** The endpoint exists, and this replica cannot send to it: it cannot open its secret or its headers. */
-export class Unusable extends Error {
+class Unusable extends Error {
   override readonly name = 'Unusable';
 }
 
@@ -139,9 +139,7 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
 const idsMax = 500;
 
 /** Endpoints by their ids, many with one look-up. */
-export const openLoader = (
-  endpoints: Pick<Endpoints, 'findAll'>,
-): ((id: string) => Promise<Endpoint | null>) =>
+const openLoader = (endpoints: Pick<Endpoints, 'findAll'>): ((id: string) => Promise<Endpoint | null>) =>
   openBatcher(async (ids) => {
     const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
     return ids.map((id) => found.get(id) ?? null);

@@ -19,7 +19,7 @@ export interface DisabledEvents {
 
 const kind = 'webhook.disabled';
 
-export interface DisabledEventsOptions {
+interface DisabledEventsOptions {
   endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>;
   revisions: Pick<Revisions, 'changed'>;
   bus: Pick<Bus, 'publishBatch'>;

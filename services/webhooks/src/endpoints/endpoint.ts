@@ -166,7 +166,7 @@ export const earlierEventsMax = 200;
 /** Disablings that an endpoint remembers; a replay cannot go back further. */
 export const disablingsMax = 200;
 
-export interface NewEndpoint {
+interface NewEndpoint {
   id: string;
   integration: string;
   url: string;

@@ -21,48 +21,13 @@ import { firstTest, recovering } from './recovery.ts';
 
 export const endpointsCollection = 'webhook_endpoints';
 
-export interface Endpoints extends ReturnType<typeof recovering> {
-  insert(endpoint: Endpoint): Promise<void>;
-  count(integration: string): Promise<number>;
-  /** In the order of registration. */
-  list(integration: string, part: ListedPart): Promise<Endpoint[]>;
-  find(id: string): Promise<Endpoint | null>;
-  /** Of this integration only. */
-  findOf(integration: string, id: string): Promise<Endpoint | null>;
-  findAll(ids: readonly string[]): Promise<Endpoint[]>;
-  /** One with a secret in use that is sealed with this key. */
-  findSealedWith(keyId: string): Promise<Endpoint | null>;
-  /** One with a secret in use that is sealed with none of these keys. */
-  findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
-  subscribersOf(integrations: readonly string[]): Promise<Map<string, Subscriber[]>>;
-  /**
-   * A replica made the streams again at that time: the places that older endpoints remember were in other
-   * ones. Resolves with the integrations of these endpoints.
-   */
-  forgetPlaces(madeAt: Date): Promise<string[]>;
-  /** The last place in EVENTS that any of them remembers. */
-  furthestPlace(): Promise<number>;
-  /** EVENTS ends before some of the places that are remembered. Resolves with the integrations that these are of. */
-  bringBack(end: number): Promise<string[]>;
-  /** Applies the change if the endpoint is still as it was read; null if it is not. */
-  change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
-  remove(integration: string, id: string): Promise<boolean>;
+/** Every method that takes an endpoint as it was read answers null where that has changed since. */
+export type Endpoints = ReturnType<typeof managing> &
+  ReturnType<typeof placesOf> &
+  ReturnType<typeof recording> &
+  ReturnType<typeof recovering>;
 
-  /** Any 2xx of where it leads now: the circuit closes, and the counter is what it says. False if there was nothing to do. */
-  recordSuccess(endpoint: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number): Promise<boolean>;
-  /** A counted failure that leaves the endpoint active; null if it has changed since it was read. */
-  recordFailure(read: Endpoint, failures: number, trials: readonly OpenEvent[]): Promise<Endpoint | null>;
-  disable(read: Endpoint, disabling: Disabling): Promise<Endpoint | null>;
-  /** What was undelivered when the epoch ended, unless that is said already. */
-  recordMissed(id: string, epoch: number, missed: Missed): Promise<void>;
-  unannounced(): Promise<Endpoint[]>;
-  unannouncedOf(integration: string): Promise<Pick<Endpoint, '_id' | 'unannounced'>[]>;
-  recordAnnounced(id: string, epoch: number): Promise<void>;
-
-  countDisabled(): Promise<number>;
-}
-
-export interface ListedPart {
+interface ListedPart {
   after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
   skip: number;
   limit: number;
@@ -105,6 +70,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     await collection.insertOne(endpoint);
   },
   count: (integration: string) => collection.countDocuments({ integration }),
+  /** In the order of registration. */
   list: (integration: string, { after, skip, limit }: ListedPart) =>
     collection
       .find({ integration, ...(after === undefined ? {} : later(after)) })
@@ -113,9 +79,12 @@ const managing = (collection: Collection<Endpoint>) => ({
       .limit(limit)
       .toArray(),
   find: (id: string) => collection.findOne({ _id: id }),
+  /** Of this integration only. */
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
   findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
+  /** One with a secret in use that is sealed with this key. */
   findSealedWith: (keyId: string) => collection.findOne(ofSecrets(sealedWith([keyId]))),
+  /** One with a secret in use that is sealed with none of these keys. */
   findSealedWithout: (keyIds: readonly string[]) =>
     collection.findOne(ofSecrets({ $not: sealedWith(keyIds) })),
   async subscribersOf(integrations: readonly string[]) {
@@ -146,6 +115,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     }
     return byIntegration;
   },
+  /** Applies the change if the endpoint is still as it was read. */
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
   async remove(integration: string, id: string) {
@@ -161,6 +131,10 @@ const managing = (collection: Collection<Endpoint>) => ({
 
 /** The places in EVENTS that endpoints remember, and what happens to them when the stream is no longer the same. */
 export const placesOf = (collection: Collection<Endpoint>) => ({
+  /**
+   * A replica made the streams again at that time: the places that older endpoints remember were in other
+   * ones. Resolves with the integrations of these endpoints.
+   */
   async forgetPlaces(madeAt: Date) {
     const stale: Filter<Endpoint> = { createdAt: { $lt: madeAt } };
     const integrations = await collection.distinct('integration', stale);
@@ -171,12 +145,14 @@ export const placesOf = (collection: Collection<Endpoint>) => ({
       });
     return integrations;
   },
+  /** The last place in EVENTS that any of them remembers. */
   async furthestPlace() {
     const [found] = await collection
       .aggregate<{ events: number }>([{ $group: { _id: null, events: { $max: '$eventsAfter' } } }])
       .toArray();
     return found?.events ?? 0;
   },
+  /** EVENTS ends before some of the places that are remembered. Resolves with the integrations that these are of. */
   async bringBack(end: number) {
     const ahead: Filter<Endpoint> = { eventsAfter: { $gt: end } };
     const integrations = await collection.distinct('integration', ahead);
@@ -194,6 +170,7 @@ const unannouncedMax = 500;
 
 /** What attempts change in an endpoint: the circuit, the counter, and the disablings that are not announced yet. */
 export const recording = (collection: Collection<Endpoint>) => ({
+  /** Any 2xx of where it leads now: the circuit closes, and the counter is what it says. False if there was nothing to do. */
   async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
     const { modifiedCount } = await collection.updateOne(
       { _id, epoch, url, active: true, open: false },
@@ -201,6 +178,7 @@ export const recording = (collection: Collection<Endpoint>) => ({
     );
     return modifiedCount === 1;
   },
+  /** A counted failure that leaves the endpoint active. */
   recordFailure: (read: Endpoint, failures: number, trials: readonly OpenEvent[]) =>
     collection.findOneAndUpdate(
       asRead(read),
@@ -235,7 +213,7 @@ export const recording = (collection: Collection<Endpoint>) => ({
 });
 
 /** These tell whether anything has happened to an endpoint since it was read. */
-export const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
+const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
   _id,
   version,
   mark,
@@ -244,7 +222,7 @@ export const asRead = ({ _id, version, mark, failures, open, active }: Endpoint)
   active,
 });
 
-export interface Disabling {
+interface Disabling {
   reason: DisabledReason;
   failures: number;
   at: Date;
@@ -287,7 +265,7 @@ function testedFrom(at: Date, before: Recovery | undefined): { recovery?: Recove
  * A revision for each integration that has ever had an endpoint. Every change of its endpoints replaces it before the change
  * is answered, so a replica that finds the revision under which it read the endpoints knows that they are as they were.
  */
-export interface Revision {
+interface Revision {
   /** The integration. */
   _id: string;
   revision: string;

@@ -12,7 +12,7 @@ interface KnownStream {
   madeAt: Date;
 }
 
-export interface StreamResetOptions {
+interface StreamResetOptions {
   bus: Pick<Bus, 'messagesIn' | 'patiently' | 'streamFacts'>;
   store: Store;
   endpoints: Pick<Endpoints, 'forgetPlaces' | 'furthestPlace' | 'bringBack'>;

@@ -23,11 +23,12 @@ import type { Log } from '@integration-sync/runtime/log';
 import { type Metrics, openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, type Registry } from 'prom-client';
 import { type Limiter, openLimiter } from '../tools/limiter.ts';
+import { openShares, type Shares } from '../tools/shares.ts';
 import { type Page, readPage } from './page.ts';
 import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
 import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
-export interface FeedOptions {
+interface FeedOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
   /** Of the webhooks' secrets; places are sealed with them, too. */
   keys: string;
@@ -58,10 +59,10 @@ const spareBytes = 128 * 1024;
 export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
   const places = openPlaces(keys);
   const tails = openTails({ bus, log });
-  const waiters = openWaiters();
+  const waiters = new Waiters();
   const inTurn = openLimiter(readLimits);
   const metrics = openFeedMetrics(registry, () => waiters.count);
-  const watch = watchLostWakes({ bus, tails, onLost: () => metrics.lostWake(), log });
+  const watch = watchLostWakes({ bus, tails, onLost: () => metrics.lostWakes.inc(), log });
 
   const answer: BusHandler = async (request) => {
     const asked = readAsked(request, places);
@@ -73,7 +74,7 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
     const page = await readOrWait({ request, asked, bytesMax, tail, start, waiters, inTurn });
     const place = { ...page.next, stream: start.stream, sinceMs: page.sinceMs };
     const next = JSON.stringify(places.seal(request.integration, place));
-    metrics.shown(page.events.length);
+    metrics.shown.inc(page.events.length);
     return {
       body: `{"events":[${page.events.join(',')}],"next":${next},"more":${page.more}}`,
       logFields: { events: page.events.length },
@@ -143,74 +144,52 @@ async function readOrWait({
   }
 }
 
-// How many callers wait for events at this replica: bounded, in all and of each integration.
-
-export interface Waiters {
-  readonly count: number;
-  /** Throws where there are too many. */
-  enter(integration: string): Disposable;
-}
-
 const retryAfterSeconds = 5;
 
-export function openWaiters(
-  max: number = limits.feedWaitersMax,
-  perIntegrationMax: number = limits.feedWaitersPerIntegrationMax,
-): Waiters {
-  const byIntegration = new Map<string, number>();
-  let count = 0;
-  return {
-    get count() {
-      return count;
-    },
-    enter(integration) {
-      const own = byIntegration.get(integration) ?? 0;
-      if (count >= max || own >= perIntegrationMax) {
-        const who = own >= perIntegrationMax ? `${own} callers of your integration` : 'Too many callers';
-        throw new Failure('unavailable', `${who} wait for events here already; ask without wait, or later.`, {
-          retryAfterSeconds,
-        });
-      }
-      count += 1;
-      byIntegration.set(integration, own + 1);
-      return {
-        [Symbol.dispose]() {
-          count -= 1;
-          const left = (byIntegration.get(integration) ?? 1) - 1;
-          if (left > 0) byIntegration.set(integration, left);
-          else byIntegration.delete(integration);
-        },
-      };
-    },
-  };
+/** How many callers wait for events at this replica: bounded, in all and of each integration. */
+export class Waiters {
+  readonly #perIntegrationMax: number;
+  readonly #places: Shares;
+
+  constructor(
+    max: number = limits.feedWaitersMax,
+    perIntegrationMax: number = limits.feedWaitersPerIntegrationMax,
+  ) {
+    this.#places = openShares({ max, timesFree: 1 });
+    this.#perIntegrationMax = perIntegrationMax;
+  }
+
+  get count(): number {
+    return this.#places.taken;
+  }
+
+  /** Throws where there are too many. */
+  enter(integration: string): Disposable {
+    const own = this.#places.of(integration);
+    if (this.#places.free === 0 || own >= this.#perIntegrationMax) {
+      const who = own >= this.#perIntegrationMax ? `${own} callers of your integration` : 'Too many callers';
+      throw new Failure('unavailable', `${who} wait for events here already; ask without wait, or later.`, {
+        retryAfterSeconds,
+      });
+    }
+    this.#places.take(integration);
+    return { [Symbol.dispose]: () => this.#places.giveBack(integration) };
+  }
 }
 
-// The metrics of the feed.
-
-export interface FeedMetrics {
-  shown(events: number): void;
-  lostWake(): void;
-}
-
-export function openFeedMetrics(registry: Registry, waiting: () => number): FeedMetrics {
+function openFeedMetrics(registry: Registry, waiting: () => number) {
   const registers = [registry];
   const shown = new Counter({
     name: 'webhook_feed_events_total',
     help: 'Events that pages of the feed have shown.',
     registers,
   });
-  const lost = new Counter({
+  const lostWakes = new Counter({
     name: 'webhook_feed_lost_wakes_total',
     help: 'Event batches of which a waiting caller heard by the check of each second, as their announcement was lost.',
     registers,
   });
-  openGauge(
-    registry,
-    { name: 'webhook_feed_waiting', help: 'Callers that wait at this replica for events.' },
-    waiting,
-  );
-  return {
-    shown: (events) => shown.inc(events),
-    lostWake: () => lost.inc(),
-  };
+  const name = 'webhook_feed_waiting';
+  openGauge(registry, { name, help: 'Callers that wait at this replica for events.' }, waiting);
+  return { shown, lostWakes };
 }

@@ -19,7 +19,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { LRUCache } from 'lru-cache';
 import { readBatch } from '../log/batch.ts';
-import { openWindows, type Window } from '../log/window.ts';
+import { Windows, type Window } from '../log/window.ts';
 import { shareWork } from '../tools/shared-work.ts';
 
 /** What a request uses of it; disposing of it tells that the request is over. */
@@ -36,7 +36,7 @@ export interface Tail extends Disposable {
 }
 
 /** A tail that is listened to, for the check of lost announcements. */
-export interface ListenedTail {
+interface ListenedTail {
   readonly integration: string;
   /** All of the integration up to there is known. */
   readonly through: number;
@@ -45,12 +45,12 @@ export interface ListenedTail {
   announced(): void;
 }
 
-export interface Tails {
+interface Tails {
   use(integration: string): Tail;
   listened(): ListenedTail[];
 }
 
-export interface TailsOptions {
+interface TailsOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
   log: Log;
 }
@@ -62,7 +62,7 @@ const chunksBytesMax = 24 * 1024 * 1024;
 const idleTailsMax = 200;
 
 export function openTails({ bus, log }: TailsOptions): Tails {
-  const windows = openWindows({ bus, log, chunksBytesMax });
+  const windows = new Windows({ bus, log, chunksBytesMax });
   const used = new Map<string, SharedTail>();
   const idle = new LRUCache<string, SharedTail>({ max: idleTailsMax });
   /** As the leader has it at a moment after the question. */
@@ -248,7 +248,7 @@ const unreadable = (cause: unknown): Failure =>
     cause,
   });
 
-export interface LostWakesOptions {
+interface LostWakesOptions {
   bus: Pick<Bus, 'lastOfEach' | 'streamFacts'>;
   tails: Pick<Tails, 'listened'>;
   onLost: () => void;

@@ -93,7 +93,7 @@ export interface StreamEvent extends EventFacts {
   traceparent?: string | undefined;
 }
 
-export interface StoredEvent {
+interface StoredEvent {
   id: string;
   sequence: number;
   body: Uint8Array;
@@ -131,7 +131,7 @@ export function mayHold(subject: string): (kind: string) => boolean {
 }
 
 /** The same of an event batch, whose subject has the announcer. */
-export const mayHoldBatch =
+const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
     announcer === 'replay' || mayAnnounce(announcer, kind);
@@ -142,7 +142,7 @@ const ofPush = /^(sync_[\da-f]+)-/;
 export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
 
 /** What an event says of itself: read from the bytes that were announced. */
-export interface EventHead {
+interface EventHead {
   event: string;
   timestamp: string;
 }
@@ -152,13 +152,13 @@ const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 const usualHeadBytesMax = 128;
 
 /** What an event says of itself first, or undefined where the bytes are no event. */
-export function readEventHead(body: Uint8Array): EventHead | undefined {
+function readEventHead(body: Uint8Array): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(textOf(body, 0, usualHeadBytesMax)) ?? [];
   return event === undefined || timestamp === undefined ? readEvent(body) : { event, timestamp };
 }
 
 /** The whole of an event, with the integration that it is of. */
-export interface EventInFull extends EventHead {
+interface EventInFull extends EventHead {
   integrationId: unknown;
   data: unknown;
 }

@@ -3,7 +3,8 @@
 //
 // An offset is exactly what is undelivered: all from a point of the log on, and those open events before it that are in
 // flight or wait for another attempt.
-import { isFirst, type Store } from '@integration-sync/runtime/store';
+import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
+import type { LogStream } from './reader.ts';
 
 /** An event in the log: of the batch with this sequence the one with this index. */
 export interface LogPoint {
@@ -42,66 +43,71 @@ interface StoredOffsets {
   isBehind: boolean;
 }
 
-export interface Offsets {
-  /** Of the integrations of a partition that have any. */
-  ofPartitions(partitions: readonly number[]): Promise<Map<string, ReadonlyMap<string, StoredOffset>>>;
-  of(integration: string): Promise<ReadonlyMap<string, StoredOffset>>;
-  /** An open event of it was delivered after all, by the replica before. */
-  delivered(integration: string, endpointId: string, point: LogPoint): Promise<void>;
-  /** Nothing happens where another replica owns the partition by now. */
-  save(
-    integration: string,
-    by: { partition: number; term: number },
-    offsets: ReadonlyMap<string, StoredOffset>,
-  ): Promise<void>;
-}
+/** Of each integration those of its endpoints. */
+export type OffsetsByIntegration = ReadonlyMap<string, ReadonlyMap<string, StoredOffset>>;
 
 export const offsetsCollection = 'webhook_offsets';
 
-export async function openOffsets(
-  store: Store,
-  stream: () => { id: string; lastSequence: number },
-): Promise<Offsets> {
-  await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
-  const collection = store.collection<StoredOffsets>(offsetsCollection);
+export class Offsets {
+  readonly #collection: Collection<StoredOffsets>;
+  readonly #stream: Pick<LogStream, 'facts'>;
+
+  private constructor(store: Store, stream: Pick<LogStream, 'facts'>) {
+    this.#collection = store.collection(offsetsCollection);
+    this.#stream = stream;
+  }
+
+  static async open(store: Store, stream: Pick<LogStream, 'facts'>): Promise<Offsets> {
+    await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
+    return new Offsets(store, stream);
+  }
+
+  /** Of the integrations of these partitions that have any. */
+  async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
+    const wanted = { isBehind: true, partition: { $in: [...partitions] } };
+    const found = await this.#collection.find(wanted).toArray();
+    return new Map(found.map((one) => [one._id, this.#read(one)]));
+  }
+
+  async of(integration: string): Promise<ReadonlyMap<string, StoredOffset>> {
+    const found = await this.#collection.findOne({ _id: integration });
+    return found === null ? new Map() : this.#read(found);
+  }
+
+  /** An open event of it was delivered after all, by the replica before. */
+  async delivered(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
+    const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
+    await this.#collection.updateOne({ _id: integration }, { $pull: open });
+  }
+
+  /** Nothing happens where another replica owns the partition by now. */
+  async save(
+    integration: string,
+    { partition, term }: { partition: number; term: number },
+    offsets: ReadonlyMap<string, StoredOffset>,
+  ): Promise<void> {
+    const saved = {
+      partition,
+      term,
+      stream: this.#stream.facts.id,
+      offsets: Object.fromEntries(offsets),
+      isBehind: offsets.size > 0,
+    };
+    const replaced = await this.#collection.updateOne(
+      { _id: integration, term: { $lte: term } },
+      { $set: saved },
+    );
+    // Where it has none there is nothing to keep: an integration that is being removed comes not back by that.
+    if (replaced.matchedCount === 0 && offsets.size > 0)
+      await isFirst(this.#collection.insertOne({ _id: integration, ...saved }));
+  }
 
   /** Without those of another making of the log, and those beyond its end: it was put back to an older copy. */
-  const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
-    const { id, lastSequence } = stream();
+  #read(found: StoredOffsets): ReadonlyMap<string, StoredOffset> {
+    const { id, lastSequence } = this.#stream.facts;
     const known = found.stream === id ? Object.entries(found.offsets) : [];
     return new Map(
       known.filter(([, { sequence, index }]) => sequence <= lastSequence + (index === 0 ? 1 : 0)),
     );
-  };
-
-  return {
-    async ofPartitions(partitions) {
-      const found = await collection.find({ isBehind: true, partition: { $in: [...partitions] } }).toArray();
-      return new Map(found.map((one) => [one._id, read(one)]));
-    },
-    async of(integration) {
-      const found = await collection.findOne({ _id: integration });
-      return found === null ? new Map() : read(found);
-    },
-    async delivered(integration, endpointId, { sequence, index }) {
-      const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
-      await collection.updateOne({ _id: integration }, { $pull: open });
-    },
-    async save(integration, { partition, term }, offsets) {
-      const saved = {
-        partition,
-        term,
-        stream: stream().id,
-        offsets: Object.fromEntries(offsets),
-        isBehind: offsets.size > 0,
-      };
-      const replaced = await collection.updateOne(
-        { _id: integration, term: { $lte: term } },
-        { $set: saved },
-      );
-      // Where it has none there is nothing to keep: an integration that is being removed comes not back by that.
-      if (replaced.matchedCount === 0 && offsets.size > 0)
-        await isFirst(collection.insertOne({ _id: integration, ...saved }));
-    },
-  };
+  }
 }

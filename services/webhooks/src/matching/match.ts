@@ -104,11 +104,7 @@ const startOf = ({ eventsAfter, eventsUnderWay = [] }: Subscriber): StoredCutoff
 });
 
 /** Whether all of them are after each of the endpoint's cutoffs. */
-export const areAfterEveryCutoff = (
-  subscriber: Subscriber,
-  first: number,
-  origins: ReadonlySet<string>,
-): boolean =>
+const areAfterEveryCutoff = (subscriber: Subscriber, first: number, origins: ReadonlySet<string>): boolean =>
   [startOf(subscriber), ...subscriber.earlierEvents].every(
     ({ through, underWay = [] }) => first > through && underWay.every((origin) => !origins.has(origin)),
   );

@@ -12,7 +12,7 @@ export interface SigningKey {
 }
 
 /** The newest one first. */
-export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
+type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
 export const signingKeyOf = (secret: string): SigningKey => ({
   text: createSecretKey(secret, 'utf8'),
@@ -20,11 +20,11 @@ export const signingKeyOf = (secret: string): SigningKey => ({
 });
 
 /** X-Webhook-Signature. */
-export const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
+const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
   createHmac('sha256', key.text).update(body).digest('hex');
 
 /** webhook-signature; `prefix` is `id.timestamp.` */
-export const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Array): string =>
+const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Array): string =>
   keys
     .map((key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`)
     .join(' ');
@@ -47,7 +47,7 @@ export interface Signable {
   body: Uint8Array;
 }
 
-export interface AttemptToSign {
+interface AttemptToSign {
   sending: Signable;
   endpointId: string;
   /** With its port, unless that goes without saying. */

@@ -21,28 +21,33 @@ export interface Connections extends AsyncDisposable {
   isOfConnecting(error: unknown): boolean;
 }
 
-export interface ConnectionSet extends MadeDispatcher {
+interface ConnectionSet {
+  readonly dispatcher: Dispatcher;
+  /** What a request names as its origin. */
+  readonly origin: string;
   /** Set by the sender: no connection could be made. */
   isDown: boolean;
-}
-
-interface Entry extends ConnectionSet {
   usedAt: number;
 }
 
 const idleMs = 60_000;
 
-export interface KeptConnectionsOptions extends ConnectionsOptions {
+interface ConnectionsOptions {
+  proxyUrl?: string | undefined;
+  /** Makes the sockets; tests put in one that connects nowhere. */
+  connector?: buildConnector.connector | undefined;
+  /** The certificates to trust, instead of the well-known ones. */
+  ca?: string | undefined;
   /** Sets that are kept; where there are more, the one that was not used for longest is closed. */
   setsMax?: number;
 }
 
-export function openConnections({ setsMax = 2_000, ...options }: KeptConnectionsOptions = {}): Connections {
+export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOptions = {}): Connections {
   const dispatchers = openDispatchers(options);
   /** In the order of their last use. */
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, ConnectionSet>();
 
-  const close = (key: string, { dispatcher }: Entry): void => {
+  const close = (key: string, { dispatcher }: ConnectionSet): void => {
     entries.delete(key);
     // What is still in flight on it may end.
     dispatcher.close().catch(() => undefined);
@@ -80,7 +85,7 @@ export function openConnections({ setsMax = 2_000, ...options }: KeptConnections
       entries.set(key, made);
       return made;
     },
-    isOfConnecting: (error) => dispatchers.isOfConnecting(error),
+    isOfConnecting: dispatchers.isOfConnecting,
     async [Symbol.asyncDispose]() {
       clearInterval(sweep);
       await Promise.all([...entries.values()].map(({ dispatcher }) => dispatcher.destroy()));
@@ -89,30 +94,6 @@ export function openConnections({ setsMax = 2_000, ...options }: KeptConnections
 }
 
 const keyOf = ({ origin }: CheckedTarget, address: string): string => `${origin} ${address}`;
-
-export interface ConnectionsOptions {
-  proxyUrl?: string | undefined;
-  /** Makes the sockets; tests put in one that connects nowhere. */
-  connector?: buildConnector.connector | undefined;
-  /** The certificates to trust, instead of the well-known ones. */
-  ca?: string | undefined;
-}
-
-/**
- * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy, and remembers which
- * errors come from making a connection.
- */
-export interface Dispatchers {
-  make(target: CheckedTarget, address: string): MadeDispatcher;
-  /** Whether this is why no connection could be made, so that nothing was sent. */
-  isOfConnecting(error: unknown): boolean;
-}
-
-export interface MadeDispatcher {
-  readonly dispatcher: Dispatcher;
-  /** What a request names as its origin. */
-  readonly origin: string;
-}
 
 const options = {
   pipelining: 1,
@@ -129,7 +110,11 @@ const connectTimeoutMs = 10_000;
 /** Well before an attempt is over, or a proxy whose machine is gone would look like a receiver that is silent. */
 const proxyConnectTimeoutMs = 4_000;
 
-export function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions): Dispatchers {
+/**
+ * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy, and remembers which
+ * errors come from making a connection.
+ */
+function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {
   const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca === undefined ? {} : { ca }) };
   const connect = connector ?? buildConnector(tls);
   const ofConnecting = new WeakSet<Error>();
@@ -144,14 +129,14 @@ export function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions)
       });
     };
 
-  const makeDirect = ({ host, isLiteral, origin }: CheckedTarget, address: string): MadeDispatcher => {
+  const makeDirect = ({ host, isLiteral, origin }: CheckedTarget, address: string) => {
     const pinned: buildConnector.connector = (asked, callback) => {
       connect({ ...asked, hostname: address, host: address, ...servernameOf({ host, isLiteral }) }, callback);
     };
     return { dispatcher: new Pool(origin, { ...options, connect: noting(pinned) }), origin };
   };
 
-  const makeProxied = (uri: string, target: CheckedTarget, address: string): MadeDispatcher => {
+  const makeProxied = (uri: string, target: CheckedTarget, address: string) => {
     const { port, secure } = target;
     const host = address.includes(':') ? `[${address}]` : address;
     return {
@@ -172,9 +157,9 @@ export function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions)
   };
 
   return {
-    make: (target, address) =>
+    make: (target: CheckedTarget, address: string): Pick<ConnectionSet, 'dispatcher' | 'origin'> =>
       proxyUrl === undefined ? makeDirect(target, address) : makeProxied(proxyUrl, target, address),
-    isOfConnecting: (error) => error instanceof Error && ofConnecting.has(error),
+    isOfConnecting: (error: unknown) => error instanceof Error && ofConnecting.has(error),
   };
 }
 

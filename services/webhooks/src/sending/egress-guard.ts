@@ -75,7 +75,7 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
  * What a webhook's url names, read by the rules of WHATWG URL, so that 2130706433, 0x7f.1 and 0177.0.0.1 are all seen as the
  * 127.0.0.1 that they are.
  */
-export interface Target {
+interface Target {
   /** With its port, unless that goes without saying. */
   origin: string;
   /** What the Host header says. */
@@ -91,7 +91,7 @@ export interface Target {
 
 export type Refusal = { refused: string };
 
-export function readTarget(text: string): Target | Refusal {
+function readTarget(text: string): Target | Refusal {
   // The parser drops tabs and line breaks silently; no caller means them.
   if (/[\s\p{Cc}]/u.test(text)) return { refused: 'the url has spaces or control characters' };
   // What other parsers read otherwise than this one does.
@@ -127,13 +127,13 @@ export function readTarget(text: string): Target | Refusal {
   };
 }
 
-export interface JudgedAddress {
+interface JudgedAddress {
   address: string;
   verdict: AddressVerdict;
 }
 
 /** Why the target may not be sent to, or undefined if it may. One bad address among several is enough. */
-export function refuseAddresses(target: Target, judged: readonly JudgedAddress[]): string | undefined {
+function refuseAddresses(target: Target, judged: readonly JudgedAddress[]): string | undefined {
   for (const { address, verdict } of judged) {
     if (verdict.kind === 'refused') return named(target, address, verdict.reason);
     if (verdict.kind === 'allowed') continue;
@@ -150,11 +150,11 @@ export function refuseAddresses(target: Target, judged: readonly JudgedAddress[]
 const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
   isLiteral ? `${address} is ${reason}` : `${host} leads to ${reason}`;
 
-export type AddressVerdict = { kind: 'public' } | { kind: 'allowed' } | { kind: 'refused'; reason: string };
+type AddressVerdict = { kind: 'public' } | { kind: 'allowed' } | { kind: 'refused'; reason: string };
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
-export type AllowList = readonly Network[];
+type AllowList = readonly Network[];
 
 const networks = (...texts: string[]): AllowList => texts.map((text) => ipaddr.parseCIDR(text));
 
@@ -166,7 +166,7 @@ const metadata = networks(
 );
 
 /** What stands in for a metadata service's address. */
-export const metadataNames: ReadonlySet<string> = new Set([
+const metadataNames: ReadonlySet<string> = new Set([
   'metadata.google.internal',
   'metadata.goog',
   'instance-data',
@@ -177,7 +177,7 @@ const globalUnicast = ipaddr.parseCIDR('2000::/3');
 // IETF protocol assignments (Teredo, ORCHID, benchmarking, AMT …), documentation, 6to4, AS112.
 const specialPurpose = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20');
 
-export function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
+function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
   // A zone (fe80::1%eth0) exists only on the local link.
   if (isIP(text) === 0 || text.includes('%')) return { kind: 'refused', reason: 'no address' };
   const address = ipaddr.parse(text);

@@ -14,7 +14,7 @@ export interface Outcome {
   answer?: FailedAnswer;
 }
 
-export const timedOut = 'timeout: no complete answer within 10 s';
+const timedOut = 'timeout: no complete answer within 10 s';
 
 /** `broken` says why the answer could not be read to its end, if so. */
 export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
@@ -88,7 +88,7 @@ const proxyAnswerOf = ({ message }: Error): number | undefined => {
   return status === undefined ? undefined : Number(status);
 };
 
-export function describeBreak(error: unknown): string {
+function describeBreak(error: unknown): string {
   if (error instanceof DeadlinePassed) return timedOut;
   if (error instanceof ConnectingTooLong) return 'timeout: no connection';
   if (!(error instanceof Error)) return 'the connection failed';
@@ -133,7 +133,7 @@ const breaks: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What a replica takes from an answer that is no success. */
-export interface FailedAnswer {
+interface FailedAnswer {
   /** No attempt before that time has passed; 0 where the receiver asks for none. */
   retryAfterMs: number;
   /** The first bytes of the body as text. */

@@ -43,7 +43,7 @@ export interface Post {
   connectBy: number;
 }
 
-export interface Posted {
+interface Posted {
   outcome: Outcome;
   /** Where there was no connection, nothing was sent. */
   connected: boolean;

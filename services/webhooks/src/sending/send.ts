@@ -30,7 +30,7 @@ export interface Sending extends Signable {
  */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
-export interface SendOptions {
+interface SendOptions {
   guard: EgressGuard;
   connections: Connections;
   poster: Poster;
