@@ -125,6 +125,8 @@ export class Progress implements AsyncDisposable {
         }
         await offsets.save(name, claim, points);
       }
+      // A check that comes before they have ended would store them without what is in flight.
+      for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
       return inFlight;
     });
   }

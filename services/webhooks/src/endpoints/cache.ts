@@ -28,9 +28,7 @@ class Unusable extends Error {
 }
 
 export interface EndpointCache {
-  /** Null: there is no such endpoint. Undefined: not remembered, or not recent enough. */
-  peek(meant: Meant): KnownEndpoint | null | undefined;
-  /** As `peek`, but asks the database rather than not knowing. */
+  /** Null: there is no such endpoint. */
   get(meant: Meant): Promise<KnownEndpoint | null>;
   /** Throws `Unusable` where it cannot be. */
   prepare(endpoint: Endpoint): KnownEndpoint;
@@ -58,7 +56,6 @@ export function openEndpointCache(
 ): EndpointCache {
   const entries = new LRUCache<string, Entry>({ max: endpointsMax });
   const loads = new Map<string, Load>();
-
   const find = openLoader(endpoints);
 
   const load = async (id: string): Promise<KnownEndpoint | null> => {
@@ -67,9 +64,7 @@ export function openEndpointCache(
       try {
         const found = await find(id);
         const known = found === null ? null : prepareEndpoint(found, vault);
-        if (!started.outdated) {
-          entries.set(id, { known, until: performance.now() + keptMs });
-        }
+        if (!started.outdated) entries.set(id, { known, until: performance.now() + keptMs });
         return known;
       } finally {
         if (loads.get(id) === started) loads.delete(id);
@@ -79,6 +74,7 @@ export function openEndpointCache(
     return started.answer;
   };
 
+  /** Undefined: not remembered, or not recent enough. */
   const peek = ({ endpointId, version, epoch }: Meant): KnownEndpoint | null | undefined => {
     const entry = entries.get(endpointId);
     if (entry === undefined || entry.until < performance.now()) return undefined;
@@ -96,7 +92,6 @@ export function openEndpointCache(
   };
 
   return {
-    peek,
     async get(meant) {
       const known = peek(meant);
       if (known !== undefined) return known;
