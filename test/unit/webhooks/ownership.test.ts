@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import type { Claim } from '../../../services/webhooks/src/owning/claims.ts';
 import { OwnedPartitions, Ownership } from '../../../services/webhooks/src/owning/ownership.ts';
 import { eventually } from '../../support/eventually.ts';
+import { pause } from '../../support/pause.ts';
 
 const until = (holds: () => boolean) => eventually(holds, Boolean);
 
@@ -15,6 +16,7 @@ function setUp() {
   const ended: number[] = [];
   let failures = 0;
   let term = 0;
+  let reading: Promise<void> | undefined;
   const stream = { facts: { id: 'one', firstSequence: 1, lastSequence: 100 } };
   let onChange: (() => void) | undefined;
   const known = {
@@ -49,7 +51,10 @@ function setUp() {
     changes: {
       onTaken: async () => undefined,
       onReleased: async () => async () => undefined,
-      onLost: (lost) => void ended.push(...lost.map(({ partition }) => partition)),
+      async onLost(lost) {
+        ended.push(...lost.map(({ partition }) => partition));
+        await reading;
+      },
       onAlive: () => undefined,
     },
     log: openLog({ service: 'test', level: 'silent' }),
@@ -61,6 +66,7 @@ function setUp() {
     ended,
     stream,
     terms: () => [...new Set(Array.from(owned.values(), (one) => one.term))],
+    readUntil: (end: Promise<void>) => void (reading = end),
     fail: (times: number) => void (failures = times),
     change: (others: readonly string[]) => {
       replicas.splice(1, Infinity, ...others);
@@ -93,11 +99,17 @@ it('takes a partition again that it could not give back and is to have after all
   expect([given.length > 0, terms()]).toEqual([true, [1, 2]]);
 });
 
-it('claims all anew where the log was made again, and ends what it had of the other one', async () => {
-  const { ownership, owned, ended, stream, terms } = setUp();
+it('claims all anew where the log was made again, once what it had of the other one is read no more', async () => {
+  const { ownership, owned, ended, stream, terms, readUntil } = setUp();
   await using _ownership = ownership;
   await until(() => owned.size === partitionsNumber);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  readUntil(promise);
   stream.facts = { ...stream.facts, id: 'other' };
-  await until(() => ended.length === partitionsNumber && owned.size === partitionsNumber);
+  await until(() => ended.length === partitionsNumber);
+  await pause(1_100);
+  expect(owned.size).toBe(0);
+  resolve();
+  await until(() => owned.size === partitionsNumber);
   expect([terms(), [...owned.values()].every((one) => one.stream === 'other')]).toEqual([[2], true]);
 });

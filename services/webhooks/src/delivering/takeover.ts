@@ -61,9 +61,9 @@ export const openTakeover = ({
       throw error;
     }
   },
-  onLost(lost) {
+  async onLost(lost) {
     integrations.end(lost);
-    void reader.remove(lost);
+    await reader.remove(lost);
   },
   onAlive: (alive) => integrations.freeFrom((replica) => alive.includes(replica)),
 });

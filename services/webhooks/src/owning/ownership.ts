@@ -54,8 +54,8 @@ export interface OwnershipChanges {
    * is to be done when they have left `owned`.
    */
   onReleased(released: readonly OwnedPartition[]): Promise<() => Promise<void>>;
-  /** Another replica has these already. */
-  onLost(lost: readonly OwnedPartition[]): void;
+  /** These are no longer this replica's. Resolves once nothing of them is read any more. */
+  onLost(lost: readonly OwnedPartition[]): Promise<void>;
   /** Which replicas live: what others have in flight of what is this one's is theirs for as long. */
   onAlive(alive: readonly string[]): void;
 }
@@ -117,7 +117,7 @@ export class Ownership implements AsyncDisposable {
       const isSure = owned.isSure;
       if (!replicas.isHeard) return;
       if (!isSure) await this.#verify();
-      this.#forgetOtherStreams();
+      await this.#loseOtherStreams();
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
       await this.#take([...wanted].filter((partition) => !owned.has(partition)));
@@ -142,21 +142,23 @@ export class Ownership implements AsyncDisposable {
     const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
     if (lost.length > 0) {
       log.warn({ partitions: numbersOf(lost) }, 'another replica has taken partitions meanwhile');
-      this.#lose(lost);
+      await this.#lose(lost);
     }
     owned.areFound();
   }
 
   /** They are claimed anew: the log is another one. */
-  #forgetOtherStreams(): void {
+  async #loseOtherStreams(): Promise<void> {
     const { owned, stream } = this.#options;
-    this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
+    const { id } = stream.facts;
+    await this.#lose([...owned.values()].filter((claim) => claim.stream !== id));
   }
 
-  #lose(lost: readonly OwnedPartition[]): void {
+  /** Taken again before its reading has ended, a partition would get what comes late of that, and pass over what is before it. */
+  async #lose(lost: readonly OwnedPartition[]): Promise<void> {
     if (lost.length === 0) return;
-    this.#options.changes.onLost(lost);
     for (const { partition } of lost) this.#options.owned.delete(partition);
+    await this.#options.changes.onLost(lost);
   }
 
   async #release(released: readonly OwnedPartition[]): Promise<void> {
@@ -190,7 +192,7 @@ export class Ownership implements AsyncDisposable {
     try {
       await changes.onTaken(taken, stored);
     } catch (error) {
-      this.#lose(taken);
+      await this.#lose(taken);
       throw error;
     }
     log.info({ partitions: numbersOf(taken) }, 'partitions taken');
