@@ -1,14 +1,10 @@
 // Plain values of what webhooks works with, for tests of one part.
 import type { Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import {
-  openEndpointQueue,
-  type QueueOptions,
-} from '../../services/webhooks/src/delivering/endpoint-queue.ts';
-import { newEndpoint, type Endpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
-import type { LoggedBatch } from '../../services/webhooks/src/log/batch.ts';
-import { openWindows, type Window } from '../../services/webhooks/src/log/window.ts';
-import type { StreamEvent } from '../../services/webhooks/src/log/event.ts';
+import { EndpointQueue, type QueueOptions } from '../../services/webhooks/src/delivering/endpoint-queue.ts';
+import { type Endpoint, newEndpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
+import type { LoggedBatch, StreamEvent } from '../../services/webhooks/src/log/batch.ts';
+import { Windows, type Window } from '../../services/webhooks/src/log/window.ts';
 import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 
 /** Has succeeded before. */
@@ -57,7 +53,7 @@ export function queueOf(
 ) {
   const window = windowOf();
   for (const batch of batches) window.add(batch);
-  const queue = openEndpointQueue({
+  const queue = new EndpointQueue({
     subscriber: endpoint,
     integration: endpoint.integration,
     window,
@@ -72,4 +68,4 @@ export function queueOf(
 
 /** Reads nothing from the log but what a test gives. */
 export const windowOf = (readStream: Bus['readStream'] = async function* () {}): Window =>
-  openWindows({ bus: { readStream }, log: openLog({ service: 'test', level: 'silent' }) }).open('acme', 1);
+  new Windows({ bus: { readStream }, log: openLog({ service: 'test', level: 'silent' }) }).open('acme', 1);

@@ -56,7 +56,7 @@ export const breakages: readonly Breakage[] = [
   {
     name: 'attempts-unlogged',
     says: 'a fifth of the attempts is not in the attempt log',
-    file: 'services/webhooks/src/delivering/report.ts',
+    file: 'services/webhooks/src/delivering/deliver.ts',
     search: '    if (next !== undefined) attemptLog',
     replace: '    if (next !== undefined && Math.random() > 0.2) attemptLog',
     found: 'attempt-log',

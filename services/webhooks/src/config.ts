@@ -1,8 +1,8 @@
 // The settings of webhooks.
 import { baseSettings, storeSettings } from '@integration-sync/runtime/config';
-import { Type, type Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { parseKeys } from './secrets/vault.ts';
-import { parseAllowList } from './sending/allowed-addresses.ts';
+import { parseAllowList } from './sending/egress-guard.ts';
 
 export const WebhooksConfig = Type.Object({
   ...baseSettings,

@@ -3,7 +3,7 @@ import { openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './sending/outcome.ts';
 
-export interface Gauges {
+interface Gauges {
   inFlight: () => number;
   waiting: () => number;
   behind: () => number;
@@ -26,7 +26,7 @@ export interface WebhookMetrics {
 
 const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics {
+export function openMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry];
   const attempts = new Counter({
     name: 'webhook_attempts_total',
@@ -66,7 +66,6 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
   });
   // Prometheus sees a rise only from what it knew before.
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
-  openGauges(registry, gauges);
 
   return {
     attempt(verdict, durationMs) {
@@ -83,7 +82,7 @@ export function openMetrics(registry: Registry, gauges: Gauges): WebhookMetrics 
   };
 }
 
-function openGauges(registry: Registry, gauges: Gauges): void {
+export function openGauges(registry: Registry, gauges: Gauges): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
     openGauge(registry, { name, help }, read);
   gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);

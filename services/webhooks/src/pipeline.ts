@@ -8,50 +8,45 @@
 //                                         (offsets of those that are behind)
 //
 // One replica owns a partition of the log, and alone delivers what is in it.
-import { setTimeout as wait } from 'node:timers/promises';
-import {
-  endpointChangedSubject,
-  Failure,
-  eventBatchesStream,
-  partitionOf,
-  requestHeaders,
-} from '@integration-sync/contracts';
+import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
-import { openRetry } from '@integration-sync/runtime/retry';
+import { openRetry, type Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Store } from '@integration-sync/runtime/store';
 import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
-import { deliveredSubject, listenForChanges, noted } from './delivering/changes.ts';
-import { openDeliver } from './delivering/deliver.ts';
-import { openIntegrations, type ActiveIntegration } from './delivering/integrations.ts';
+import { Deliverer, openReport } from './delivering/deliver.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
-import { openProgress, type HandedOver } from './delivering/progress.ts';
+import { Integrations, type ActiveIntegrations } from './delivering/integrations.ts';
+import { Progress } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
-import { openReport } from './delivering/report.ts';
-import { openScheduler } from './delivering/scheduler.ts';
+import { Scheduler, type Load } from './delivering/scheduler.ts';
+import {
+  listenForChanges,
+  noted,
+  openTakeover,
+  openTellChanged,
+  openTellDelivered,
+  type TellChanged,
+} from './delivering/takeover.ts';
 import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
-import type { Endpoint } from './endpoints/endpoint.ts';
-import type { Revisions } from './endpoints/revisions.ts';
-import type { Endpoints } from './endpoints/store.ts';
+import type { Endpoints, Revisions } from './endpoints/store.ts';
 import type { LoggedBatch } from './log/batch.ts';
-import { openLogReader } from './log/reader.ts';
-import { openWindows } from './log/window.ts';
-import { openMatch } from './matching/match.ts';
-import { openMetrics, type WebhookMetrics } from './metrics.ts';
-import { openClaims, type Claim, type Claims } from './owning/claims.ts';
-import type { LogPoint } from './log/offset.ts';
-import { openOffsets, type Offsets } from './owning/offsets.ts';
-import { openOwnership } from './owning/ownership.ts';
+import { Offsets } from './log/offsets.ts';
+import { LogReader, LogStream } from './log/reader.ts';
+import { Windows } from './log/window.ts';
+import { openGauges, openMetrics, type WebhookMetrics } from './metrics.ts';
+import { Claims } from './owning/claims.ts';
+import { OwnedPartitions, Ownership } from './owning/ownership.ts';
 import { openReplicas } from './owning/replicas.ts';
 import type { Vault } from './secrets/vault.ts';
 import type { Send } from './sending/send.ts';
 
-export interface PipelineOptions {
+interface PipelineOptions {
   bus: Bus;
   store: Store;
   endpoints: Endpoints;
@@ -78,221 +73,36 @@ export interface Pipeline extends AsyncDisposable {
   metrics: WebhookMetrics;
   claims: Claims;
   offsets: Offsets;
-  stream: () => LogStream;
+  stream: LogStream;
   /** Throws where this replica cannot read what is to be delivered. */
   checkReading: () => void;
   /** The endpoint has changed: said to this replica and all others. */
-  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
-}
-
-/** Which making of the log sequences are of, and where it ended when this replica looked last. */
-export interface LogStream {
-  id: string;
-  firstSequence: number;
-  lastSequence: number;
+  tellChanged: TellChanged;
 }
 
 /** Work on failing endpoints, before it is due: healthy ones must not feel it. */
 const failureLimits = { max: 4, aloneForMs: 500 };
-/** What hangs at a handover stays with the old owner; what does not ends within this time. */
-const handoverMs = 500;
-const handoverPollMs = 10;
+/** Of integrations that are behind; one reads at a time. */
+const loadLimits = { max: 4, perKeyMax: 1 };
+/** A stream may be without a leader, or a replica reconnect, for this long before readiness says so. */
+const unreadMs = 10_000;
 
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
-  const { bus, store, endpoints, revisions, vault, send, inFlightMax, remembered, tracing, log } = options;
+  const { bus, log } = options;
   await using starting = new AsyncDisposableStack();
-  const stream = openLogStream(bus);
-  await stream.look();
   const stopping = new AbortController();
-  const retry = openRetry(log, options.signal);
-  const retryUntilStop = openRetry(log, stopping.signal);
-
-  const replicas = starting.use(openReplicas(bus));
-  const attemptLog = starting.use(openAttemptLog(bus, log, replicas.self));
-  const cache = openEndpointCache(endpoints, vault, remembered.endpoints);
-  const disabledEvents = openDisabledEvents({ endpoints, revisions, bus, log });
-  const claims = openClaims({ store, self: replicas.self, stream: () => stream.look() });
-  const offsets = await openOffsets(store, stream.facts);
-  const windows = openWindows({ bus, log });
-  const owned = new Map<number, Claim>();
-  const readThrough = (partition: number): number =>
-    reader.readThrough(partition) ?? owned.get(partition)?.floor ?? 0;
-
-  const metrics = openMetrics(options.metrics.registry, {
-    inFlight: () => scheduler.inFlight,
-    waiting: () => scheduler.waiting,
-    behind: () => progress.behind,
-    behindForMs: () => progress.behindForMs,
-    partitions: () => owned.size,
-    endpoints: () => integrations.endpoints,
-    disabled: () => endpoints.countDisabled(),
-  });
-
-  const tellChanged = ({ _id, integration }: Pick<Endpoint, '_id' | 'integration'>): void => {
-    cache.forget(_id);
-    bus.broadcast(endpointChangedSubject, _id, {
-      replica: replicas.self,
-      [requestHeaders.integration]: integration,
-    });
-  };
-  const recorder = openRecorder({
-    endpoints,
-    limit: openSemaphore(failureLimits).run,
-    tellChanged,
-    announce: disabledEvents.announce,
-    metrics,
-  });
-  /** It was in flight when the partition was handed over. A next owner that has not read the offset yet finds it done. */
-  const tellDelivered = async ({ integration, id }: EndpointQueue, point: LogPoint): Promise<void> => {
-    await offsets.delivered(integration, id, point).catch(noted(log, id));
-    bus.broadcast(deliveredSubject, JSON.stringify([integration, id, point.sequence, point.index]));
-  };
-  const deliver = openDeliver({
-    send,
-    cache,
-    recorder,
-    report: openReport(log, attemptLog, metrics),
-    missedOf: (queue) => integrations.missedOf(queue),
-    onRecorded: (endpoint) => integrations.adopt(endpoint),
-    onEnd(queue, point, how) {
-      if (how === 'unstored') progress.hurry(queue);
-      if (how === 'done' && queue.isEnded) void tellDelivered(queue, point);
-    },
-    mayBegin: () => ownership.isSure,
-    retry,
-    signal: options.signal,
-    log,
-  });
-  const scheduler = openScheduler({
-    inFlightMax,
-    mayBegin: () => ownership.isSure,
-    deliver,
-    load(queue, sequence) {
-      const window = integrations.get(queue.integration)?.window;
-      if (window === undefined) return;
-      retryUntilStop('reading the log', () =>
-        loadInTurn(() => window.load(sequence), queue.integration),
-      ).then(
-        () => scheduler.wake(queue),
-        (error: unknown) => log.debug({ err: error }, 'the log is not read, as the process stops'),
-      );
-    },
-  });
-  const loadInTurn = openSemaphore(loadLimits).run;
-  const wake = (queue: EndpointQueue): void => {
-    progress.touch(queue);
-    scheduler.wake(queue);
-  };
-  const integrations = openIntegrations({
-    revisions,
-    endpoints,
-    windows,
-    match: openMatch(),
-    readThrough,
-    partitionOf,
-    owns: (partition) => owned.has(partition),
-    wake,
-    stream: stream.facts,
-    endpointsMax: remembered.subscriptions,
-    retry: retryUntilStop,
-    log,
-  });
-  const take = async (batches: readonly LoggedBatch[]): Promise<void> => {
-    const spans = batches.map((batch) => {
-      const span = tracing?.begin(spanOf(batch));
-      batch.traceparent = span?.traceparent ?? batch.traceparent;
-      return span;
-    });
-    const [first] = batches;
-    try {
-      await integrations.take(batches);
-      metrics.read(batches, first === undefined ? 0 : (Date.now() - first.storedAt.getTime()) / 1000);
-    } finally {
-      for (const span of spans) span?.end();
-    }
-  };
-  const reader = openLogReader({
-    bus,
-    take,
-    async isSameStream() {
-      const { id } = stream.facts();
-      await stream.look();
-      const isSame = id === stream.facts().id;
-      if (!isSame) ownership.beginAnew();
-      return isSame;
-    },
-    ensure: options.ensure,
-    log,
-  });
-  const progress = openProgress({
-    self: replicas.self,
-    integrations,
-    claims,
-    offsets,
-    owned,
-    readThrough,
-    firstSequence: () => stream.facts().firstSequence,
-    onLost: openLost(log, metrics),
-    isSure: () => ownership.isSure,
-    log,
-  });
-
-  const lose = (lost: readonly Claim[]): void => {
-    integrations.end(new Set(lost.map(({ partition }) => partition)));
-    for (const { partition } of lost) owned.delete(partition);
-  };
-  const ownership = openOwnership({
-    onAlive: (alive) => integrations.freeFrom((replica) => alive.includes(replica)),
-    bus,
-    replicas,
-    claims,
-    log,
-    async onTaken(taken) {
-      const behind = await offsets.ofPartitions(taken.map(({ partition }) => partition));
-      for (const claim of taken) owned.set(claim.partition, claim);
-      try {
-        await integrations.begin(behind, fallenSilent(taken));
-      } catch (error) {
-        lose(taken);
-        throw error;
-      }
-      await reader.add(new Map(taken.map(({ partition, floor }) => [partition, floor])));
-    },
-    async onReleased(released) {
-      const partitions = new Set(released.map(({ partition }) => partition));
-      const floors = await reader.remove(partitions);
-      const ended = integrations.ofPartitions(partitions);
-      const resume = pause(ended);
-      let inFlight: readonly HandedOver[];
-      try {
-        await settled(ended);
-        inFlight = await progress.handOver(ended, owned);
-      } catch (error) {
-        resume();
-        await reader.add(floors);
-        throw error;
-      }
-      integrations.end(partitions);
-      // What has ended since; what ends later says so itself.
-      const since = inFlight.filter(({ queue, point }) => queue.find(point) === undefined);
-      await Promise.all(since.map(({ queue, point }) => tellDelivered(queue, point)));
-      for (const partition of partitions) owned.delete(partition);
-      return released.map((claim) => ({ ...claim, floor: floors.get(claim.partition) ?? claim.floor }));
-    },
-    onLost(lost) {
-      lose(lost);
-      void reader.remove(lost.map(({ partition }) => partition));
-    },
-  });
-
-  const listening = listenForChanges(bus, replicas.self, { cache, integrations, log });
+  const shared = await openShared(options, starting);
+  const { replicas, stream, claims, offsets, cache, attemptLog, disabledEvents, metrics, tellChanged } =
+    shared;
+  const delivering = startDelivering(options, shared, openRetry(log, stopping.signal));
+  const { integrations, scheduler, reader, progress, ownership } = delivering;
   starting.use(openPeriodicCheck(disabledEvents.sweep, unannounced(log)));
   starting.defer(() => disabledEvents.settled());
   starting.defer(() => scheduler.close());
   starting.use(reader);
   starting.use(progress);
   starting.use(ownership);
-  starting.use(listening);
+  starting.use(listenForChanges(bus, replicas.self, { cache, integrations, log }));
   // First of all: what is undelivered is another replica's before what is in flight here has ended.
   starting.defer(async () => {
     stopping.abort(new Error('the process stops'));
@@ -312,14 +122,13 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     metrics,
     claims,
     offsets,
-    stream: stream.facts,
+    stream,
     tellChanged(endpoint) {
       tellChanged(endpoint);
       void integrations.refresh(endpoint.integration, endpoint._id).catch(noted(log, endpoint._id));
     },
     checkReading() {
-      const failingForMs = Math.max(reader.failingForMs, ownership.failingForMs);
-      if (failingForMs <= unreadMs) return;
+      if (Math.max(reader.failingForMs, ownership.failingForMs) <= unreadMs) return;
       throw new Failure('unavailable', `${eventBatchesStream} of NATS is not read; the log says why.`, {
         retryAfterSeconds: 2,
       });
@@ -328,28 +137,100 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   };
 }
 
-const fallenSilent = (taken: readonly Claim[]): number[] =>
-  taken.flatMap(({ partition, isOfSilent }) => (isOfSilent ? [partition] : []));
-
-/** A stream may be without a leader, or a replica reconnect, for this long before readiness says so. */
-const unreadMs = 10_000;
-/** Of integrations that are behind; one reads at a time. */
-const loadLimits = { max: 4, perKeyMax: 1 };
-
-function openLogStream(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
-  let facts: LogStream = { id: '', firstSequence: 0, lastSequence: 0 };
+/** What replicas share: in MongoDB, and by what they say to each other. */
+async function openShared(options: PipelineOptions, starting: AsyncDisposableStack) {
+  const { bus, store, endpoints, revisions, vault, remembered, log } = options;
+  const stream = new LogStream(bus);
+  await stream.look();
+  const replicas = starting.use(openReplicas(bus));
+  const offsets = await Offsets.open(store, stream);
+  const cache = openEndpointCache(endpoints, vault, remembered.endpoints);
   return {
-    facts: (): LogStream => facts,
-    async look(): Promise<LogStream> {
-      const { madeAt, firstSequence, lastSequence } = await bus.patiently(
-        `stream ${eventBatchesStream}`,
-        () => bus.streamFacts(eventBatchesStream),
-      );
-      facts = { id: madeAt.toISOString(), firstSequence, lastSequence };
-      return facts;
-    },
+    stream,
+    replicas,
+    owned: new OwnedPartitions(replicas),
+    claims: new Claims({ store, self: replicas.self, stream }),
+    offsets,
+    cache,
+    attemptLog: starting.use(openAttemptLog(bus, log, replicas.self)),
+    disabledEvents: openDisabledEvents({ endpoints, revisions, bus, log }),
+    metrics: openMetrics(options.metrics.registry),
+    tellChanged: openTellChanged(bus, replicas.self, cache),
   };
 }
+
+type Shared = Awaited<ReturnType<typeof openShared>>;
+
+/** In the order of the drawing: each part is there before those that use it. */
+function startDelivering(options: PipelineOptions, shared: Shared, retryUntilStop: Retry) {
+  const { bus, endpoints, revisions, send, inFlightMax, remembered, ensure, signal, log } = options;
+  const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = shared;
+  const { self } = replicas;
+  const mayBegin = (): boolean => owned.isSure;
+  const active: ActiveIntegrations = new Map();
+  const onLost = openLost(log, metrics);
+
+  const scheduler = new Scheduler({ inFlightMax, mayBegin });
+  const progress = new Progress({ self, active, owned, claims, offsets, stream, onLost, log });
+  const integrations = new Integrations({
+    active,
+    owned,
+    revisions,
+    endpoints,
+    windows: new Windows({ bus, log }),
+    stream,
+    wake(queue) {
+      progress.touch(queue);
+      scheduler.wake(queue);
+    },
+    endpointsMax: remembered.subscriptions,
+    retry: retryUntilStop,
+    log,
+  });
+  const reader = new LogReader({ bus, stream, take: openTake(options, integrations, metrics), ensure, log });
+  const tellDelivered = openTellDelivered(bus, offsets, log);
+  const deliverer = new Deliverer({
+    send,
+    cache,
+    recorder: openRecorder({
+      endpoints,
+      limit: openSemaphore(failureLimits).run,
+      tellChanged,
+      announce: shared.disabledEvents.announce,
+      metrics,
+    }),
+    report: openReport(log, attemptLog, metrics),
+    missedOf: (queue) => integrations.missedOf(queue),
+    onRecorded: (endpoint) => integrations.adopt(endpoint),
+    onEnd(queue, point, how) {
+      if (how === 'unstored') progress.hurry(queue);
+      if (how === 'done' && queue.isEnded) void tellDelivered(queue, point);
+    },
+    mayBegin,
+    retry: openRetry(log, signal),
+    signal,
+    log,
+  });
+  scheduler.start({
+    deliver: (queue, delivery, event) => deliverer.deliver(queue, delivery, event),
+    load: openLoad(scheduler, retryUntilStop, log),
+  });
+  const changes = openTakeover({ integrations, progress, reader, tellDelivered });
+  const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes, log });
+  openGauges(options.metrics.registry, {
+    inFlight: () => scheduler.inFlight,
+    waiting: () => scheduler.waiting,
+    behind: () => progress.behind,
+    behindForMs: () => progress.behindForMs,
+    partitions: () => owned.size,
+    endpoints: () => integrations.endpoints,
+    disabled: () => endpoints.countDisabled(),
+  });
+  return { integrations, scheduler, reader, progress, ownership };
+}
+
+/** What dead replicas left unannounced. */
+const unannounced = (log: Log) => ({ what: 'disablings that are not announced', everyMs: 500, log });
 
 const openLost =
   (log: Log, metrics: WebhookMetrics) =>
@@ -361,25 +242,33 @@ const openLost =
     );
   };
 
-/** What dead replicas left unannounced. */
-const unannounced = (log: Log) => ({ what: 'disablings that are not announced', everyMs: 500, log });
-
-/** Nothing begins for these. */
-function pause(integrations: readonly ActiveIntegration[]): () => void {
-  const queues = integrations.flatMap((one) => [...one.queues.values()]);
-  for (const queue of queues) queue.pauses += 1;
-  return () => {
-    for (const queue of queues) queue.pauses -= 1;
+function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Load {
+  const inTurn = openSemaphore(loadLimits).run;
+  return (queue, sequence) => {
+    retry('reading the log', () => inTurn(() => queue.window.load(sequence), queue.integration)).then(
+      () => scheduler.wake(queue),
+      (error: unknown) => log.debug({ err: error }, 'the log is not read, as the process stops'),
+    );
   };
 }
 
-const isIdle = ({ queues }: ActiveIntegration): boolean =>
-  queues.values().every(({ inFlight }) => inFlight === 0);
-
-async function settled(integrations: readonly ActiveIntegration[]): Promise<void> {
-  const endMs = performance.now() + handoverMs;
-  while (!integrations.every(isIdle) && performance.now() < endMs) await wait(handoverPollMs);
-}
+/** Event batches that came together, in one span for each of them. */
+const openTake =
+  ({ tracing }: Pick<PipelineOptions, 'tracing'>, integrations: Integrations, metrics: WebhookMetrics) =>
+  async (batches: readonly LoggedBatch[]): Promise<void> => {
+    const spans = batches.map((batch) => {
+      const span = tracing?.begin(spanOf(batch));
+      batch.traceparent = span?.traceparent ?? batch.traceparent;
+      return span;
+    });
+    const [first] = batches;
+    try {
+      await integrations.take(batches);
+      metrics.read(batches, first === undefined ? 0 : (Date.now() - first.storedAt.getTime()) / 1000);
+    } finally {
+      for (const span of spans) span?.end();
+    }
+  };
 
 const spanOf = (batch: LoggedBatch): SpanStart => ({
   name: 'fan out',

@@ -1,42 +1,42 @@
 // The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
 // else. What is opened first is closed last.
 import { healthSubject } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
 import { buildOf } from '@integration-sync/runtime/build';
-import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
-import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
+import type { Bus } from '@integration-sync/runtime/bus';
 import { ConfigError, maskSettings } from '@integration-sync/runtime/config';
-import { openLog, type Log } from '@integration-sync/runtime/log';
+import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
+import { type Log, openLog } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
-import { attemptsHandlers } from './api/attempts.ts';
-import { deliveryHandlers, openFindSent } from './api/delivery.ts';
-import { endpointsHandlers } from './api/endpoints.ts';
+import { attemptsHandlers, deliveryHandlers, openFindSent } from './api/attempts.ts';
+import { endpointsHandlers, openTest } from './api/endpoints.ts';
 import { withStoreFailures } from './api/handlers.ts';
 import { listingHandlers } from './api/listing.ts';
 import { openRecoveries } from './api/recoveries.ts';
-import { replayHandlers } from './api/replay.ts';
 import { openCandidates } from './api/replay-candidates.ts';
-import { openTest } from './api/test-delivery.ts';
+import { replayHandlers } from './api/replay.ts';
 import { WebhooksConfig } from './config.ts';
-import { openFeed, type Feed } from './feed/feed.ts';
-import { checkKeys } from './endpoints/key-check.ts';
 import { openRegistrations, type Registrations } from './endpoints/registrations.ts';
-import { openRevisions, type Revisions } from './endpoints/revisions.ts';
-import { openEndpoints, type Endpoints } from './endpoints/store.ts';
-import { openCutoff } from './matching/cutoff.ts';
+import { type Endpoints, openEndpoints, openRevisions, type Revisions } from './endpoints/store.ts';
 import { bringBackPlaces, forgetMissingStream, forgetOtherStream } from './endpoints/stream-reset.ts';
-import { tellKeys } from './operating/keys.ts';
-import { startPipeline, type Pipeline } from './pipeline.ts';
+import { type Feed, openFeed } from './feed/feed.ts';
+import { openCutoff } from './matching/cutoff.ts';
+import { checkKeys, tellKeys } from './operating/keys.ts';
+import { type Pipeline, startPipeline } from './pipeline.ts';
 import { openVault, type Vault } from './secrets/vault.ts';
-import { parseAllowList } from './sending/allowed-addresses.ts';
 import { openConnections } from './sending/connections.ts';
-import { openEgressGuard, type EgressGuard } from './sending/egress-guard.ts';
+import {
+  type EgressGuard,
+  openEgressGuard,
+  openResolver,
+  parseAllowList,
+  type Resolve,
+} from './sending/egress-guard.ts';
 import { openPoster } from './sending/post.ts';
-import { openResolver, type Resolve } from './sending/resolver.ts';
 import { openSend, type Send } from './sending/send.ts';
-import { streamSpecs } from './streams/streams.ts';
+import { streamSpecs } from './streams.ts';
 
 export interface Webhooks extends AsyncDisposable {
   readonly metricsUrl: string;
@@ -151,7 +151,7 @@ const identityOf = (config: WebhooksConfig) => ({
 async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise<void> {
   if (config.WEBHOOK_FORMER_STREAMS === 'leave') return;
   const left: string[] = [];
-  for (const stream of undelivered) {
+  for (const stream of ['BUNDLES', 'DELIVERIES']) {
     const messages = (await bus.patiently(`stream ${stream}`, () => bus.messagesIn(stream))) ?? 0;
     if (messages > 0) left.push(`${stream} has ${messages} messages`);
   }
@@ -161,8 +161,6 @@ async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise
       'Run that release until ops streams says that nothing is left, or set this to leave.',
   ]);
 }
-
-const undelivered = ['BUNDLES', 'DELIVERIES'];
 
 interface Serving {
   config: WebhooksConfig;

@@ -1,8 +1,8 @@
 // The bounds of an answer on a real socket, one read at a time, so that no packet is taken together with the next.
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { boundAnswers, refuseInformational } from '../../../services/webhooks/src/sending/answer-bounds.ts';
+import { boundAnswers, refuseInformational } from '../../../services/webhooks/src/sending/connections.ts';
 
 async function openPair() {
   const server = createServer();

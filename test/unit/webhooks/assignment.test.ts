@@ -1,6 +1,6 @@
 import { partitionsNumber } from '@integration-sync/contracts';
 import { expect, it } from 'vitest';
-import { assign } from '../../../services/webhooks/src/owning/assignment.ts';
+import { assign } from '../../../services/webhooks/src/owning/ownership.ts';
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `replica-${n}`);
 

@@ -1,7 +1,7 @@
 import type { DeliveryAttempt } from '@integration-sync/contracts';
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, test, vi } from 'vitest';
-import { openAttemptLogWriter } from '../../../services/webhooks/src/delivering/attempt-log-writer.ts';
+import { openAttemptLogWriter } from '../../../services/webhooks/src/delivering/attempt-log.ts';
 import { pause } from '../../support/pause.ts';
 
 const entry: DeliveryAttempt = {

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import {
+  type Cursor,
+  listAttempts,
+  nextSince,
+  openCursor,
+  sealCursor,
+} from '../../../services/webhooks/src/api/attempts.ts';
 import type { LoggedAttempt } from '../../../services/webhooks/src/delivering/attempt-log.ts';
-import { openCursor, sealCursor, type Cursor } from '../../../services/webhooks/src/api/cursor.ts';
-import { listAttempts, nextSince } from '../../../services/webhooks/src/api/attempts.ts';
 
 const entry = (place: number, more: Partial<LoggedAttempt> = {}): LoggedAttempt => ({
   place,

@@ -1,7 +1,7 @@
 // What becomes of an event and of its endpoint's circuit after one attempt.
 import { openLog } from '@integration-sync/runtime/log';
 import { expect, it } from 'vitest';
-import { openDeliver } from '../../../services/webhooks/src/delivering/deliver.ts';
+import { Deliverer } from '../../../services/webhooks/src/delivering/deliver.ts';
 import type { Next } from '../../../services/webhooks/src/delivering/policy.ts';
 import { openEndpointCache } from '../../../services/webhooks/src/endpoints/cache.ts';
 import { openVault } from '../../../services/webhooks/src/secrets/vault.ts';
@@ -28,7 +28,7 @@ async function attempt({ outcome = failed, next, isCircuitClosed = true, throws,
   queue.isCircuitClosed = isCircuitClosed;
   const ends: string[] = [];
   let successes = 0;
-  const deliver = openDeliver({
+  const deliverer = new Deliverer({
     async send() {
       if (throws !== undefined) throw throws;
       return { ...outcome, at: new Date(), durationMs: 1 };
@@ -50,7 +50,7 @@ async function attempt({ outcome = failed, next, isCircuitClosed = true, throws,
   const step = queue.next(0, 8);
   if (step.kind !== 'deliver') throw new Error(step.kind);
   queue.begin(step.delivery, 0);
-  await deliver(queue, step.delivery, step.event);
+  await deliverer.deliver(queue, step.delivery, step.event);
   return { queue, delivery: step.delivery, ends, successes, open: queue.find({ sequence: 1, index: 0 }) };
 }
 

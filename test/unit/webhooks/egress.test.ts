@@ -2,15 +2,17 @@
 // nowhere and counts, so that nothing leaves the machine even where the guard fails.
 import type { buildConnector } from 'undici';
 import { describe, expect, it, test } from 'vitest';
-import { parseAllowList } from '../../../services/webhooks/src/sending/allowed-addresses.ts';
-import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
 import type { KnownEndpoint } from '../../../services/webhooks/src/endpoints/cache.ts';
-import { openEgressGuard } from '../../../services/webhooks/src/sending/egress-guard.ts';
+import { makeSecret, signingKeyOf } from '../../../services/webhooks/src/secrets/signature.ts';
+import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
+import {
+  openEgressGuard,
+  openResolver,
+  parseAllowList,
+  type Resolve,
+} from '../../../services/webhooks/src/sending/egress-guard.ts';
 import { openPoster } from '../../../services/webhooks/src/sending/post.ts';
-import { openResolver, type Resolve } from '../../../services/webhooks/src/sending/resolver.ts';
 import { openSend } from '../../../services/webhooks/src/sending/send.ts';
-import { makeSecret } from '../../../services/webhooks/src/secrets/secret.ts';
-import { signingKeyOf } from '../../../services/webhooks/src/secrets/signature.ts';
 
 const names: Record<string, string[]> = {
   'public.example': ['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946'],

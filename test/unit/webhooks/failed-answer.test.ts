@@ -1,10 +1,6 @@
 // What is kept of an answer that is no success.
 import { describe, expect, it } from 'vitest';
-import {
-  openBodyStart,
-  retryAfterMsOf,
-  textOfBody,
-} from '../../../services/webhooks/src/sending/failed-answer.ts';
+import { openBodyStart, retryAfterMsOf, textOfBody } from '../../../services/webhooks/src/sending/outcome.ts';
 
 const now = Date.parse('2026-03-31T09:00:00Z');
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { Waiters } from '../../../services/webhooks/src/feed/feed.ts';
 import { openPlaces } from '../../../services/webhooks/src/feed/place.ts';
-import { openWaiters } from '../../../services/webhooks/src/feed/waiters.ts';
 const secretKeyOf = (id: string, fill: number): string =>
   `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
 
@@ -25,7 +25,7 @@ it('opens with each of its keys, and seals with the first', () => {
 });
 
 it('bounds those that wait, in all and of an integration, and gives places back', () => {
-  const waiters = openWaiters(3, 2);
+  const waiters = new Waiters(3, 2);
   const first = waiters.enter('acme');
   waiters.enter('acme');
   expect(() => waiters.enter('acme')).toThrow('2 callers of your integration');

@@ -1,8 +1,7 @@
 import { expect, it, vi } from 'vitest';
-import { openMatch } from '../../../services/webhooks/src/matching/match.ts';
-import type { LoggedBatch } from '../../../services/webhooks/src/log/batch.ts';
-import type { StreamEvent } from '../../../services/webhooks/src/log/event.ts';
 import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
+import type { LoggedBatch, StreamEvent } from '../../../services/webhooks/src/log/batch.ts';
+import { openMatch } from '../../../services/webhooks/src/matching/match.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();
 

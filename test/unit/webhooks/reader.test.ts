@@ -3,7 +3,7 @@ import { openLog } from '@integration-sync/runtime/log';
 import { packEventBatches } from '@integration-sync/contracts';
 import type { FollowedMessage, FollowOptions } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
-import { openLogReader } from '../../../services/webhooks/src/log/reader.ts';
+import { LogReader, type ReadPartition } from '../../../services/webhooks/src/log/reader.ts';
 
 const messageOf = (sequence: number, partition: number): FollowedMessage => {
   const [message] = packEventBatches({
@@ -21,15 +21,22 @@ const messageOf = (sequence: number, partition: number): FollowedMessage => {
 };
 
 /** A log that the test writes; `taken` says which sequences the reader has handed on. */
-async function setUp(take: (sequences: readonly number[]) => Promise<void> = async () => undefined) {
+function setUp(
+  take: (sequences: readonly number[]) => Promise<void> = async () => undefined,
+  streamId = 'one',
+) {
   const taken: number[] = [];
   const begun: number[] = [];
   let following: FollowOptions | undefined;
-  const reader = openLogReader({
+  const refused = Promise.withResolvers<string>();
+  const reader = new LogReader({
     bus: {
       follow(_stream, options) {
         following = options;
-        void options.from().then((from) => begun.push(from));
+        options.from().then(
+          (from) => begun.push(from),
+          (error: Error) => refused.resolve(error.message),
+        );
         return {
           failingForMs: 0,
           isAtEnd: async () => true,
@@ -38,14 +45,13 @@ async function setUp(take: (sequences: readonly number[]) => Promise<void> = asy
           },
         };
       },
-      streamFacts: async () => ({ madeAt: new Date(0), messages: 0, firstSequence: 1, lastSequence: 0 }),
     },
     async take(batches) {
       const sequences = batches.map(({ sequence }) => sequence);
       await take(sequences);
       taken.push(...sequences);
     },
-    isSameStream: async () => true,
+    stream: { look: async () => ({ id: streamId, firstSequence: 1, lastSequence: 0 }) },
     ensure: async () => undefined,
     log: openLog({ service: 'test', level: 'silent' }),
   });
@@ -54,43 +60,55 @@ async function setUp(take: (sequences: readonly number[]) => Promise<void> = asy
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { reader, taken, begun, write };
+  return { reader, taken, begun, write, refused: refused.promise };
 }
 
+const partitionOf = (partition: number, through: number): ReadPartition => ({
+  partition,
+  stream: 'one',
+  through,
+});
+
 it('begins after the lowest floor, and passes over what is below the floor of its partition', async () => {
-  const { reader, taken, begun, write } = await setUp();
+  const { reader, taken, begun, write } = setUp();
   await using _reader = reader;
-  await reader.add(new Map([[1, 10], [2, 20]])); // prettier-ignore
+  const [first, second] = [partitionOf(1, 10), partitionOf(2, 20)];
+  await reader.add([first, second]);
   await write(11, 1);
   await write(15, 2);
   await write(21, 2);
   expect([begun, taken]).toEqual([[11], [11, 21]]);
-  expect([reader.readThrough(1), reader.readThrough(2), reader.readThrough(3)]).toEqual([21, 21, undefined]);
+  expect([first.through, second.through]).toEqual([21, 21]);
 });
 
 it('says how far it has read what it gives up, and goes on with the others where it was', async () => {
-  const { reader, taken, begun, write } = await setUp();
+  const { reader, taken, begun, write } = setUp();
   await using _reader = reader;
-  await reader.add(new Map([[1, 0], [2, 0]])); // prettier-ignore
+  const [first, second] = [partitionOf(1, 0), partitionOf(2, 0)];
+  await reader.add([first, second]);
   await write(5, 1);
-  expect(await reader.remove([1])).toEqual(new Map([[1, 5]]));
+  await reader.remove([first]);
   await write(6, 2);
-  expect([begun, taken, reader.readThrough(1), reader.readThrough(2)]).toEqual([
-    [1, 6],
-    [5, 6],
-    undefined,
-    6,
-  ]);
+  expect([begun, taken, first.through, second.through]).toEqual([[1, 6], [5, 6], 5, 6]);
 });
 
 it('has not read what could not be taken', async () => {
-  const { reader, write } = await setUp(async ([sequence = 0]) => {
+  const { reader, write } = setUp(async ([sequence = 0]) => {
     if (sequence > 5) throw new Error('the process stops');
   });
   await using _reader = reader;
-  await reader.add(new Map([[1, 0]]));
+  const first = partitionOf(1, 0);
+  await reader.add([first]);
   await write(5, 1);
   await write(6, 1);
   await write(7, 1);
-  expect(await reader.remove([1])).toEqual(new Map([[1, 5]]));
+  await reader.remove([first]);
+  expect(first.through).toBe(5);
+});
+
+it('begins no reading of a log that was made again, whoever has noticed that before', async () => {
+  const { reader, begun, refused } = setUp(undefined, 'other');
+  await using _reader = reader;
+  await reader.add([partitionOf(1, 10)]);
+  expect([begun, await refused]).toEqual([[], 'the log was made again']);
 });

@@ -24,7 +24,7 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
     endpoints: { findOf: async () => openEndpoint('wh_1') } as never,
     claims: { floorOf: async () => 0 },
     offsets: { of: async () => new Map() },
-    stream: () => ({ id: 'one' }),
+    stream: { facts: { id: 'one', firstSequence: 1, lastSequence: 0 } },
     findSent: async () => new Map(),
     log: openLog({ service: 'test', level: 'silent' }),
     bus: {

@@ -1,7 +1,7 @@
 // Who is next where places are few: integrations in turn, and there endpoints in turn.
 import { expect, it } from 'vitest';
 import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
-import { openScheduler } from '../../../services/webhooks/src/delivering/scheduler.ts';
+import { Scheduler } from '../../../services/webhooks/src/delivering/scheduler.ts';
 import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -11,9 +11,8 @@ function setUp(inFlightMax: number) {
   const begun: string[] = [];
   const ending = new Map<string, (() => void)[]>();
   let mayBegin = true;
-  const scheduler = openScheduler({
-    inFlightMax,
-    mayBegin: () => mayBegin,
+  const scheduler = new Scheduler({ inFlightMax, mayBegin: () => mayBegin, now: () => 0 });
+  scheduler.start({
     async deliver(queue, delivery) {
       begun.push(queue.id);
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -22,7 +21,6 @@ function setUp(inFlightMax: number) {
       queue.finish(delivery);
     },
     load: () => undefined,
-    now: () => 0,
   });
   const add = (id: string, integration: string, events: number): EndpointQueue => {
     const { queue } = queueOf({ ...openEndpoint(id), integration }, [batchOf(1, events)]);

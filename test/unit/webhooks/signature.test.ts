@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, test } from 'vitest';
-import { makeSecret, secretBytes } from '../../../services/webhooks/src/secrets/secret.ts';
-import { signingKeyOf } from '../../../services/webhooks/src/secrets/signature.ts';
-import { signedHeaders } from '../../../services/webhooks/src/sending/headers.ts';
+import {
+  makeSecret,
+  secretBytes,
+  signedHeaders,
+  signingKeyOf,
+} from '../../../services/webhooks/src/secrets/signature.ts';
 
 const delivery = {
   eventId: 'evt-1',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { EventFacts } from '../../../services/webhooks/src/log/event.ts';
 import type { Subscriber } from '../../../services/webhooks/src/endpoints/endpoint.ts';
-import { isDelivered, isMissed } from '../../../services/webhooks/src/matching/subscription.ts';
+import type { EventFacts } from '../../../services/webhooks/src/log/batch.ts';
+import { isDelivered, isMissed } from '../../../services/webhooks/src/matching/match.ts';
 
 const at = (second: number): string => new Date(1_000 * second).toISOString();
 

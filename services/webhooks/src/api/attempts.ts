@@ -1,27 +1,34 @@
 // The attempt log as a listing: newest first, filtered, by page or by cursor. An endpoint's log is short
-// (1,000 entries, or what 7 days bring), so the replica reads all of it.
+// (1,000 entries, or what 7 days bring), so the replica reads all of it. And one event of it: what was sent, what was answered.
 import {
   basePath,
+  type DeliveryAttempt,
+  eventBatchesStream,
+  type EventDelivery,
   eventKinds,
+  Failure,
+  type FailureEntry,
+  type ListingQuery,
   quote,
   readListingQuery,
   readOnce,
   refuseIfAny,
   requestHeaders,
+  storedBatches,
   subjects,
   testKind,
-  type DeliveryAttempt,
-  type FailureEntry,
-  type ListingQuery,
 } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
-import type { AttemptLog, LoggedAttempt } from '../delivering/attempt-log.ts';
+import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import { seal, unseal } from '@integration-sync/runtime/seal';
+import type { AttemptLog, LoggedAttempt, StoredAttempt } from '../delivering/attempt-log.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
+import { readBatch, type StreamEvent } from '../log/batch.ts';
 import { invalidRequest } from './body.ts';
-import { openCursor, sealCursor, type Cursor } from './cursor.ts';
-import { endpointOf } from './handlers.ts';
+import { endpointOf, json } from './handlers.ts';
 
-export interface AttemptsOptions {
+interface AttemptsOptions {
   endpoints: Endpoints;
   attemptLog: Pick<AttemptLog, 'read'>;
   cursorKey: string;
@@ -153,3 +160,106 @@ export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null,
 
 const linkTo = (id: string, cursor: string, limit: number): string =>
   `<${basePath}/webhook-events/${id}/deliveries?cursor=${cursor}&limit=${limit}>; rel="next"`;
+
+/** Where a page ended, sealed: a caller can carry it, but neither make nor change one, nor use it for another endpoint. */
+export interface Cursor {
+  /** Entries before this place in the log come next. */
+  before: number;
+  page: number;
+  limit: number;
+  sinceMs: number | null;
+  outcome: string | null;
+  event: string | null;
+}
+
+export function sealCursor(key: string, endpointId: string, cursor: Cursor): string {
+  const { before, page, limit, sinceMs, outcome, event } = cursor;
+  const sealed: Sealed = [before, page, limit, sinceMs, outcome, event];
+  return seal(`cursor ${key}`, endpointId, JSON.stringify(sealed));
+}
+
+/** Undefined for a text that webhooks did not issue for this endpoint. */
+export function openCursor(key: string, endpointId: string, text: string): Cursor | undefined {
+  const content = unseal(`cursor ${key}`, endpointId, text);
+  if (content === undefined) return undefined;
+  const [before, page, limit, sinceMs, outcome, event]: Sealed = JSON.parse(content);
+  return { before, page, limit, sinceMs, outcome, event };
+}
+
+type Sealed = [number, number, number, number | null, string | null, string | null];
+
+interface SentOptions {
+  attemptLog: Pick<AttemptLog, 'readOf'>;
+  bus: Pick<Bus, 'readStream'>;
+  log: Log;
+}
+
+interface SentEvent {
+  /** Oldest first. */
+  attempts: readonly StoredAttempt[];
+  /** Undefined where the stream has it no longer; a test it never had. */
+  event: StreamEvent | undefined;
+}
+
+/**
+ * Those of the events that the attempt log of the endpoint has, by their ids. It says where the log of event batches has each
+ * event as it was sent, a replay included, so that nothing is searched for.
+ */
+export type FindSent = (
+  endpoint: Endpoint,
+  eventIds: readonly string[],
+  until: number,
+) => Promise<Map<string, SentEvent>>;
+
+export function openFindSent({ attemptLog, bus, log }: SentOptions): FindSent {
+  return async (endpoint, eventIds, until) => {
+    const entries = await attemptLog.readOf(endpoint, new Set(eventIds), until);
+    /** By sequence: events that are looked for often stand in one batch. */
+    const batches = new Map<number, readonly StreamEvent[]>();
+    const eventsAt = async (sequence: number): Promise<readonly StreamEvent[]> => {
+      const known = batches.get(sequence);
+      if (known !== undefined) return known;
+      let events: readonly StreamEvent[] = [];
+      const subject = storedBatches(endpoint.integration);
+      for await (const stored of bus.readStream(eventBatchesStream, { subject, from: { sequence }, max: 1 }))
+        if (stored.sequence === sequence) events = readBatch(stored, log)?.events() ?? [];
+      batches.set(sequence, events);
+      return events;
+    };
+
+    const found = new Map<string, SentEvent>();
+    for (const [eventId, attempts] of Map.groupBy(entries, (entry) => entry.eventId)) {
+      const point = attempts.findLast((attempt) => attempt.point !== undefined)?.point;
+      const event = point === undefined ? undefined : (await eventsAt(point.sequence))[point.index];
+      // A stream that was made again has other events there.
+      found.set(eventId, { attempts, event: event?.eventId === eventId ? event : undefined });
+    }
+    return found;
+  };
+}
+
+export const deliveryHandlers = (
+  endpoints: Pick<Endpoints, 'findOf'>,
+  findSent: FindSent,
+): Record<string, BusHandler> => ({
+  [subjects.deliveriesGet]: async (request) => {
+    const endpoint = await endpointOf(endpoints, request);
+    const eventId = request.headers.get(requestHeaders.eventId) ?? '';
+    const sent = (await findSent(endpoint, [eventId], request.deadline)).get(eventId);
+    const last = sent?.attempts.at(-1);
+    if (sent === undefined || last === undefined)
+      throw new Failure('not_found', 'The attempt log of this webhook has no event with this id.');
+    const delivery: EventDelivery = {
+      eventId,
+      event: last.event,
+      body: sent.event === undefined ? null : Buffer.from(sent.event.body).toString(),
+      attempts: sent.attempts.toReversed().map(shown),
+    };
+    return json(delivery);
+  },
+});
+
+const shown = ({ point: _point, ...attempt }: StoredAttempt): EventDelivery['attempts'][number] => ({
+  ...attempt,
+  responseBody: attempt.responseBody ?? null,
+});

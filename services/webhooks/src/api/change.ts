@@ -1,8 +1,8 @@
 // The rule of a change: the one update that makes an endpoint as its caller wants it. Nothing here reads or stores.
 import type { ChangeWebhook } from '@integration-sync/contracts';
 import { earlierEventsMax, type Endpoint, type Recovery } from '../endpoints/endpoint.ts';
-import { disabling } from '../endpoints/recording.ts';
 import { enabled, firstTest } from '../endpoints/recovery.ts';
+import { disabling } from '../endpoints/store.ts';
 import type { Cutoff } from '../matching/cutoff.ts';
 import type { SettingsChange } from './settings.ts';
 
@@ -10,7 +10,7 @@ import type { SettingsChange } from './settings.ts';
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
-export interface ChangeFacts {
+interface ChangeFacts {
   settings: SettingsChange;
   /** Events after it go out as wanted. */
   cutoff: Cutoff;

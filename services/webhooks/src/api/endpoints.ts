@@ -1,30 +1,43 @@
-// What callers do with their endpoints. Registering, rotating and testing have files of their own; here they are read,
-// changed and deleted. Listing them is in listing.ts.
+// What callers do with one of their endpoints: read, change, rotate, test and delete it. Registering (register.ts) and listing
+// (listing.ts) have files of their own.
+import { randomUUID } from 'node:crypto';
 import {
   ChangeWebhook,
+  Failure,
+  type FailureEntry,
+  limits,
   refuseIfAny,
   requestHeaders,
+  RotateSecret,
   subjects,
-  type FailureEntry,
+  testKind,
 } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import type { AttemptLog } from '../delivering/attempt-log.ts';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
+import { type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
+import type { EndpointCache } from '../endpoints/cache.ts';
 import type { DisabledEvents } from '../endpoints/disabled-events.ts';
-import { webhookOf } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import {
+  type Endpoint,
+  type PreviousSecret,
+  previousSecretsMax,
+  servingSecrets,
+  webhookOf,
+} from '../endpoints/endpoint.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import { accept, bodyExaminer } from './body.ts';
+import { makeSecret, type Signable } from '../secrets/signature.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { Attempted, Send } from '../sending/send.ts';
+import { accept, bodyExaminer, bodyReader } from './body.ts';
 import { changeOf, dividesEvents } from './change.ts';
 import { absent, endpointOf, json, showingOf } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
-import { rotating, type RotateOptions } from './rotate.ts';
-import { testing, type TestDeliveryOptions } from './test-delivery.ts';
-import { settingsOf } from './settings.ts';
-import { wrongIn } from './wrong-url.ts';
+import { settingsOf, wrongIn } from './settings.ts';
 
-export interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, RotateOptions {
+interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, RotateOptions {
   endpoints: Endpoints;
   attemptLog: Pick<AttemptLog, 'append' | 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
@@ -94,3 +107,103 @@ const removing =
     }
     return {};
   };
+
+interface RotateOptions {
+  endpoints: Endpoints;
+  revisions: Pick<Revisions, 'changed'>;
+  vault: Vault;
+  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
+}
+
+/** The previous secrets go on signing beside the new one until their grace period ends. */
+function rotating({ endpoints, revisions, vault, tellChanged }: RotateOptions): BusHandler {
+  const read = bodyReader(RotateSecret, { optional: true });
+  return async (request) => {
+    const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request);
+    const secret = makeSecret();
+    for (;;) {
+      const endpoint = await endpointOf(endpoints, request);
+      const expiresAt = gracePeriodSeconds === 0 ? null : new Date(Date.now() + gracePeriodSeconds * 1000);
+      const serving = servingSecrets(endpoint, Date.now());
+      if (expiresAt !== null && serving.length >= previousSecretsMax) throw tooManySecrets(serving);
+      const previousSecrets = expiresAt === null ? [] : [{ sealed: endpoint.secret, expiresAt }, ...serving];
+      const changed = await endpoints.change(endpoint, {
+        $set: {
+          secret: vault.seal(secret, endpoint._id),
+          previousSecrets,
+          isRotated: true,
+        },
+        $inc: { version: 1 },
+      });
+      if (changed === null) continue;
+      await revisions.changed(changed.integration);
+      tellChanged(changed);
+      return json({
+        ...webhookOf(changed),
+        secret,
+        previousSecretExpiresAt: expiresAt?.toISOString() ?? null,
+      });
+    }
+  };
+}
+
+/** No secret ends before its announced time, unless its owner asks for that. */
+function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
+  const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
+  return new Failure(
+    'conflict',
+    `A webhook signs with at most ${previousSecretsMax + 1} secrets at once, and each of them is still in use: ` +
+      `the next one expires at ${next.toISOString()}. ` +
+      'Rotate after that, or with {"gracePeriodSeconds": 0}, which ends all previous ones at once.',
+  );
+}
+
+interface TestDeliveryOptions {
+  endpoints: Pick<Endpoints, 'findOf'>;
+  cache: Pick<EndpointCache, 'prepare'>;
+  send: Send;
+  attemptLog: Pick<AttemptLog, 'append'>;
+}
+
+/** Each test may hold a receiver's whole ten seconds; 45 of one integration leave room for those of others. */
+const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
+
+export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
+
+/** A test is one attempt, whatever its outcome, and stands in the attempt log. */
+export const openTest =
+  ({ cache, send, attemptLog }: Omit<TestDeliveryOptions, 'endpoints'>): Test =>
+  async (endpoint, traceparent) => {
+    const test = testOf(endpoint);
+    const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent });
+    attemptLog.append(endpoint._id, entryOf({ ...test, attempt: 1 }, attempted, null));
+    return attempted;
+  };
+
+/** Webhooks sends a test to the receiver at once, and answers with the receiver's answer. */
+function testing(options: TestDeliveryOptions): BusHandler {
+  const { endpoints } = options;
+  const test = openTest(options);
+  const semaphore = openSemaphore(testLimits);
+  return async (request) => {
+    const { integration } = request;
+    const endpoint = await endpointOf(endpoints, request);
+    if (!semaphore.mayTake(integration)) {
+      throw new Failure('unavailable', 'Too many tests are under way.', { retryAfterSeconds: 2 });
+    }
+    semaphore.take(integration);
+    try {
+      const { verdict, responseStatus, durationMs, error } = await test(endpoint, request.traceparent);
+      return json({ delivered: verdict === 'succeeded', responseStatus, durationMs, error });
+    } finally {
+      semaphore.release(integration);
+    }
+  };
+}
+
+function testOf({ _id, integration }: Endpoint): Signable {
+  const event = testKind;
+  const timestamp = new Date().toISOString();
+  const body = { event, timestamp, integrationId: integration, data: { webhookId: _id } };
+  return { eventId: `test-${randomUUID()}`, event, timestamp, body: Buffer.from(JSON.stringify(body)) };
+}

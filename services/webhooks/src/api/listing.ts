@@ -2,27 +2,26 @@
 // after which webhook the next page begins; it is sealed, so that a caller can carry it, but neither make nor change one.
 import {
   basePath,
+  type FailureEntry,
   readListingQuery,
   refuseIfAny,
   requestHeaders,
   subjects,
-  type FailureEntry,
 } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { seal, unseal } from '@integration-sync/runtime/seal';
-import { invalidRequest } from './body.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
+import { invalidRequest } from './body.ts';
 import { showingOf } from './handlers.ts';
-import type { Revisions } from '../endpoints/revisions.ts';
-import type { Endpoints } from '../endpoints/store.ts';
 
-export interface ListingOptions {
+interface ListingOptions {
   endpoints: Pick<Endpoints, 'list' | 'count'>;
   revisions: Pick<Revisions, 'of'>;
   cursorKey: string;
 }
 
-export interface Walk {
+interface Walk {
   /** The last webhook before the page; without it, whole pages are passed over. */
   after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
   page: number;
@@ -103,13 +102,13 @@ type Sealed = [id: string, createdAtMs: number, page: number, limit: number];
 /** Names of integrations have no space, so that this is nothing that another cursor was made for. */
 const purposeOf = (integration: string): string => `webhooks ${integration}`;
 
-export function sealWalk(key: string, integration: string, { after, page, limit }: Walk): string {
+function sealWalk(key: string, integration: string, { after, page, limit }: Walk): string {
   const sealed: Sealed = [after?._id ?? '', after?.createdAt.getTime() ?? 0, page, limit];
   return seal(`cursor ${key}`, purposeOf(integration), JSON.stringify(sealed));
 }
 
 /** Undefined for a text that webhooks did not issue for this integration. */
-export function openWalk(key: string, integration: string, text: string): Walk | undefined {
+function openWalk(key: string, integration: string, text: string): Walk | undefined {
   const content = unseal(`cursor ${key}`, purposeOf(integration), text);
   if (content === undefined) return undefined;
   const [_id, createdAtMs, page, limit]: Sealed = JSON.parse(content);

@@ -2,25 +2,23 @@
 // may be cut off anywhere, and is done again by whichever replica finds it due (endpoints/recovery.ts). Events that are sent
 // again by that are stored under the same ids, and so once.
 import {
+  type EventBody,
+  type EventData,
   eventsStream,
   eventSubject,
   publishWithBatch,
-  type EventBody,
-  type EventData,
 } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import { meantFor, type Candidates } from './replay-candidates.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
-import type { Revisions } from '../endpoints/revisions.ts';
-import type { Endpoints } from '../endpoints/store.ts';
-import { openResend, type Candidate } from '../log/resend.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { Attempted } from '../sending/send.ts';
+import { type Candidate, type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-export interface RecoveriesOptions {
+interface RecoveriesOptions {
   endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable' | 'find'>;
   revisions: Pick<Revisions, 'changed'>;
   bus: Pick<Bus, 'publishBatch' | 'streamFacts'>;

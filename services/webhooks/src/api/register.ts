@@ -4,25 +4,23 @@ import { randomBytes } from 'node:crypto';
 import {
   basePath,
   Failure,
+  type FailureEntry,
   limits,
   RegisterWebhook,
   requestHeaders,
-  type FailureEntry,
 } from '@integration-sync/contracts';
 import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import { isFirst } from '@integration-sync/runtime/store';
-import { newEndpoint, registeredWebhookOf, type Endpoint } from '../endpoints/endpoint.ts';
-import { registrationOf, type Registration, type Registrations } from '../endpoints/registrations.ts';
-import type { Revisions } from '../endpoints/revisions.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import { type Endpoint, newEndpoint, registeredWebhookOf } from '../endpoints/endpoint.ts';
+import { type Registration, registrationOf, type Registrations } from '../endpoints/registrations.ts';
+import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
-import { makeSecret } from '../secrets/secret.ts';
+import { makeSecret } from '../secrets/signature.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { EgressGuard } from '../sending/egress-guard.ts';
 import { accept, bodyExaminer } from './body.ts';
 import { json } from './handlers.ts';
-import { settingsOf } from './settings.ts';
-import { wrongIn } from './wrong-url.ts';
+import { settingsOf, wrongIn } from './settings.ts';
 
 export interface RegisterOptions {
   endpoints: Endpoints;

@@ -1,24 +1,32 @@
 // The events that a replay may send again: those that the event stream holds of a span of time, and those that were
 // undelivered when the endpoint was disabled at a moment within the span, though the events themselves are older.
+import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { eventBatchesStream, eventsStream, partitionOf, storedBatches } from '@integration-sync/contracts';
+import {
+  type BatchedEvent,
+  eventBatchesStream,
+  eventsStream,
+  packAddressedBatches,
+  partitionOf,
+  requestHeaders,
+  storedBatches,
+} from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import { readBatch } from '../log/batch.ts';
-import type { Candidate } from '../log/resend.ts';
-import { mayHold, readStreamEvent, type StreamEvent } from '../log/event.ts';
-import { isMeantFor, isMissed } from '../matching/subscription.ts';
+import { mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/batch.ts';
+import type { Offsets } from '../log/offsets.ts';
+import type { LogStream } from '../log/reader.ts';
+import { isMeantFor, isMissed } from '../matching/match.ts';
 import type { Claims } from '../owning/claims.ts';
-import type { Offsets } from '../owning/offsets.ts';
 
 export interface CandidatesOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts'>;
   endpoints: Pick<Endpoints, 'find' | 'recordMissed'>;
   claims: Pick<Claims, 'floorOf'>;
   offsets: Pick<Offsets, 'of'>;
-  stream: () => { id: string };
+  stream: Pick<LogStream, 'facts'>;
   log: Log;
 }
 
@@ -55,7 +63,7 @@ export function openCandidates(options: CandidatesOptions): Candidates {
     endedAt: Date,
   ): AsyncGenerator<StreamEvent | undefined> {
     const missed = await missedOf(endpoint, epoch);
-    if (missed === undefined || missed.stream !== stream().id) return;
+    if (missed === undefined || missed.stream !== stream.facts.id) return;
     const first = Math.min(missed.sequence, ...missed.open.map(({ sequence }) => sequence));
     const reading = { subject: storedBatches(endpoint.integration), from: { sequence: first }, exact: true };
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {
@@ -87,7 +95,7 @@ export function openCandidates(options: CandidatesOptions): Candidates {
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =
       offset?.epoch === epoch ? offset : { sequence: floor, index: 0, open: [] };
-    const missed = { sequence, index, open, stream: stream().id };
+    const missed = { sequence, index, open, stream: stream.facts.id };
     await endpoints.recordMissed(_id, epoch, missed);
     return missed;
   }
@@ -122,3 +130,55 @@ export async function* meantFor(
 }
 
 const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefined && at > until;
+
+/** Undefined for each event that is not to be sent, so that `goOn` is asked in between. */
+export type Candidate = StreamEvent | undefined;
+
+export interface ResendOptions {
+  endpoint: { _id: string; integration: string };
+  /** The same events of the same sending are stored once, however often they are sent within ten minutes. */
+  sending: string;
+  traceparent?: string | undefined;
+  /** Is told how many are stored, and throws where no more are to be. */
+  goOn: (stored: number) => void;
+}
+
+/**
+ * Sends events to one endpoint again: as event batches in the log that are addressed to it, so that they are delivered as all
+ * others are. Other endpoints pass over them. Every event is stored before it is counted, so each counted one will be sent.
+ */
+type Resend = (
+  candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
+  options: ResendOptions,
+) => Promise<number>;
+
+const eventsAtOnce = 1_000;
+
+export const openResend =
+  (bus: Pick<Bus, 'publishBatch'>): Resend =>
+  async (candidates, { endpoint, sending, traceparent, goOn }) => {
+    const { _id: endpointId, integration } = endpoint;
+    const headers = traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
+    const seen = new Set<string>();
+    let stored = 0;
+    let some: BatchedEvent[] = [];
+    const store = async (): Promise<void> => {
+      if (some.length === 0) return;
+      const events = hash('sha256', some.map(({ id }) => id).join(' '));
+      await bus.publishBatch(
+        packAddressedBatches({ endpointId, integration, sending: `${sending}.${events}` }, some),
+        headers,
+      );
+      stored += some.length;
+      some = [];
+    };
+    for await (const candidate of candidates) {
+      goOn(stored);
+      if (candidate === undefined || seen.has(candidate.eventId)) continue;
+      seen.add(candidate.eventId);
+      some.push({ id: candidate.eventId, body: Buffer.from(candidate.body).toString() });
+      if (some.length >= eventsAtOnce) await store();
+    }
+    await store();
+    return stored;
+  };

@@ -4,24 +4,29 @@
 import { randomBytes } from 'node:crypto';
 import {
   Failure,
+  type FailureEntry,
   parseInstant,
   quote,
   refuseIfAny,
   ReplayEvents,
   subjects,
-  type FailureEntry,
 } from '@integration-sync/contracts';
 import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import type { StreamEvent } from '../log/event.ts';
-import { openResend, type ResendOptions } from '../log/resend.ts';
+import type { StreamEvent } from '../log/batch.ts';
+import type { FindSent } from './attempts.ts';
 import { accept, bodyExaminer, type Examined } from './body.ts';
-import type { FindSent } from './delivery.ts';
 import { endpointOf, json } from './handlers.ts';
-import { meantFor, openCandidates, type CandidatesOptions } from './replay-candidates.ts';
+import {
+  type CandidatesOptions,
+  meantFor,
+  openCandidates,
+  openResend,
+  type ResendOptions,
+} from './replay-candidates.ts';
 
-export interface ReplayOptions extends CandidatesOptions {
+interface ReplayOptions extends CandidatesOptions {
   endpoints: Endpoints;
   bus: CandidatesOptions['bus'] & Pick<Bus, 'publishBatch'>;
   findSent: FindSent;

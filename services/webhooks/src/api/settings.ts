@@ -1,14 +1,16 @@
 // What a caller says of an endpoint beside its url and events: what is wrong with it, and how it is stored. Values of headers
 // stand in no message.
 import {
+  type ChangeWebhook,
+  type FailureEntry,
   limits,
   pointerPart,
   quote,
-  type ChangeWebhook,
-  type FailureEntry,
 } from '@integration-sync/contracts';
-import { headersSealedFor, type EndpointSettings } from '../endpoints/endpoint.ts';
+import { type EndpointSettings, headersSealedFor } from '../endpoints/endpoint.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { type EgressGuard, TargetRefused } from '../sending/egress-guard.ts';
+import type { Examined } from './body.ts';
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Headers of a delivery itself, and of one connection only (RFC 9110 §7.6.1). */
@@ -21,21 +23,21 @@ const reserved = new Set(
 const reservedBeginnings = ['content-', 'webhook-', 'x-webhook-', 'proxy-'];
 
 /** What is wrong with the names; values are checked against the schema. */
-export function wrongHeaderNamesIn(given: object): FailureEntry[] {
+function wrongHeaderNamesIn(given: object): FailureEntry[] {
   const headers: unknown = Reflect.get(given, 'headers');
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return [];
   const names = Object.keys(headers);
   if (names.length > limits.webhookHeadersMax) return [];
   const before = new Set<string>();
   return names.flatMap((name) => {
-    const wrong = wrongIn(name, before);
+    const wrong = wrongNameIn(name, before);
     before.add(name.toLowerCase());
     if (wrong === undefined) return [];
     return [{ pointer: `/headers/${pointerPart(name)}`, detail: `headers: ${wrong}, got ${quote(name)}` }];
   });
 }
 
-function wrongIn(name: string, before: ReadonlySet<string>): string | undefined {
+function wrongNameIn(name: string, before: ReadonlySet<string>): string | undefined {
   const lower = name.toLowerCase();
   if (!token.test(name) || name.length > limits.webhookHeaderNameCharactersMax)
     return `expected a header name of at most ${limits.webhookHeaderNameCharactersMax} characters`;
@@ -74,4 +76,27 @@ export function settingsOf(
       ...(headers !== undefined && pairs.length === 0 ? (['headers', 'headerNames'] as const) : []),
     ],
   };
+}
+
+/**
+ * What is wrong with an endpoint that a caller describes, besides its form: whether webhooks may go where its url leads, and
+ * whether each of its headers is one that a delivery may carry.
+ */
+export const wrongIn = async (guard: EgressGuard, examined: Examined<unknown>): Promise<FailureEntry[]> => [
+  ...wrongHeaderNamesIn(examined.given),
+  ...(await wrongUrlIn(guard, examined)),
+];
+
+/** The target of the url, where it has the form of a url at all. */
+async function wrongUrlIn(guard: EgressGuard, { given, errors }: Examined<unknown>): Promise<FailureEntry[]> {
+  const pointer = '/url';
+  const url: unknown = Reflect.get(given, 'url');
+  if (typeof url !== 'string' || errors.some((entry) => entry.pointer === pointer)) return [];
+  try {
+    await guard(url);
+    return [];
+  } catch (error) {
+    if (!(error instanceof TargetRefused)) throw error;
+    return [{ pointer, detail: `url: ${error.message}` }];
+  }
 }

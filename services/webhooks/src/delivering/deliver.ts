@@ -9,21 +9,20 @@
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
-import type { StreamEvent } from '../log/event.ts';
-import type { OpenEvent } from '../log/offset.ts';
-import type { Attempted, Send } from '../sending/send.ts';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
+import type { StreamEvent } from '../log/batch.ts';
+import type { LogPoint, OpenEvent } from '../log/offsets.ts';
+import type { WebhookMetrics } from '../metrics.ts';
+import type { Attempted, Send } from '../sending/send.ts';
+import { type AttemptLog, entryOf } from './attempt-log.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import { afterSuccess, dueAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
-import type { Report } from './report.ts';
-
-export type Deliver = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
 
 /** `stored`: with the endpoint. `unstored`: it used up one of its attempts, and nothing says so yet. */
-export type AttemptEnd = 'done' | 'stored' | 'unstored';
+type AttemptEnd = 'done' | 'stored' | 'unstored';
 
-export interface DeliverOptions {
+interface DeliverOptions {
   send: Send;
   cache: Pick<EndpointCache, 'get'>;
   recorder: Recorder;
@@ -49,70 +48,28 @@ const troubleMsMax = 5_000;
 /** A proxy that is away is not worth a line per endpoint and try. */
 const linesEveryTroubles = 20;
 
-export function openDeliver(options: DeliverOptions): Deliver {
-  const { send, cache, recorder, report, missedOf, onRecorded, onEnd, mayBegin, retry, signal, log } =
-    options;
-  const troubles = new WeakMap<EndpointQueue, number>();
+export class Deliverer {
+  readonly #options: DeliverOptions;
+  readonly #troubles = new WeakMap<EndpointQueue, number>();
 
-  const fail = async (
-    queue: EndpointQueue,
-    delivery: Delivery,
-    known: KnownEndpoint,
-    attempted: Attempted,
-  ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> => {
-    // At once, so that no further attempt begins while the failure is on its way to the database.
-    const wasClosed = queue.isCircuitClosed;
-    queue.isCircuitClosed = false;
-    queue.pauses += 1;
-    const number = delivery.attempts + 1;
-    const failedAt = performance.now();
-    const retryAfterMs = attempted.answer?.retryAfterMs ?? 0;
-    queue.restsUntil = Math.max(queue.restsUntil, failedAt + retryAfterMs);
-    const dueAt = dueAfter(number, new Date(), retryAfterMs);
-    const { sequence, index } = delivery;
-    const tried: OpenEvent = {
-      sequence,
-      index,
-      attempts: number,
-      dueAtMs: dueAt.getTime(),
-      ...(retryAfterMs === 0 ? {} : { retryAfterMs }),
-    };
+  constructor(options: DeliverOptions) {
+    this.#options = options;
+  }
+
+  /** Never fails. */
+  async deliver(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
+    let end: AttemptEnd = 'stored';
     try {
-      const { next, left } = await retry('a failure', () =>
-        recorder.failed({
-          endpoint: known.endpoint,
-          verdict: attempted.verdict === 'gone' ? 'gone' : 'failed',
-          tried,
-          missed: () => missedOf(queue),
-        }),
-      );
-      if (left !== undefined) queue.mark = Math.max(queue.mark, left.mark);
-      const again = next?.event === 'again';
-      // Another failure had opened the circuit already, and a success may have closed it again since.
-      if (next?.circuit === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
-      if (again) {
-        const delayMs = dueAt.getTime() - Date.now();
-        const due = Math.min(performance.now() + delayMs, failedAt + Math.max(next.delayMs, retryAfterMs));
-        queue.again(delivery, {
-          attempts: number,
-          dueAt: due,
-          isTrial: next.circuit === 'open',
-          retryAfterMs,
-        });
-      } else if (next?.event === 'missed') leave(queue, delivery, number);
-      else queue.finish(delivery);
-      if (left !== undefined) onRecorded(left);
-      return { next, nextAttemptAt: again ? dueAt : null };
-    } finally {
-      queue.pauses -= 1;
+      end = await this.#attempt(queue, delivery, event);
+      this.#troubles.delete(queue);
+    } catch (error) {
+      this.#tryLater(queue, delivery, error);
     }
-  };
+    this.#options.onEnd(queue, delivery, end);
+  }
 
-  const attempt = async (
-    queue: EndpointQueue,
-    delivery: Delivery,
-    event: StreamEvent,
-  ): Promise<AttemptEnd> => {
+  async #attempt(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<AttemptEnd> {
+    const { send, cache, recorder, report, mayBegin, retry } = this.#options;
     const { _id: endpointId, version, epoch } = queue.subscriber;
     const known = await cache.get({ endpointId, version, epoch });
     if (known === null) {
@@ -140,16 +97,63 @@ export function openDeliver(options: DeliverOptions): Deliver {
       report({ ...reported, next: afterSuccess, nextAttemptAt: null });
       return 'done';
     }
-    const failed = await fail(queue, delivery, known, attempted);
+    const failed = await this.#fail(queue, delivery, known, attempted);
     report({ ...reported, ...failed });
     if (failed.next?.event !== 'again') return 'done';
     return failed.next.circuit === 'unchanged' ? 'unstored' : 'stored';
-  };
+  }
 
-  const later = (queue: EndpointQueue, delivery: Delivery, error: unknown): void => {
+  async #fail(
+    queue: EndpointQueue,
+    delivery: Delivery,
+    known: KnownEndpoint,
+    attempted: Attempted,
+  ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> {
+    const { recorder, missedOf, onRecorded, retry } = this.#options;
+    // At once, so that no further attempt begins while the failure is on its way to the database.
+    const wasClosed = queue.isCircuitClosed;
+    queue.isCircuitClosed = false;
+    queue.pauses += 1;
+    const number = delivery.attempts + 1;
+    const failedAt = performance.now();
+    const retryAfterMs = attempted.answer?.retryAfterMs ?? 0;
+    queue.restsUntil = Math.max(queue.restsUntil, failedAt + retryAfterMs);
+    const dueAt = dueAfter(number, new Date(), retryAfterMs);
+    const { sequence, index } = delivery;
+    const tried: OpenEvent = { sequence, index, attempts: number, dueAtMs: dueAt.getTime() };
+    if (retryAfterMs > 0) tried.retryAfterMs = retryAfterMs;
+    const failed = {
+      endpoint: known.endpoint,
+      verdict: attempted.verdict === 'gone' ? ('gone' as const) : ('failed' as const),
+      tried,
+      missed: () => missedOf(queue),
+    };
+    try {
+      const { next, left } = await retry('a failure', () => recorder.failed(failed));
+      if (left !== undefined) queue.mark = Math.max(queue.mark, left.mark);
+      const again = next?.event === 'again';
+      // Another failure had opened the circuit already, and a success may have closed it again since.
+      if (next?.circuit === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
+      if (again) {
+        const delayMs = dueAt.getTime() - Date.now();
+        const due = Math.min(performance.now() + delayMs, failedAt + Math.max(next.delayMs, retryAfterMs));
+        const isTrial = next.circuit === 'open';
+        queue.again(delivery, { attempts: number, dueAt: due, isTrial, retryAfterMs });
+      } else if (next?.event === 'missed') leave(queue, delivery, number);
+      else queue.finish(delivery);
+      if (left !== undefined) onRecorded(left);
+      return { next, nextAttemptAt: again ? dueAt : null };
+    } finally {
+      queue.pauses -= 1;
+    }
+  }
+
+  /** The attempt could not leave. */
+  #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
+    const { signal, log } = this.#options;
     const { attempts, isTrial } = delivery;
-    const count = troubles.get(queue) ?? 0;
-    troubles.set(queue, count + 1);
+    const count = this.#troubles.get(queue) ?? 0;
+    this.#troubles.set(queue, count + 1);
     const dueAt = performance.now() + Math.min(troubleMs * 2 ** count, troubleMsMax);
     queue.again(delivery, { attempts, dueAt, isTrial });
     if (signal.aborted || count % linesEveryTroubles > 0) return;
@@ -157,21 +161,67 @@ export function openDeliver(options: DeliverOptions): Deliver {
       { err: error, endpoint: queue.id, tries: count + 1 },
       'a delivery could not leave, trying again',
     );
-  };
-
-  return async (queue, delivery, event) => {
-    let end: AttemptEnd = 'stored';
-    try {
-      end = await attempt(queue, delivery, event);
-      troubles.delete(queue);
-    } catch (error) {
-      later(queue, delivery, error);
-    }
-    onEnd(queue, delivery, end);
-  };
+  }
 }
 
 function leave(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
   queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
   return 'stored';
+}
+
+interface Reported {
+  known: KnownEndpoint;
+  event: StreamEvent;
+  /** Where the log has it. */
+  point: LogPoint;
+  /** 1 for an event's first. */
+  number: number;
+  attempted: Attempted;
+  /** Undefined if the endpoint was deleted meanwhile. */
+  next: Next | undefined;
+  nextAttemptAt: Date | null;
+}
+
+/** Of each attempt: one canonical log line, the metrics, and an entry of the attempt log. */
+type Report = (reported: Reported) => void;
+
+export function openReport(
+  log: Log,
+  attemptLog: Pick<AttemptLog, 'append'>,
+  metrics: WebhookMetrics,
+): Report {
+  return ({
+    known: { endpoint },
+    event: { eventId, event, timestamp },
+    point,
+    number,
+    attempted,
+    next,
+    nextAttemptAt,
+  }) => {
+    const { verdict, responseStatus, durationMs, error, traceId } = attempted;
+    const entry = entryOf({ eventId, event, attempt: number, point }, attempted, nextAttemptAt);
+    metrics.attempt(verdict, durationMs);
+    if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(timestamp)) / 1000);
+    // The line leaves out undefined fields.
+    log[next?.disable === undefined ? 'info' : 'warn'](
+      {
+        endpoint: endpoint._id,
+        integration: endpoint.integration,
+        traceId,
+        eventId,
+        event,
+        attempt: entry.attempt,
+        outcome: entry.outcome,
+        status: responseStatus,
+        durationMs,
+        error: error ?? undefined,
+        next: next?.event ?? 'endpoint deleted',
+        nextAttemptAt: entry.nextAttemptAt ?? undefined,
+        disabled: next?.disable,
+      },
+      'attempt',
+    );
+    if (next !== undefined) attemptLog.append(endpoint._id, entry);
+  };
 }

@@ -37,8 +37,6 @@ export interface Next {
   disable: 'failures' | 'gone' | undefined;
 }
 
-export const attemptsMax = attemptDelaysMs.length;
-
 /** Any 2xx, whatever came before it. */
 export const afterSuccess = {
   event: 'delivered',

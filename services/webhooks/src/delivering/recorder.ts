@@ -2,11 +2,11 @@
 // recorder stores the decision on the condition that the endpoint is unchanged, and announces it to all
 // replicas.
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
-import { openMaxOf, type Endpoint, type Missed } from '../endpoints/endpoint.ts';
+import { type Endpoint, type Missed, openMaxOf } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
+import type { OpenEvent } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { OpenEvent } from '../log/offset.ts';
-import { afterSuccess, decideNext, type Attempt, type Next } from './policy.ts';
+import { afterSuccess, type Attempt, decideNext, type Next } from './policy.ts';
 
 export interface FailedAttempt {
   /** As it was when the attempt began. */
@@ -27,7 +27,7 @@ export interface Recorder {
 
 const successesMax = 4;
 
-export interface RecorderOptions {
+interface RecorderOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
   /** For failures. */
   limit: RunInTurn;
@@ -115,7 +115,7 @@ async function store(
 }
 
 /** Empty if the endpoint is no more. */
-export interface Recorded {
+interface Recorded {
   next?: Next;
   /** The endpoint as it stands after that, as far as is known here. */
   left?: Endpoint;

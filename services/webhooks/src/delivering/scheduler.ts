@@ -4,30 +4,27 @@
 //   an integration   up to its share of all (semaphore.ts), so that some are free for one that has none
 //   an endpoint      8 or what its caller asks for, while its integration has less than half of its share and of all; 1
 //                    beyond that, so that a thousand hanging endpoints leave room for its others
-import { openSemaphore } from '@integration-sync/runtime/semaphore';
+import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
 import { inFlightMaxOf } from '../endpoints/endpoint.ts';
+import type { StreamEvent } from '../log/batch.ts';
 import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
-import type { StreamEvent } from '../log/event.ts';
 
-export interface Scheduler {
-  readonly inFlight: number;
-  /** Endpoints that have something to do and wait for their turn. */
-  readonly waiting: number;
-  /** The endpoint may have something to do. */
-  wake(queue: EndpointQueue): void;
-  /** Begins nothing more, and resolves once nothing is in flight. */
-  close(): Promise<void>;
-}
-
-export interface SchedulerOptions {
+interface SchedulerOptions {
   inFlightMax: number;
   /** Whether anything may begin. */
   mayBegin: () => boolean;
-  /** One attempt and what follows from it. Never fails. */
-  deliver: (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
-  /** Makes it possible to read the queue from there on, and wakes it. */
-  load: (queue: EndpointQueue, sequence: number) => void;
   now?: () => number;
+}
+
+/** One attempt and what follows from it. Never fails. */
+type Deliver = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
+
+/** Makes it possible to read the queue from there on, and wakes it. */
+export type Load = (queue: EndpointQueue, sequence: number) => void;
+
+interface Work {
+  deliver: Deliver;
+  load: Load;
 }
 
 const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
@@ -35,117 +32,133 @@ const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
 const againMs = 100;
 const timerMsMax = 60_000;
 
-export function openScheduler(options: SchedulerOptions): Scheduler {
-  const { inFlightMax, mayBegin, deliver, load, now = () => performance.now() } = options;
-  const { timesFree, keptOf } = shareLimits;
-  const semaphore = openSemaphore({
-    max: inFlightMax,
-    share: { timesFree, kept: Math.floor(inFlightMax * keptOf) },
-  });
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #now: () => number;
+  #work: Work | undefined;
+  readonly #semaphore: Semaphore;
   /** By integration, in the order of their turns; those of an integration in theirs. */
-  const ready = new Map<string, Set<EndpointQueue>>();
-  const timers = new Map<EndpointQueue, NodeJS.Timeout>();
-  let isClosed = false;
-  let onIdle: (() => void) | undefined;
-  let pumping: NodeJS.Timeout | undefined;
-  let isPumping = false;
+  readonly #ready = new Map<string, Set<EndpointQueue>>();
+  readonly #timers = new Map<EndpointQueue, NodeJS.Timeout>();
+  #isClosed = false;
+  #onIdle: (() => void) | undefined;
+  #isPumping = false;
+  #pumpingSoon: NodeJS.Immediate | undefined;
+  #pumpingAgain: NodeJS.Timeout | undefined;
 
-  const limitOf = ({ integration, subscriber }: EndpointQueue): number =>
-    semaphore.heldBy(integration) < Math.min(inFlightMax, semaphore.share) / 2
-      ? inFlightMaxOf(subscriber)
-      : 1;
-
-  const begin = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent): void => {
-    queue.begin(delivery, now());
-    semaphore.take(queue.integration);
-    void deliver(queue, delivery, event).finally(() => {
-      semaphore.release(queue.integration);
-      if (semaphore.held === 0) onIdle?.();
-      wake(queue);
+  constructor(options: SchedulerOptions) {
+    const { inFlightMax, now = () => performance.now() } = options;
+    const { timesFree, keptOf } = shareLimits;
+    this.#options = options;
+    this.#now = now;
+    this.#semaphore = openSemaphore({
+      max: inFlightMax,
+      share: { timesFree, kept: Math.floor(inFlightMax * keptOf) },
     });
-  };
+  }
 
-  const wakeAfter = (queue: EndpointQueue, ms: number): void => {
-    clearTimeout(timers.get(queue));
-    const timer = setTimeout(
-      () => {
-        timers.delete(queue);
-        wake(queue);
-      },
-      Math.min(Math.ceil(ms) + 1, timerMsMax),
-    );
-    timers.set(queue, timer);
-  };
+  get inFlight(): number {
+    return this.#semaphore.held;
+  }
 
-  /** True where one more has begun, so that the endpoint stays in turn. */
-  const step = (queue: EndpointQueue): boolean => {
-    const next = queue.next(now(), limitOf(queue));
-    if (next.kind === 'wait') wakeAfter(queue, next.ms);
-    if (next.kind === 'load') load(queue, next.sequence);
-    if (next.kind !== 'deliver') return false;
-    begin(queue, next.delivery, next.event);
-    return true;
-  };
+  /** Endpoints that have something to do and wait for their turn. */
+  get waiting(): number {
+    return this.#ready.values().reduce((sum, queues) => sum + queues.size, 0);
+  }
+
+  /** Nothing begins before. */
+  start(work: Work): void {
+    this.#work = work;
+    this.#pump();
+  }
+
+  /** The endpoint may have something to do. */
+  wake(queue: EndpointQueue): void {
+    if (this.#isClosed || queue.isEnded) return;
+    const queues = this.#ready.get(queue.integration) ?? new Set();
+    queues.add(queue);
+    this.#ready.set(queue.integration, queues);
+    this.#pumpingSoon ??= setImmediate(() => {
+      this.#pumpingSoon = undefined;
+      this.#pump();
+    });
+  }
+
+  /** Begins nothing more, and resolves once nothing is in flight. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#pumpingAgain);
+    clearImmediate(this.#pumpingSoon);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    if (this.#semaphore.held > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  }
+
+  #pump(): void {
+    const work = this.#work;
+    if (work === undefined || this.#isPumping || this.#isClosed) return;
+    if (!this.#options.mayBegin()) {
+      if (this.#ready.size > 0) this.#pumpingAgain ??= setTimeout(() => this.#pumpAgain(), againMs);
+      return;
+    }
+    this.#isPumping = true;
+    for (let went = true; went && this.#semaphore.free > 0;) {
+      went = false;
+      for (const [integration, queues] of this.#ready) {
+        if (this.#semaphore.free === 0) break;
+        if (!this.#semaphore.mayTake(integration)) continue;
+        // To the end of the round.
+        this.#ready.delete(integration);
+        if (!this.#turnOf(queues, work)) continue;
+        went = true;
+        this.#ready.set(integration, queues);
+      }
+    }
+    this.#isPumping = false;
+  }
+
+  #pumpAgain(): void {
+    this.#pumpingAgain = undefined;
+    this.#pump();
+  }
 
   /** One turn of the integration: one delivery, of the first of its endpoints that has one. */
-  const turnOf = (queues: Set<EndpointQueue>): boolean => {
+  #turnOf(queues: Set<EndpointQueue>, work: Work): boolean {
     for (const queue of queues) {
       queues.delete(queue);
-      if (!step(queue)) continue;
+      if (!this.#step(queue, work)) continue;
       queues.add(queue);
       return true;
     }
     return false;
-  };
+  }
 
-  const pump = (): void => {
-    if (isPumping || isClosed) return;
-    if (!mayBegin()) {
-      if (ready.size > 0) pumping ??= setTimeout(() => ((pumping = undefined), pump()), againMs);
-      return;
-    }
-    isPumping = true;
-    for (let went = true; went && semaphore.free > 0;) {
-      went = false;
-      for (const [integration, queues] of ready) {
-        if (semaphore.free === 0) break;
-        if (!semaphore.mayTake(integration)) continue;
-        // To the end of the round.
-        ready.delete(integration);
-        if (!turnOf(queues)) continue;
-        went = true;
-        ready.set(integration, queues);
-      }
-    }
-    isPumping = false;
-  };
-
-  let soon: NodeJS.Immediate | undefined;
-  const wake = (queue: EndpointQueue): void => {
-    if (isClosed || queue.isEnded) return;
-    const queues = ready.get(queue.integration) ?? new Set();
-    queues.add(queue);
-    ready.set(queue.integration, queues);
-    soon ??= setImmediate(() => {
-      soon = undefined;
-      pump();
+  /** True where one more has begun, so that the endpoint stays in turn. */
+  #step(queue: EndpointQueue, { deliver, load }: Work): boolean {
+    const next = queue.next(this.#now(), this.#limitOf(queue));
+    if (next.kind === 'wait') this.#wakeAfter(queue, next.ms);
+    if (next.kind === 'load') load(queue, next.sequence);
+    if (next.kind !== 'deliver') return false;
+    queue.begin(next.delivery, this.#now());
+    this.#semaphore.take(queue.integration);
+    void deliver(queue, next.delivery, next.event).finally(() => {
+      this.#semaphore.release(queue.integration);
+      if (this.#semaphore.held === 0) this.#onIdle?.();
+      this.wake(queue);
     });
-  };
+    return true;
+  }
 
-  return {
-    get inFlight() {
-      return semaphore.held;
-    },
-    get waiting() {
-      return ready.values().reduce((sum, queues) => sum + queues.size, 0);
-    },
-    wake,
-    async close() {
-      isClosed = true;
-      clearTimeout(pumping);
-      clearImmediate(soon);
-      for (const timer of timers.values()) clearTimeout(timer);
-      if (semaphore.held > 0) await new Promise<void>((resolve) => (onIdle = resolve));
-    },
-  };
+  #limitOf({ integration, subscriber }: EndpointQueue): number {
+    const half = Math.min(this.#options.inFlightMax, this.#semaphore.share) / 2;
+    return this.#semaphore.heldBy(integration) < half ? inFlightMaxOf(subscriber) : 1;
+  }
+
+  #wakeAfter(queue: EndpointQueue, ms: number): void {
+    clearTimeout(this.#timers.get(queue));
+    const wake = (): void => {
+      this.#timers.delete(queue);
+      this.wake(queue);
+    };
+    this.#timers.set(queue, setTimeout(wake, Math.min(Math.ceil(ms) + 1, timerMsMax)));
+  }
 }

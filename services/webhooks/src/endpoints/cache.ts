@@ -1,11 +1,11 @@
 // What a replica remembers of the endpoints, ready to send with: so that a delivery that succeeds asks MongoDB
 // nothing. It may be behind, and never matters: each delivery names the version and epoch of its endpoint that it
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
+import { openBatcher } from '@integration-sync/runtime/batcher';
 import { LRUCache } from 'lru-cache';
-import { signingKeyOf, type SigningKey } from '../secrets/signature.ts';
+import { type SigningKey, signingKeyOf } from '../secrets/signature.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { headersSealedFor, servingSecrets, type Endpoint } from './endpoint.ts';
-import { openLoader } from './loader.ts';
+import { type Endpoint, headersSealedFor, servingSecrets } from './endpoint.ts';
 import type { Endpoints } from './store.ts';
 
 export interface KnownEndpoint {
@@ -16,21 +16,19 @@ export interface KnownEndpoint {
   readonly headers: readonly string[];
 }
 
-export interface Meant {
+interface Meant {
   endpointId: string;
   version: number;
   epoch: number;
 }
 
 /** The endpoint exists, and this replica cannot send to it: it cannot open its secret or its headers. */
-export class Unusable extends Error {
+class Unusable extends Error {
   override readonly name = 'Unusable';
 }
 
 export interface EndpointCache {
-  /** Null: there is no such endpoint. Undefined: not remembered, or not recent enough. */
-  peek(meant: Meant): KnownEndpoint | null | undefined;
-  /** As `peek`, but asks the database rather than not knowing. */
+  /** Null: there is no such endpoint. */
   get(meant: Meant): Promise<KnownEndpoint | null>;
   /** Throws `Unusable` where it cannot be. */
   prepare(endpoint: Endpoint): KnownEndpoint;
@@ -58,7 +56,6 @@ export function openEndpointCache(
 ): EndpointCache {
   const entries = new LRUCache<string, Entry>({ max: endpointsMax });
   const loads = new Map<string, Load>();
-
   const find = openLoader(endpoints);
 
   const load = async (id: string): Promise<KnownEndpoint | null> => {
@@ -67,9 +64,7 @@ export function openEndpointCache(
       try {
         const found = await find(id);
         const known = found === null ? null : prepareEndpoint(found, vault);
-        if (!started.outdated) {
-          entries.set(id, { known, until: performance.now() + keptMs });
-        }
+        if (!started.outdated) entries.set(id, { known, until: performance.now() + keptMs });
         return known;
       } finally {
         if (loads.get(id) === started) loads.delete(id);
@@ -79,6 +74,7 @@ export function openEndpointCache(
     return started.answer;
   };
 
+  /** Undefined: not remembered, or not recent enough. */
   const peek = ({ endpointId, version, epoch }: Meant): KnownEndpoint | null | undefined => {
     const entry = entries.get(endpointId);
     if (entry === undefined || entry.until < performance.now()) return undefined;
@@ -96,7 +92,6 @@ export function openEndpointCache(
   };
 
   return {
-    peek,
     async get(meant) {
       const known = peek(meant);
       if (known !== undefined) return known;
@@ -135,3 +130,12 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
     throw new Unusable('its secret cannot be opened here', { cause });
   }
 }
+
+const idsMax = 500;
+
+/** Endpoints by their ids, many with one look-up. */
+const openLoader = (endpoints: Pick<Endpoints, 'findAll'>): ((id: string) => Promise<Endpoint | null>) =>
+  openBatcher(async (ids) => {
+    const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));
+    return ids.map((id) => found.get(id) ?? null);
+  }, idsMax);

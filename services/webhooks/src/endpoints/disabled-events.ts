@@ -4,12 +4,11 @@
 //
 // Before that, what fan-outs remember of the integration is made out of date, whether a caller or an attempt disabled the
 // endpoint: what occurs from then on is not for the period that has ended.
-import { eventSubject, publishWithBatch, type EventBody } from '@integration-sync/contracts';
+import { type EventBody, eventSubject, publishWithBatch } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Announcement, Endpoint } from './endpoint.ts';
-import type { Revisions } from './revisions.ts';
-import type { Endpoints } from './store.ts';
+import type { Endpoints, Revisions } from './store.ts';
 
 export interface DisabledEvents {
   announce: (endpoint: Endpoint) => void;
@@ -20,7 +19,7 @@ export interface DisabledEvents {
 
 const kind = 'webhook.disabled';
 
-export interface DisabledEventsOptions {
+interface DisabledEventsOptions {
   endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>;
   revisions: Pick<Revisions, 'changed'>;
   bus: Pick<Bus, 'publishBatch'>;

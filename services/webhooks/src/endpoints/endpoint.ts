@@ -15,15 +15,15 @@
 //   an operator seals its secrets again      –       –        –               +1       –      –
 //   EVENTS was lost or put back              –       –        –               +1       –      –
 //
-// Each change is one update, on the condition that no other replica came first (store.ts, recording.ts).
+// Each change is one update, on the condition that no other replica came first (store.ts).
 import {
-  limits,
   type DetailedWebhook,
   type EventKind,
+  limits,
   type RegisteredWebhook,
   type Webhook,
 } from '@integration-sync/contracts';
-import type { Offset, OpenEvent } from '../log/offset.ts';
+import type { Offset, OpenEvent } from '../log/offsets.ts';
 
 export type DisabledReason = 'failures' | 'gone' | 'manual';
 
@@ -166,7 +166,7 @@ export const earlierEventsMax = 200;
 /** Disablings that an endpoint remembers; a replay cannot go back further. */
 export const disablingsMax = 200;
 
-export interface NewEndpoint {
+interface NewEndpoint {
   id: string;
   integration: string;
   url: string;

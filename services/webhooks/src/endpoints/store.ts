@@ -1,56 +1,33 @@
 // The endpoints as they stand in MongoDB. Every rule that several replicas could break between them is a
 // condition of one update here.
-import type { Collection, Filter, Store, UpdateFilter } from '@integration-sync/runtime/store';
-import type { OpenEvent } from '../log/offset.ts';
-import type { Endpoint, Missed, Subscriber } from './endpoint.ts';
-import { placesOf } from './places.ts';
-import { asRead, recording, type Disabling } from './recording.ts';
-import { recovering } from './recovery.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  type Collection,
+  type Filter,
+  isFirst,
+  type Store,
+  type UpdateFilter,
+} from '@integration-sync/runtime/store';
+import type { OpenEvent } from '../log/offsets.ts';
+import {
+  type DisabledReason,
+  disablingsMax,
+  type Endpoint,
+  type Missed,
+  type Recovery,
+  type Subscriber,
+} from './endpoint.ts';
+import { firstTest, recovering } from './recovery.ts';
 
 export const endpointsCollection = 'webhook_endpoints';
 
-export interface Endpoints extends ReturnType<typeof recovering> {
-  insert(endpoint: Endpoint): Promise<void>;
-  count(integration: string): Promise<number>;
-  /** In the order of registration. */
-  list(integration: string, part: ListedPart): Promise<Endpoint[]>;
-  find(id: string): Promise<Endpoint | null>;
-  /** Of this integration only. */
-  findOf(integration: string, id: string): Promise<Endpoint | null>;
-  findAll(ids: readonly string[]): Promise<Endpoint[]>;
-  /** One with a secret in use that is sealed with this key. */
-  findSealedWith(keyId: string): Promise<Endpoint | null>;
-  /** One with a secret in use that is sealed with none of these keys. */
-  findSealedWithout(keyIds: readonly string[]): Promise<Endpoint | null>;
-  subscribersOf(integrations: readonly string[]): Promise<Map<string, Subscriber[]>>;
-  /**
-   * A replica made the streams again at that time: the places that older endpoints remember were in other
-   * ones. Resolves with the integrations of these endpoints.
-   */
-  forgetPlaces(madeAt: Date): Promise<string[]>;
-  /** The last place in EVENTS that any of them remembers. */
-  furthestPlace(): Promise<number>;
-  /** EVENTS ends before some of the places that are remembered. Resolves with the integrations that these are of. */
-  bringBack(end: number): Promise<string[]>;
-  /** Applies the change if the endpoint is still as it was read; null if it is not. */
-  change(read: Endpoint, update: UpdateFilter<Endpoint>): Promise<Endpoint | null>;
-  remove(integration: string, id: string): Promise<boolean>;
+/** Every method that takes an endpoint as it was read answers null where that has changed since. */
+export type Endpoints = ReturnType<typeof managing> &
+  ReturnType<typeof placesOf> &
+  ReturnType<typeof recording> &
+  ReturnType<typeof recovering>;
 
-  /** Any 2xx of where it leads now: the circuit closes, and the counter is what it says. False if there was nothing to do. */
-  recordSuccess(endpoint: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number): Promise<boolean>;
-  /** A counted failure that leaves the endpoint active; null if it has changed since it was read. */
-  recordFailure(read: Endpoint, failures: number, trials: readonly OpenEvent[]): Promise<Endpoint | null>;
-  disable(read: Endpoint, disabling: Disabling): Promise<Endpoint | null>;
-  /** What was undelivered when the epoch ended, unless that is said already. */
-  recordMissed(id: string, epoch: number, missed: Missed): Promise<void>;
-  unannounced(): Promise<Endpoint[]>;
-  unannouncedOf(integration: string): Promise<Pick<Endpoint, '_id' | 'unannounced'>[]>;
-  recordAnnounced(id: string, epoch: number): Promise<void>;
-
-  countDisabled(): Promise<number>;
-}
-
-export interface ListedPart {
+interface ListedPart {
   after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
   skip: number;
   limit: number;
@@ -93,6 +70,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     await collection.insertOne(endpoint);
   },
   count: (integration: string) => collection.countDocuments({ integration }),
+  /** In the order of registration. */
   list: (integration: string, { after, skip, limit }: ListedPart) =>
     collection
       .find({ integration, ...(after === undefined ? {} : later(after)) })
@@ -101,9 +79,12 @@ const managing = (collection: Collection<Endpoint>) => ({
       .limit(limit)
       .toArray(),
   find: (id: string) => collection.findOne({ _id: id }),
+  /** Of this integration only. */
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
   findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
+  /** One with a secret in use that is sealed with this key. */
   findSealedWith: (keyId: string) => collection.findOne(ofSecrets(sealedWith([keyId]))),
+  /** One with a secret in use that is sealed with none of these keys. */
   findSealedWithout: (keyIds: readonly string[]) =>
     collection.findOne(ofSecrets({ $not: sealedWith(keyIds) })),
   async subscribersOf(integrations: readonly string[]) {
@@ -134,6 +115,7 @@ const managing = (collection: Collection<Endpoint>) => ({
     }
     return byIntegration;
   },
+  /** Applies the change if the endpoint is still as it was read. */
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
   async remove(integration: string, id: string) {
@@ -146,3 +128,166 @@ const managing = (collection: Collection<Endpoint>) => ({
     return true;
   },
 });
+
+/** The places in EVENTS that endpoints remember, and what happens to them when the stream is no longer the same. */
+export const placesOf = (collection: Collection<Endpoint>) => ({
+  /**
+   * A replica made the streams again at that time: the places that older endpoints remember were in other
+   * ones. Resolves with the integrations of these endpoints.
+   */
+  async forgetPlaces(madeAt: Date) {
+    const stale: Filter<Endpoint> = { createdAt: { $lt: madeAt } };
+    const integrations = await collection.distinct('integration', stale);
+    if (integrations.length > 0)
+      await collection.updateMany(stale, {
+        $set: { eventsAfter: 0, earlierEvents: [] },
+        $inc: { version: 1 },
+      });
+    return integrations;
+  },
+  /** The last place in EVENTS that any of them remembers. */
+  async furthestPlace() {
+    const [found] = await collection
+      .aggregate<{ events: number }>([{ $group: { _id: null, events: { $max: '$eventsAfter' } } }])
+      .toArray();
+    return found?.events ?? 0;
+  },
+  /** EVENTS ends before some of the places that are remembered. Resolves with the integrations that these are of. */
+  async bringBack(end: number) {
+    const ahead: Filter<Endpoint> = { eventsAfter: { $gt: end } };
+    const integrations = await collection.distinct('integration', ahead);
+    await collection.updateMany(ahead, {
+      $set: { eventsAfter: end },
+      $pull: { earlierEvents: { through: { $gt: end } } },
+      $inc: { version: 1 },
+    });
+    return integrations;
+  },
+});
+
+/** More of them wait only while the bus is away. */
+const unannouncedMax = 500;
+
+/** What attempts change in an endpoint: the circuit, the counter, and the disablings that are not announced yet. */
+export const recording = (collection: Collection<Endpoint>) => ({
+  /** Any 2xx of where it leads now: the circuit closes, and the counter is what it says. False if there was nothing to do. */
+  async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
+    const { modifiedCount } = await collection.updateOne(
+      { _id, epoch, url, active: true, open: false },
+      { $set: { open: true, failures } },
+    );
+    return modifiedCount === 1;
+  },
+  /** A counted failure that leaves the endpoint active. */
+  recordFailure: (read: Endpoint, failures: number, trials: readonly OpenEvent[]) =>
+    collection.findOneAndUpdate(
+      asRead(read),
+      { $set: { failures, trials: [...trials], open: false }, $inc: { mark: 1 } },
+      { returnDocument: 'after' },
+    ),
+  disable: (read: Endpoint, { reason, failures, at, missed }: Disabling) =>
+    collection.findOneAndUpdate(asRead(read), disabling(read, { reason, failures, at, missed }), {
+      returnDocument: 'after',
+    }),
+  /** Says what was undelivered when the epoch ended, unless that is known already. */
+  async recordMissed(id: string, epoch: number, missed: Missed) {
+    const place = `missed.${epoch}`;
+    await collection.updateOne({ _id: id, [place]: null }, { $set: { [place]: missed } });
+  },
+  unannounced: () =>
+    collection
+      .find({ 'unannounced.epoch': { $gte: 0 } })
+      .limit(100)
+      .toArray(),
+  unannouncedOf: (integration: string) =>
+    collection
+      .find({ integration, 'unannounced.epoch': { $gte: 0 } })
+      .hint('unannounced')
+      .project<Pick<Endpoint, '_id' | 'unannounced'>>({ unannounced: 1 })
+      .limit(unannouncedMax)
+      .toArray(),
+  async recordAnnounced(id: string, epoch: number) {
+    await collection.updateOne({ _id: id }, { $pull: { unannounced: { epoch } } });
+  },
+  countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
+});
+
+/** These tell whether anything has happened to an endpoint since it was read. */
+const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
+  _id,
+  version,
+  mark,
+  failures,
+  open,
+  active,
+});
+
+interface Disabling {
+  reason: DisabledReason;
+  failures: number;
+  at: Date;
+  /** Null: its owner is to say it. */
+  missed: Missed | null;
+}
+
+/** The one update that stops an endpoint, for a caller as for an attempt. */
+export const disabling = (
+  { epoch, url, recover, recovery }: Endpoint,
+  { reason, failures, at, missed }: Disabling,
+) => ({
+  $set: {
+    active: false,
+    disabledAt: at,
+    disabledReason: reason,
+    failures,
+    open: false,
+    trials: [],
+    [`missed.${epoch}`]: missed,
+    ...(reason === 'failures' && recover === true ? testedFrom(at, recovery) : {}),
+  },
+  ...(epoch < disablingsMax ? {} : { $unset: { [`missed.${epoch - disablingsMax}`]: 1 as const } }),
+  $inc: { epoch: 1, mark: 1 },
+  $push: {
+    disablings: { $each: [{ epoch, at }], $slice: -disablingsMax },
+    unannounced: {
+      $each: [{ epoch, at, url, reason, consecutiveFailures: failures }],
+      $slice: -disablingsMax,
+    },
+  },
+});
+
+function testedFrom(at: Date, before: Recovery | undefined): { recovery?: Recovery } {
+  const recovery = firstTest(at, at, before?.since);
+  return recovery === undefined ? {} : { recovery };
+}
+
+/**
+ * A revision for each integration that has ever had an endpoint. Every change of its endpoints replaces it before the change
+ * is answered, so a replica that finds the revision under which it read the endpoints knows that they are as they were.
+ */
+interface Revision {
+  /** The integration. */
+  _id: string;
+  revision: string;
+}
+
+export interface Revisions {
+  of(integrations: readonly string[]): Promise<Revision[]>;
+  /** The endpoints of the integration have changed. */
+  changed(integration: string): Promise<void>;
+}
+
+export const revisionsCollection = 'webhook_revisions';
+
+export function openRevisions(store: Store): Revisions {
+  const revisions = store.collection<Revision>(revisionsCollection);
+  return {
+    of: (integrations) => revisions.find({ _id: { $in: [...integrations] } }).toArray(),
+    async changed(integration) {
+      const revision = randomUUID();
+      const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });
+      if ((await replace()).matchedCount === 1) return;
+      if (!(await isFirst(revisions.insertOne({ _id: integration, revision })))) await replace();
+    },
+  };
+}

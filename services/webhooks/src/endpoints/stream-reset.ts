@@ -5,15 +5,14 @@
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
-import type { Revisions } from './revisions.ts';
-import type { Endpoints } from './store.ts';
+import type { Endpoints, Revisions } from './store.ts';
 
 interface KnownStream {
   _id: string;
   madeAt: Date;
 }
 
-export interface StreamResetOptions {
+interface StreamResetOptions {
   bus: Pick<Bus, 'messagesIn' | 'patiently' | 'streamFacts'>;
   store: Store;
   endpoints: Pick<Endpoints, 'forgetPlaces' | 'furthestPlace' | 'bringBack'>;

@@ -1,33 +1,31 @@
 // The event feed: a caller's question, the page that answers it, and the wait where there is nothing to answer yet.
 import {
+  Failure,
+  type FailureEntry,
+  type FeedQuery,
   limits,
   readFeedQuery,
   refuseIfAny,
   requestHeaders,
   subjects,
-  type FailureEntry,
-  type FeedQuery,
 } from '@integration-sync/contracts';
 import {
-  largeRequests,
   type Bus,
   type BusHandler,
   type BusRequest,
+  largeRequests,
   type ServiceOptions,
   type Wait,
 } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Metrics } from '@integration-sync/runtime/metrics';
-import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
-import { beginningOf } from './beginning.ts';
-import { watchLostWakes } from './lost-wakes.ts';
-import { openFeedMetrics } from './metrics.ts';
-import { readPage, type Page } from './page.ts';
-import { openPlaces, type Place, type Places } from './place.ts';
-import { openTails, type Tail } from './tail.ts';
-import { openWaiters, type Waiters } from './waiters.ts';
+import { type Metrics, openGauge } from '@integration-sync/runtime/metrics';
+import { openSemaphore, type RunInTurn, type Semaphore } from '@integration-sync/runtime/semaphore';
+import { Counter, type Registry } from 'prom-client';
+import { type Page, readPage } from './page.ts';
+import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
+import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
-export interface FeedOptions {
+interface FeedOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
   /** Of the webhooks' secrets; places are sealed with them, too. */
   keys: string;
@@ -58,10 +56,10 @@ const spareBytes = 128 * 1024;
 export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
   const places = openPlaces(keys);
   const tails = openTails({ bus, log });
-  const waiters = openWaiters();
+  const waiters = new Waiters();
   const inTurn = openSemaphore(readLimits).run;
   const metrics = openFeedMetrics(registry, () => waiters.count);
-  const watch = watchLostWakes({ bus, tails, onLost: () => metrics.lostWake(), log });
+  const watch = watchLostWakes({ bus, tails, onLost: () => metrics.lostWakes.inc(), log });
 
   const answer: BusHandler = async (request) => {
     const asked = readAsked(request, places);
@@ -73,7 +71,7 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
     const page = await readOrWait({ request, asked, bytesMax, tail, start, waiters, inTurn });
     const place = { ...page.next, stream: start.stream, sinceMs: page.sinceMs };
     const next = JSON.stringify(places.seal(request.integration, place));
-    metrics.shown(page.events.length);
+    metrics.shown.inc(page.events.length);
     return {
       body: `{"events":[${page.events.join(',')}],"next":${next},"more":${page.more}}`,
       logFields: { events: page.events.length },
@@ -141,4 +139,54 @@ async function readOrWait({
     tail.onWake(() => begun.wake());
     return begun;
   }
+}
+
+const retryAfterSeconds = 5;
+
+/** How many callers wait for events at this replica: bounded, in all and of each integration. */
+export class Waiters {
+  readonly #perIntegrationMax: number;
+  readonly #semaphore: Semaphore;
+
+  constructor(
+    max: number = limits.feedWaitersMax,
+    perIntegrationMax: number = limits.feedWaitersPerIntegrationMax,
+  ) {
+    this.#semaphore = openSemaphore({ max, perKeyMax: perIntegrationMax });
+    this.#perIntegrationMax = perIntegrationMax;
+  }
+
+  get count(): number {
+    return this.#semaphore.held;
+  }
+
+  /** Throws where there are too many. */
+  enter(integration: string): Disposable {
+    const own = this.#semaphore.heldBy(integration);
+    if (!this.#semaphore.mayTake(integration)) {
+      const who = own >= this.#perIntegrationMax ? `${own} callers of your integration` : 'Too many callers';
+      throw new Failure('unavailable', `${who} wait for events here already; ask without wait, or later.`, {
+        retryAfterSeconds,
+      });
+    }
+    this.#semaphore.take(integration);
+    return { [Symbol.dispose]: () => this.#semaphore.release(integration) };
+  }
+}
+
+function openFeedMetrics(registry: Registry, waiting: () => number) {
+  const registers = [registry];
+  const shown = new Counter({
+    name: 'webhook_feed_events_total',
+    help: 'Events that pages of the feed have shown.',
+    registers,
+  });
+  const lostWakes = new Counter({
+    name: 'webhook_feed_lost_wakes_total',
+    help: 'Event batches of which a waiting caller heard by the check of each second, as their announcement was lost.',
+    registers,
+  });
+  const name = 'webhook_feed_waiting';
+  openGauge(registry, { name, help: 'Callers that wait at this replica for events.' }, waiting);
+  return { shown, lostWakes };
 }

@@ -2,9 +2,8 @@
 // what was looked at, not of what is shown: a filter passes over each event once.
 import { limits } from '@integration-sync/contracts';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
-import type { StreamEvent } from '../log/event.ts';
-import { readEvent } from '../log/event-head.ts';
-import type { LogPoint } from '../log/offset.ts';
+import { readEvent, type StreamEvent } from '../log/batch.ts';
+import type { LogPoint } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
 
 export interface PageAsked {

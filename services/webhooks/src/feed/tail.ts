@@ -5,15 +5,22 @@
 //   somebody waits    each announcement of a push, heard on the subject of its event batch, has the rest of the log read once
 //
 // An announcement comes before nats-server has stored its event batch, so that the batch is looked for again and again for a
-// second. Where an announcement was lost, a check finds its batch (lost-wakes.ts).
+// second. Where an announcement was lost, a check finds its batch.
 import { setTimeout as wait } from 'node:timers/promises';
-import { eventBatchesStream, Failure, publishedBatches, storedBatches } from '@integration-sync/contracts';
+import {
+  eventBatchesStream,
+  Failure,
+  publishedBatches,
+  readStoredBatchSubject,
+  storedBatches,
+} from '@integration-sync/contracts';
 import { shareWork } from '@integration-sync/runtime/batcher';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { LRUCache } from 'lru-cache';
 import { readBatch } from '../log/batch.ts';
-import { openWindows, type Window } from '../log/window.ts';
+import { Windows, type Window } from '../log/window.ts';
 
 /** What a request uses of it; disposing of it tells that the request is over. */
 export interface Tail extends Disposable {
@@ -29,7 +36,7 @@ export interface Tail extends Disposable {
 }
 
 /** A tail that is listened to, for the check of lost announcements. */
-export interface ListenedTail {
+interface ListenedTail {
   readonly integration: string;
   /** All of the integration up to there is known. */
   readonly through: number;
@@ -38,12 +45,12 @@ export interface ListenedTail {
   announced(): void;
 }
 
-export interface Tails {
+interface Tails {
   use(integration: string): Tail;
   listened(): ListenedTail[];
 }
 
-export interface TailsOptions {
+interface TailsOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
   log: Log;
 }
@@ -55,7 +62,7 @@ const chunksBytesMax = 24 * 1024 * 1024;
 const idleTailsMax = 200;
 
 export function openTails({ bus, log }: TailsOptions): Tails {
-  const windows = openWindows({ bus, log, chunksBytesMax });
+  const windows = new Windows({ bus, log, chunksBytesMax });
   const used = new Map<string, SharedTail>();
   const idle = new LRUCache<string, SharedTail>({ max: idleTailsMax });
   /** As the leader has it at a moment after the question. */
@@ -240,3 +247,51 @@ const unreadable = (cause: unknown): Failure =>
     retryAfterSeconds: 1,
     cause,
   });
+
+interface LostWakesOptions {
+  bus: Pick<Bus, 'lastOfEach' | 'streamFacts'>;
+  tails: Pick<Tails, 'listened'>;
+  onLost: () => void;
+  log: Log;
+}
+
+const noFacts = { lastSequence: 0 };
+const everyMs = 1_000;
+const integrationsAtOnce = 250;
+
+/**
+ * Finds, once a second, the event batches of integrations whose callers wait and whose announcement did not come: a plain
+ * message is lost where the way between two servers breaks. While the log does not grow, that is one question a second;
+ * otherwise one more for 250 integrations that have heard nothing.
+ */
+export function watchLostWakes({ bus, tails, onLost, log }: LostWakesOptions): AsyncDisposable {
+  /** Where the log ended at the last two checks. A copy may be behind, so that a check looks at the growth before as well. */
+  let ends: [number, number] = [0, 0];
+
+  const check = async (): Promise<void> => {
+    const listened = tails.listened();
+    const { lastSequence } = listened.length === 0 ? noFacts : await bus.streamFacts(eventBatchesStream);
+    const [from, before] = ends;
+    ends = [before, lastSequence];
+    if (from === lastSequence) return;
+    const quietSinceMs = performance.now() - everyMs;
+    const quiet = listened.filter(({ heardAtMs }) => heardAtMs < quietSinceMs);
+    for (let at = 0; at < quiet.length; at += integrationsAtOnce)
+      await find(quiet.slice(at, at + integrationsAtOnce), from);
+  };
+
+  const find = async (some: readonly ListenedTail[], checked: number): Promise<void> => {
+    const from = Math.min(...some.map(({ through }) => Math.max(through, checked))) + 1;
+    const byIntegration = new Map(some.map((tail) => [tail.integration, tail]));
+    const subjects = Array.from(byIntegration.keys(), storedBatches);
+    for (const { subject, sequence } of await bus.lastOfEach(eventBatchesStream, subjects, from)) {
+      const stored = readStoredBatchSubject(subject);
+      const tail = byIntegration.get(stored?.integration ?? '');
+      if (tail === undefined || stored?.announcer === 'replay' || sequence <= tail.through) continue;
+      onLost();
+      tail.announced();
+    }
+  };
+
+  return openPeriodicCheck(check, { what: 'lost announcements', everyMs, log });
+}

@@ -1,8 +1,7 @@
 // An event batch as it stands in the log: where, of which integration, and its events, which are decoded once for all
 // endpoints, and only where one of them asks.
-import { readEventBatch, readStoredBatchSubject } from '@integration-sync/contracts';
+import { mayAnnounce, readEventBatch, readStoredBatchSubject } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
-import { mayHoldBatch, readStreamEvent, type StreamEvent } from './event.ts';
 
 export interface LoggedBatch {
   readonly sequence: number;
@@ -74,3 +73,113 @@ export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
 const kindsMax = 10;
 /** Measured: its message and itself, and each event with a body of its own. A small push is mostly that. */
 const [bytesBeside, bytesOfEvent] = [1_500, 500];
+
+/** An event as a replica reads it from the stream: what its message says of it, and what it says of itself. */
+export interface EventFacts {
+  event: string;
+  /** ISO time of the event. */
+  timestamp: string;
+  /** Its place in the event stream. */
+  sequence: number;
+  /** What it comes of, and has occurred with. */
+  origin: string;
+  /** The endpoint that it says was disabled. */
+  aboutEndpoint: string | undefined;
+}
+
+export interface StreamEvent extends EventFacts {
+  eventId: string;
+  body: Uint8Array;
+  traceparent?: string | undefined;
+}
+
+interface StoredEvent {
+  id: string;
+  sequence: number;
+  body: Uint8Array;
+  traceparent?: string | undefined;
+}
+
+/** Undefined where the bytes are no event. */
+export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
+  const head = readEventHead(body);
+  if (head === undefined) return undefined;
+  // One that was published without an id is still one event.
+  const eventId = id === '' ? `event-${sequence}` : id;
+  return {
+    ...head,
+    eventId,
+    origin: originOf(eventId),
+    body,
+    traceparent,
+    sequence,
+    aboutEndpoint: aboutEndpoint(head.event, body),
+  };
+}
+
+function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
+  if (event !== 'webhook.disabled') return undefined;
+  const data = readEvent(body)?.data;
+  if (typeof data !== 'object' || data === null || !('webhookId' in data)) return undefined;
+  return typeof data.webhookId === 'string' ? data.webhookId : undefined;
+}
+
+/** To the subject of an event nats-server holds its publisher; the body says what it likes. */
+export function mayHold(subject: string): (kind: string) => boolean {
+  const [, , ...ofEvent] = subject.split('.');
+  return (kind) => kind === ofEvent.join('.');
+}
+
+/** The same of an event batch, whose subject has the announcer. */
+const mayHoldBatch =
+  (announcer: string): ((kind: string) => boolean) =>
+  (kind) =>
+    announcer === 'replay' || mayAnnounce(announcer, kind);
+
+const ofPush = /^(sync_[\da-f]+)-/;
+
+/** The push that an event comes of; of any other event, itself. */
+export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
+
+/** What an event says of itself: read from the bytes that were announced. */
+interface EventHead {
+  event: string;
+  timestamp: string;
+}
+
+/** As our own services write an event, so that a delivery need not parse the whole of it. */
+const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
+const usualHeadBytesMax = 128;
+
+/** What an event says of itself first, or undefined where the bytes are no event. */
+function readEventHead(body: Uint8Array): EventHead | undefined {
+  const [, event, timestamp] = usualHead.exec(textOf(body, 0, usualHeadBytesMax)) ?? [];
+  return event === undefined || timestamp === undefined ? readEvent(body) : { event, timestamp };
+}
+
+/** The whole of an event, with the integration that it is of. */
+interface EventInFull extends EventHead {
+  integrationId: unknown;
+  data: unknown;
+}
+
+export function readEvent(body: Uint8Array): EventInFull | undefined {
+  try {
+    const parsed: unknown = JSON.parse(textOf(body, 0, body.length));
+    if (typeof parsed !== 'object' || parsed === null) return undefined;
+    if (!('event' in parsed && 'timestamp' in parsed)) return undefined;
+    const { event, timestamp } = parsed;
+    if (typeof event !== 'string' || typeof timestamp !== 'string') return undefined;
+    return {
+      event,
+      timestamp,
+      integrationId: 'integrationId' in parsed ? parsed.integrationId : undefined,
+      data: 'data' in parsed ? parsed.data : undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+const textOf = (bytes: Uint8Array, from: number, to: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8', from, to);

@@ -3,25 +3,52 @@
 import { eventBatchesStream, partitionFilter } from '@integration-sync/contracts';
 import type { Bus, FollowedMessage, Reading } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
-export interface LogReader extends AsyncDisposable {
-  /** Reads these from now on, each from the sequence after its floor, beside those that it reads already. */
-  add(floors: ReadonlyMap<number, number>): Promise<void>;
-  /** Resolves with how far each was read. */
-  remove(partitions: Iterable<number>): Promise<Map<number, number>>;
-  /** All of the partition up to there was read and taken; undefined where it is not read here. */
-  readThrough(partition: number): number | undefined;
-  readonly failingForMs: number;
+/** Which making of the log sequences are of, and where it ended when this replica looked last. */
+export class LogStream {
+  readonly #bus: Pick<Bus, 'patiently' | 'streamFacts'>;
+  #facts = { id: '', firstSequence: 0, lastSequence: 0 };
+
+  constructor(bus: Pick<Bus, 'patiently' | 'streamFacts'>) {
+    this.#bus = bus;
+  }
+
+  get facts(): Readonly<LogStreamFacts> {
+    return this.#facts;
+  }
+
+  async look(): Promise<Readonly<LogStreamFacts>> {
+    const { madeAt, firstSequence, lastSequence } = await this.#bus.patiently(
+      `stream ${eventBatchesStream}`,
+      () => this.#bus.streamFacts(eventBatchesStream),
+    );
+    this.#facts = { id: madeAt.toISOString(), firstSequence, lastSequence };
+    return this.#facts;
+  }
 }
 
-export interface LogReaderOptions {
-  bus: Pick<Bus, 'follow' | 'streamFacts'>;
+export interface LogStreamFacts {
+  id: string;
+  firstSequence: number;
+  lastSequence: number;
+}
+
+/** A partition, and how far this replica has read it. */
+export interface ReadPartition {
+  partition: number;
+  /** The making of the log that its sequences are of. */
+  stream: string;
+  /** All of it up to there was read and taken. */
+  through: number;
+}
+
+interface LogReaderOptions {
+  bus: Pick<Bus, 'follow'>;
+  stream: Pick<LogStream, 'look'>;
   /** Those that came together, in order. Where it fails the process stops, and they are left to the next owner. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
-  /** Whether the log is still the one that the floors are of. Otherwise reading is stopped soon. */
-  isSameStream: () => Promise<boolean>;
   /** Makes the stream again, should nats-server have lost it. */
   ensure: () => Promise<void>;
   log: Log;
@@ -33,127 +60,133 @@ const waitingBytesMax = 8 * 1024 * 1024;
 /** How often idle partitions follow the end of the log. */
 const idleMs = 5_000;
 
-export function openLogReader({ bus, take, isSameStream, ensure, log }: LogReaderOptions): LogReader {
-  /** By partition: all of it up to there was read, before the present reading began. */
-  const before = new Map<number, number>();
-  let reading: Reading | undefined;
-  /** Of the present reading: all up to there came, and was taken. */
-  let through = 0;
+export class LogReader implements AsyncDisposable {
+  readonly #options: LogReaderOptions;
+  readonly #partitions = new Map<number, ReadPartition>();
+  #reading: Reading | undefined;
   /** Of the present reading: what came last, and may not be taken yet. */
-  let received = 0;
-  let waiting: LoggedBatch[] = [];
-  let waitingBytes = 0;
-  let working: Promise<void> | undefined;
-  let changing = Promise.resolve();
-  let hasFailed = false;
+  #received = 0;
+  #waiting: LoggedBatch[] = [];
+  #waitingBytes = 0;
+  #working: Promise<void> | undefined;
+  #changing = Promise.resolve();
+  #hasFailed = false;
+  readonly #ends: PeriodicCheck;
 
-  const workOn = async (): Promise<void> => {
-    // What comes together is looked up together.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.length > 0 && !hasFailed) {
-      const batches = waiting;
-      [waiting, waitingBytes] = [[], 0];
-      try {
-        await take(batches);
-        through = Math.max(through, batches.at(-1)?.sequence ?? 0);
-      } catch (error) {
-        hasFailed = true;
-        log.debug({ err: error }, 'event batches are left to the next owner');
-      }
-    }
-    working = undefined;
-  };
+  constructor(options: LogReaderOptions) {
+    this.#options = options;
+    const followEnd = { what: 'the end of the log', everyMs: idleMs, log: options.log };
+    this.#ends = openPeriodicCheck(() => this.#followEnd(), followEnd);
+  }
 
-  const onMessage = (message: FollowedMessage): Promise<void> | undefined => {
+  get failingForMs(): number {
+    return this.#reading?.failingForMs ?? 0;
+  }
+
+  /** Reads these from now on, beside those that it reads already. */
+  add(partitions: Iterable<ReadPartition>): Promise<void> {
+    return this.#change(() => {
+      for (const one of partitions) this.#partitions.set(one.partition, one);
+    });
+  }
+
+  /** Resolves once nothing of them is read any more. */
+  remove(partitions: Iterable<ReadPartition>): Promise<void> {
+    return this.#change(() => {
+      for (const { partition } of partitions) this.#partitions.delete(partition);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // A stop does not wait for NATS.
+    void this.#ends[Symbol.asyncDispose]();
+    await this.#changing;
+    await this.#stop();
+  }
+
+  /** One change after another. */
+  #change(work: () => void): Promise<void> {
+    this.#changing = this.#changing.then(async () => {
+      await this.#stop();
+      work();
+      this.#begin();
+    });
+    return this.#changing;
+  }
+
+  async #stop(): Promise<void> {
+    await this.#reading?.[Symbol.asyncDispose]();
+    this.#reading = undefined;
+    await this.#working;
+  }
+
+  #begin(): void {
+    if (this.#partitions.size === 0) return;
+    this.#received = Math.min(...Array.from(this.#partitions.values(), ({ through }) => through));
+    const { bus, stream, ensure } = this.#options;
+    this.#reading = bus.follow(eventBatchesStream, {
+      filters: Array.from(this.#partitions.keys(), partitionFilter),
+      from: async () => {
+        if (!this.#isOf(await stream.look())) throw new Error('the log was made again');
+        return this.#received + 1;
+      },
+      ahead,
+      onMessage: (message) => this.#onMessage(message),
+      ensure,
+    });
+  }
+
+  #onMessage(message: FollowedMessage): Promise<void> | undefined {
+    const { log } = this.#options;
     const batch = readBatch(message, log);
     if (batch === undefined) {
       log.error({ subject: message.subject, sequence: message.sequence }, 'not an event batch');
       return undefined;
     }
-    received = batch.sequence;
-    if (hasFailed || batch.sequence <= (before.get(batch.partition) ?? Infinity)) return undefined;
-    waiting.push(batch);
-    waitingBytes += batch.bytes;
-    working ??= workOn();
-    return waitingBytes > waitingBytesMax || waiting.length > ahead ? working : undefined;
-  };
+    this.#received = batch.sequence;
+    const { through = Infinity } = this.#partitions.get(batch.partition) ?? {};
+    if (this.#hasFailed || batch.sequence <= through) return undefined;
+    this.#waiting.push(batch);
+    this.#waitingBytes += batch.bytes;
+    this.#working ??= this.#takeWaiting();
+    return this.#waitingBytes > waitingBytesMax || this.#waiting.length > ahead ? this.#working : undefined;
+  }
 
-  const readThrough = (partition: number): number | undefined => {
-    const least = before.get(partition);
-    return least === undefined ? undefined : Math.max(least, through);
-  };
+  async #takeWaiting(): Promise<void> {
+    // What comes together is looked up together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0 && !this.#hasFailed) {
+      const batches = this.#waiting;
+      [this.#waiting, this.#waitingBytes] = [[], 0];
+      try {
+        await this.#options.take(batches);
+        this.#advance(batches.at(-1)?.sequence ?? 0);
+      } catch (error) {
+        this.#hasFailed = true;
+        this.#options.log.debug({ err: error }, 'event batches are left to the next owner');
+      }
+    }
+    this.#working = undefined;
+  }
 
-  const stop = async (): Promise<void> => {
-    await reading?.[Symbol.asyncDispose]();
-    reading = undefined;
-    await working;
-    for (const partition of before.keys()) before.set(partition, readThrough(partition) ?? 0);
-  };
+  #advance(through: number): void {
+    for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
+  }
 
-  const begin = (): void => {
-    if (before.size === 0) return;
-    through = Math.min(...before.values());
-    received = through;
-    const filters = Array.from(before.keys(), partitionFilter);
-    reading = bus.follow(eventBatchesStream, {
-      filters,
-      async from() {
-        if (!(await isSameStream())) throw new Error('the log was made again');
-        return received + 1;
-      },
-      ahead,
-      onMessage,
-      ensure,
-    });
-  };
-
-  /** One change after another. */
-  const change = (work: () => void): Promise<void> => {
-    changing = changing.then(async () => {
-      await stop();
-      work();
-      begin();
-    });
-    return changing;
-  };
+  /** Otherwise their owner claims them anew (owning/ownership.ts). */
+  #isOf({ id }: LogStreamFacts): boolean {
+    return this.#partitions.values().every(({ stream }) => stream === id);
+  }
 
   /** Where nothing of its partitions is left to read, what the log has by then is behind this reader. */
-  const followEnd = async (): Promise<void> => {
-    const now = reading;
+  async #followEnd(): Promise<void> {
+    const now = this.#reading;
     if (now === undefined) return;
-    if (!(await isSameStream())) return;
-    const { lastSequence } = await bus.streamFacts(eventBatchesStream);
-    if (!(await now.isAtEnd()) || now !== reading || working !== undefined || hasFailed) return;
-    through = Math.max(through, lastSequence);
-    received = Math.max(received, through);
-  };
-  const ends = openPeriodicCheck(followEnd, { what: 'the end of the log', everyMs: idleMs, log });
-
-  return {
-    add: (floors) =>
-      change(() => {
-        for (const [partition, floor] of floors) before.set(partition, floor);
-      }),
-    async remove(partitions) {
-      const removed = new Map<number, number>();
-      await change(() => {
-        for (const partition of partitions) {
-          const floor = before.get(partition);
-          if (floor !== undefined) removed.set(partition, floor);
-          before.delete(partition);
-        }
-      });
-      return removed;
-    },
-    readThrough,
-    get failingForMs() {
-      return reading?.failingForMs ?? 0;
-    },
-    async [Symbol.asyncDispose]() {
-      // A stop does not wait for NATS.
-      void ends[Symbol.asyncDispose]();
-      await changing;
-      await stop();
-    },
-  };
+    const facts = await this.#options.stream.look();
+    if (!this.#isOf(facts)) return;
+    const isAtEnd = await now.isAtEnd();
+    if (!isAtEnd || now !== this.#reading || this.#working !== undefined || this.#hasFailed) return;
+    this.#advance(facts.lastSequence);
+    this.#received = Math.max(this.#received, facts.lastSequence);
+  }
 }

@@ -11,32 +11,11 @@ import { eventBatchesStream, storedBatches } from '@integration-sync/contracts';
 import { LRUCache } from 'lru-cache';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
-export interface Window {
-  /** Nothing is known of what comes after this sequence. */
-  readonly through: number;
-  add(batch: LoggedBatch): void;
-  /** The first batch from there on; `end`: there is none yet; undefined: it must be loaded first. */
-  at(sequence: number): LoggedBatch | 'end' | undefined;
-  /** Resolves when it can be read from there on. */
-  load(sequence: number): Promise<void>;
-  /** Nobody needs what is in memory. */
-  clear(): void;
-  /** Up to this sequence there is nothing beside what was added. */
-  advance(through: number): void;
-  /** Nothing up to this sequence is in memory, and what there is can be loaded. */
-  jump(through: number): void;
-}
-
-export interface WindowsOptions {
+interface WindowsOptions {
   bus: Pick<Bus, 'readStream'>;
   log: Log;
   /** Of the chunks of older event batches, over all integrations. */
   chunksBytesMax?: number;
-}
-
-export interface Windows {
-  /** Of an integration, of which nothing is known before this sequence. */
-  open(integration: string, from: number): Window;
 }
 
 const windowBytesMax = 2 * 1024 * 1024;
@@ -56,109 +35,138 @@ interface Chunk {
   bytes: number;
 }
 
-export function openWindows({ bus, log, chunksBytesMax = allChunksBytesMax }: WindowsOptions): Windows {
-  let allBytes = 0;
-  let chunksMade = 0;
-  const chunks = new LRUCache<number, { chunk: Chunk; of: Set<Chunk> }>({
-    maxSize: chunksBytesMax,
-    sizeCalculation: ({ chunk }) => chunkBytesMin + chunk.bytes,
-    dispose: ({ chunk, of }) => void of.delete(chunk),
-  });
+/** The windows of all integrations, with one bound on their memory. */
+export class Windows {
+  /** Of event batches in all windows. */
+  bytes = 0;
+  readonly #options: WindowsOptions;
+  readonly #chunks: LRUCache<number, { chunk: Chunk; of: Set<Chunk> }>;
+  #chunksMade = 0;
 
-  const readChunk = async (integration: string, from: number, before: number): Promise<Chunk> => {
-    const chunk = { from, through: before - 1, batches: [] as LoggedBatch[], bytes: 0 };
+  constructor(options: WindowsOptions) {
+    this.#options = options;
+    this.#chunks = new LRUCache({
+      maxSize: options.chunksBytesMax ?? allChunksBytesMax,
+      sizeCalculation: ({ chunk }) => chunkBytesMin + chunk.bytes,
+      dispose: ({ chunk, of }) => void of.delete(chunk),
+    });
+  }
+
+  /** Of an integration, of which nothing is known before this sequence. */
+  open(integration: string, from: number): Window {
+    return new Window(this, integration, from);
+  }
+
+  /** Reads a chunk into `of`, until there is no room for it any more. */
+  async load(of: Set<Chunk>, integration: string, from: number, before: number): Promise<void> {
+    const { bus, log } = this.#options;
+    const batches: LoggedBatch[] = [];
+    const chunk = { from, through: before - 1, batches, bytes: 0 };
     const reading = { subject: storedBatches(integration), from: { sequence: from }, exact: true };
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {
       if (stored.sequence >= before) break;
       const batch = readBatch(stored, log);
       if (batch === undefined) continue;
-      chunk.batches.push(batch);
+      batches.push(batch);
       chunk.bytes += batch.bytes;
       if (chunk.bytes < chunkBytesMax) continue;
       chunk.through = batch.sequence;
       break;
     }
-    return chunk;
-  };
+    of.add(chunk);
+    this.#chunks.set((this.#chunksMade += 1), { chunk, of });
+  }
+}
 
-  return {
-    open(integration, openedFrom) {
-      let batches: LoggedBatch[] = [];
-      let bytes = 0;
-      /** The window has all from there on. */
-      let from = openedFrom;
-      let through = openedFrom - 1;
-      const older = new Set<Chunk>();
-      const loading = new Map<number, Promise<void>>();
+export class Window {
+  readonly #windows: Windows;
+  readonly #integration: string;
+  #batches: LoggedBatch[] = [];
+  #bytes = 0;
+  /** The window has all from there on. */
+  #from: number;
+  #through: number;
+  readonly #older = new Set<Chunk>();
+  readonly #loading = new Map<number, Promise<void>>();
 
-      const drop = (count: number): void => {
-        const dropped = batches.slice(0, count);
-        const [last] = dropped.slice(-1);
-        if (last === undefined) return;
-        from = last.sequence + 1;
-        batches = batches.slice(count);
-        const less = dropped.reduce((sum, batch) => sum + batch.bytes, 0);
-        bytes -= less;
-        allBytes -= less;
-      };
+  constructor(windows: Windows, integration: string, from: number) {
+    this.#windows = windows;
+    this.#integration = integration;
+    this.#from = from;
+    this.#through = from - 1;
+  }
 
-      const inWindow = (sequence: number): LoggedBatch | 'end' => firstFrom(batches, sequence) ?? 'end';
+  /** Nothing is known of what comes after this sequence. */
+  get through(): number {
+    return this.#through;
+  }
 
-      return {
-        get through() {
-          return through;
-        },
-        add(batch) {
-          batches.push(batch);
-          bytes += batch.bytes;
-          allBytes += batch.bytes;
-          through = batch.sequence;
-          const bytesMax = allBytes > allBytesMax ? windowBytesMin : windowBytesMax;
-          let [count, left] = [0, bytes];
-          while (left > bytesMax && count < batches.length - 1) {
-            left -= batches[count]?.bytes ?? 0;
-            count += 1;
-          }
-          if (count > 0) drop(count);
-        },
-        at(sequence) {
-          if (sequence > through) return 'end';
-          for (let next = sequence; next < from;) {
-            const chunk = older.values().find((one) => one.from <= next && next <= one.through);
-            if (chunk === undefined) return undefined;
-            const batch = firstFrom(chunk.batches, next);
-            if (batch !== undefined) return batch;
-            next = chunk.through + 1;
-          }
-          return inWindow(Math.max(sequence, from));
-        },
-        load(sequence) {
-          const underWay = loading.get(sequence);
-          if (underWay !== undefined) return underWay;
-          const load = readChunk(integration, sequence, from)
-            .then((chunk) => {
-              older.add(chunk);
-              chunks.set((chunksMade += 1), { chunk, of: older });
-            })
-            .finally(() => loading.delete(sequence));
-          loading.set(sequence, load);
-          return load;
-        },
-        clear() {
-          drop(batches.length);
-          from = Math.max(from, through + 1);
-        },
-        advance(sequence) {
-          through = Math.max(through, sequence);
-        },
-        jump(sequence) {
-          drop(batches.length);
-          through = sequence;
-          from = sequence + 1;
-        },
-      };
-    },
-  };
+  add(batch: LoggedBatch): void {
+    this.#batches.push(batch);
+    this.#bytes += batch.bytes;
+    this.#windows.bytes += batch.bytes;
+    this.#through = batch.sequence;
+    const bytesMax = this.#windows.bytes > allBytesMax ? windowBytesMin : windowBytesMax;
+    let [count, left] = [0, this.#bytes];
+    while (left > bytesMax && count < this.#batches.length - 1) {
+      left -= this.#batches[count]?.bytes ?? 0;
+      count += 1;
+    }
+    if (count > 0) this.#drop(count);
+  }
+
+  /** The first batch from there on; `end`: there is none yet; undefined: it must be loaded first. */
+  at(sequence: number): LoggedBatch | 'end' | undefined {
+    if (sequence > this.#through) return 'end';
+    for (let next = sequence; next < this.#from;) {
+      const chunk = this.#older.values().find((one) => one.from <= next && next <= one.through);
+      if (chunk === undefined) return undefined;
+      const batch = firstFrom(chunk.batches, next);
+      if (batch !== undefined) return batch;
+      next = chunk.through + 1;
+    }
+    return firstFrom(this.#batches, Math.max(sequence, this.#from)) ?? 'end';
+  }
+
+  /** Resolves when it can be read from there on. */
+  load(sequence: number): Promise<void> {
+    const underWay = this.#loading.get(sequence);
+    if (underWay !== undefined) return underWay;
+    const load = this.#windows
+      .load(this.#older, this.#integration, sequence, this.#from)
+      .finally(() => this.#loading.delete(sequence));
+    this.#loading.set(sequence, load);
+    return load;
+  }
+
+  /** Nobody needs what is in memory. */
+  clear(): void {
+    this.#drop(this.#batches.length);
+    this.#from = Math.max(this.#from, this.#through + 1);
+  }
+
+  /** Up to this sequence there is nothing beside what was added. */
+  advance(through: number): void {
+    this.#through = Math.max(this.#through, through);
+  }
+
+  /** Nothing up to this sequence is in memory, and what there is can be loaded. */
+  jump(through: number): void {
+    this.#drop(this.#batches.length);
+    this.#through = through;
+    this.#from = through + 1;
+  }
+
+  #drop(count: number): void {
+    const dropped = this.#batches.slice(0, count);
+    const last = dropped.at(-1);
+    if (last === undefined) return;
+    this.#from = last.sequence + 1;
+    this.#batches = this.#batches.slice(count);
+    const less = dropped.reduce((sum, batch) => sum + batch.bytes, 0);
+    this.#bytes -= less;
+    this.#windows.bytes -= less;
+  }
 }
 
 /** By halves, as a window may have thousands. */

@@ -31,7 +31,7 @@ type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
 export type TakeCutoff = (asking: Asking) => Promise<Cutoff>;
 
-export interface CutoffOptions {
+interface CutoffOptions {
   bus: Pick<Bus, 'request' | 'streamFacts'>;
   endpoints: Pick<Endpoints, 'unannouncedOf'>;
   log: Log;

@@ -4,12 +4,11 @@ import { endpointChangedSubject, requestHeaders } from '@integration-sync/contra
 import type { Bus } from '@integration-sync/runtime/bus';
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
-import { endpointsCollection } from '../endpoints/store.ts';
-import { registrationsCollection } from '../endpoints/registrations.ts';
-import { revisionsCollection } from '../endpoints/revisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { offsetsCollection } from '../owning/offsets.ts';
-import { attemptsStream, attemptsSubject } from '../streams/streams.ts';
+import { registrationsCollection } from '../endpoints/registrations.ts';
+import { endpointsCollection, revisionsCollection } from '../endpoints/store.ts';
+import { offsetsCollection } from '../log/offsets.ts';
+import { attemptsStream, attemptsSubject } from '../streams.ts';
 
 interface Note {
   /** The integration. */

@@ -1,8 +1,11 @@
-// Which keys the replicas have. What is sealed with a key that one of them lacks it can no longer sign with, so an
+// Which keys the replicas have, and whether they open what is stored. What is sealed with a key that one of them lacks it can no longer sign with, so an
 // operator's command asks all of them before it seals anything again.
 import { keysSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import type { KeyMark, Vault } from '../secrets/vault.ts';
+import { ConfigError } from '@integration-sync/runtime/config';
+import { type Endpoint, headersSealedFor, servingSecrets } from '../endpoints/endpoint.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+import { keyIdOf, type KeyMark, UnknownKey, type Vault } from '../secrets/vault.ts';
 
 /** Of one replica, the key that it seals with first. */
 export type ReplicaKeys = readonly KeyMark[];
@@ -16,4 +19,57 @@ const answersMs = 1_000;
 export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> {
   const answers = await bus.askAll(keysSubject, answersMs);
   return answers.map((answer): ReplicaKeys => JSON.parse(Buffer.from(answer).toString()));
+}
+
+type Stored = Pick<Endpoints, 'findSealedWith' | 'findSealedWithout'>;
+
+/**
+ * Whether the configured keys open the stored secrets: a replica finds out at its start, and not by each delivery that
+ * fails.
+ */
+export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> {
+  const problems: string[] = [];
+  for (const keyId of vault.keyIds) {
+    const sealed = await endpoints.findSealedWith(keyId);
+    if (sealed === null || secretsOf(sealed).every((secret) => opens(vault, secret))) continue;
+    problems.push(
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
+    );
+  }
+  const foreign = await endpoints.findSealedWithout(vault.keyIds);
+  if (foreign !== null) {
+    const keyIds = secretsOf(foreign).map(({ sealed }) => keyIdOf(sealed));
+    const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
+    problems.push(
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,
+    );
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+interface Sealed {
+  sealed: string;
+  /** What the vault has bound it to. */
+  boundTo: string;
+}
+
+/** All of its secrets that may sign at the moment, and its headers. */
+const secretsOf = (endpoint: Endpoint): Sealed[] => [
+  ...[endpoint.secret, ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed)].map((sealed) => ({
+    sealed,
+    boundTo: endpoint._id,
+  })),
+  ...(endpoint.headers === undefined
+    ? []
+    : [{ sealed: endpoint.headers, boundTo: headersSealedFor(endpoint._id) }]),
+];
+
+/** What another key has sealed is another key's to open. */
+function opens(vault: Vault, { sealed, boundTo }: Sealed): boolean {
+  try {
+    vault.open(sealed, boundTo);
+    return true;
+  } catch (error) {
+    return error instanceof UnknownKey;
+  }
 }

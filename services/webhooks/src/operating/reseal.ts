@@ -18,7 +18,7 @@ export interface ResealProgress {
   problems: ResealProblem[];
 }
 
-export interface ResealProblem {
+interface ResealProblem {
   endpointId: string;
   integration: string;
   reason: string;

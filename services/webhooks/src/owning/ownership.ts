@@ -7,133 +7,216 @@
 //   its own, assigned to another stops, stores what is undelivered, gives it back
 //   its own, and nobody hears    begins and stores nothing until it has found its claims as they were
 //   this replica
-import type { Log } from '@integration-sync/runtime/log';
+import { hash } from 'node:crypto';
+import { partitionsNumber } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
-import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
-import { assign } from './assignment.ts';
+import type { Log } from '@integration-sync/runtime/log';
+import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import type { Offsets, OffsetsByIntegration } from '../log/offsets.ts';
+import type { LogStream, ReadPartition } from '../log/reader.ts';
 import type { Claim, Claims } from './claims.ts';
 import type { Replicas } from './replicas.ts';
 
-export interface Ownership extends AsyncDisposable {
-  /** Whether what is owned is certainly this replica's. */
-  readonly isSure: boolean;
-  /** For how long this replica has tried in vain to find out what is its own. */
-  readonly failingForMs: number;
-  /** Gives everything up, and claims it anew: the log is another one. */
-  beginAnew(): void;
-  /** Gives everything back. */
-  end(): Promise<void>;
+/** `floor`: where this replica has begun to read it. */
+export interface OwnedPartition extends Claim, ReadPartition {}
+
+/** By number. Ownership alone changes it; all else of this replica looks up here what is its own. */
+export class OwnedPartitions extends Map<number, OwnedPartition> {
+  readonly #replicas: Pick<Replicas, 'isHeard'>;
+  #wasHeard = true;
+
+  constructor(replicas: Pick<Replicas, 'isHeard'>) {
+    super();
+    this.#replicas = replicas;
+  }
+
+  /** Whether these are certainly this replica's: from when the others may not have heard it, until they are found as they were. */
+  get isSure(): boolean {
+    this.#wasHeard &&= this.#replicas.isHeard;
+    return this.#wasHeard;
+  }
+
+  areFound(): void {
+    this.#wasHeard = true;
+  }
+
+  readThrough(partition: number): number {
+    return this.get(partition)?.through ?? 0;
+  }
 }
 
-export interface OwnershipOptions {
+/** What follows where partitions come and go. */
+export interface OwnershipChanges {
+  /** These are this replica's from now on, with the offsets that are stored of them. */
+  onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
+  /**
+   * Another replica is to have these. Resolves once nothing of them is read any more and all is stored that it needs, with what
+   * is to be done when they have left `owned`.
+   */
+  onReleased(released: readonly OwnedPartition[]): Promise<() => Promise<void>>;
+  /** These are no longer this replica's. Resolves once nothing of them is read any more. */
+  onLost(lost: readonly OwnedPartition[]): Promise<void>;
+  /** Which replicas live: what others have in flight of what is this one's is theirs for as long. */
+  onAlive(alive: readonly string[]): void;
+}
+
+interface OwnershipOptions {
   bus: Pick<Bus, 'broadcast' | 'listen'>;
   replicas: Replicas;
   claims: Claims;
-  /** Which replicas live: what others have in flight of what is this one's is theirs for as long. */
-  onAlive: (alive: readonly string[]) => void;
-  /** These are this replica's from now on. */
-  onTaken: (claims: readonly Claim[]) => Promise<void>;
-  /** Another replica is to have these. Resolves, with the floors at which it is to begin, once all is stored. */
-  onReleased: (claims: readonly Claim[]) => Promise<Claim[]>;
-  /** Another replica has these already. */
-  onLost: (claims: readonly Claim[]) => void;
+  offsets: Pick<Offsets, 'ofPartitions'>;
+  owned: OwnedPartitions;
+  stream: Pick<LogStream, 'facts'>;
+  changes: OwnershipChanges;
   log: Log;
 }
 
 const everyMs = 500;
 const givenBackSubject = 'webhooks.partitions.given-back';
 
-export function openOwnership(options: OwnershipOptions): Ownership {
-  const { bus, replicas, claims, onAlive, onTaken, onReleased, onLost, log } = options;
-  const owned = new Map<number, Claim>();
-  let wasHeard = true;
-  let isEnding = false;
-  let isToBeginAnew = false;
-  let failingSince: number | undefined;
+export class Ownership implements AsyncDisposable {
+  readonly #options: OwnershipOptions;
+  /** Nothing of these is in memory any more, and MongoDB still has them in the name of this replica. */
+  #released: Claim[] = [];
+  #isEnding = false;
+  #failingSince: number | undefined;
+  readonly #checks: PeriodicCheck;
+  readonly #listening = new DisposableStack();
 
-  const mine = (): Set<number> =>
-    new Set(isEnding ? [] : assign(replicas.sharing()).flatMap((id, n) => (id === replicas.self ? [n] : [])));
+  constructor(options: OwnershipOptions) {
+    this.#options = options;
+    const { bus, replicas, log } = options;
+    const checking = { what: 'the partitions of this replica', everyMs, log };
+    this.#checks = openPeriodicCheck(() => this.#check(), checking);
+    this.#listening.use(replicas.share(this.#checks.now));
+    this.#listening.use(bus.listen(givenBackSubject, this.#checks.now));
+    this.#checks.now();
+  }
 
-  const verify = async (): Promise<void> => {
-    const standing = await claims.standing([...owned.values()]);
-    const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
-    for (const { partition } of lost) owned.delete(partition);
-    if (lost.length > 0) {
-      log.warn({ partitions: numbersOf(lost) }, 'another replica has taken partitions meanwhile');
-      onLost(lost);
-    }
-    wasHeard = true;
-  };
+  /** For how long this replica has tried in vain to find out what is its own. */
+  get failingForMs(): number {
+    return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
+  }
 
-  const release = async (released: readonly Claim[]): Promise<void> => {
-    if (released.length === 0) return;
-    await claims.giveBack(await onReleased(released));
-    for (const { partition } of released) owned.delete(partition);
-    bus.broadcast(givenBackSubject, '');
-    log.info({ partitions: numbersOf(released) }, 'partitions given back');
-  };
+  /** Gives everything back. */
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    this.#listening.dispose();
+    await this.#checks[Symbol.asyncDispose]();
+    await this.#release([...this.#options.owned.values()]);
+  }
 
-  const take = async (wanted: ReadonlySet<number>): Promise<void> => {
-    const lacking = [...wanted].filter((partition) => !owned.has(partition));
-    if (lacking.length === 0) return;
-    const alive = replicas.alive();
-    const taken = await claims.take(lacking, (owner) => alive?.includes(owner) === false);
-    if (taken.length === 0) return;
-    // Where this fails they are in the name of this replica, which takes them once more.
-    await onTaken(taken);
-    for (const claim of taken) owned.set(claim.partition, claim);
-    log.info({ partitions: numbersOf(taken) }, 'partitions taken');
-  };
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#checks[Symbol.asyncDispose]();
+  }
 
-  const check = async (): Promise<void> => {
+  async #check(): Promise<void> {
+    const { replicas, owned, changes } = this.#options;
     try {
-      if (!replicas.isHeard) {
-        wasHeard = false;
-        return;
-      }
-      if (!wasHeard) await verify();
-      if (isToBeginAnew) {
-        isToBeginAnew = false;
-        onLost([...owned.values()]);
-        owned.clear();
-      }
-      const wanted = mine();
-      await release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
-      await take(wanted);
+      // Asked for each time: it notes that this replica was not heard.
+      const isSure = owned.isSure;
+      if (!replicas.isHeard) return;
+      if (!isSure) await this.#verify();
+      await this.#loseOtherStreams();
+      const wanted = this.#wanted();
+      await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
+      await this.#take([...wanted].filter((partition) => !owned.has(partition)));
       const alive = replicas.alive();
-      if (alive !== undefined) onAlive(alive);
-      failingSince = undefined;
+      if (alive !== undefined) changes.onAlive(alive);
+      this.#failingSince = undefined;
     } catch (error) {
-      failingSince ??= performance.now();
+      this.#failingSince ??= performance.now();
       throw error;
     }
-  };
-  const checks = openPeriodicCheck(check, { what: 'the partitions of this replica', everyMs, log });
-  const sharing = replicas.share(checks.now);
-  const listening = bus.listen(givenBackSubject, checks.now);
-  checks.now();
+  }
 
-  return {
-    get isSure() {
-      wasHeard &&= replicas.isHeard;
-      return wasHeard;
-    },
-    get failingForMs() {
-      return failingSince === undefined ? 0 : performance.now() - failingSince;
-    },
-    beginAnew() {
-      isToBeginAnew = true;
-      checks.now();
-    },
-    async end() {
-      isEnding = true;
-      sharing[Symbol.dispose]();
-      listening[Symbol.dispose]();
-      await checks[Symbol.asyncDispose]();
-      await release([...owned.values()]);
-    },
-    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
-  };
+  #wanted(): Set<number> {
+    const { replicas } = this.#options;
+    const owners = this.#isEnding ? [] : assign(replicas.sharing());
+    return new Set(owners.flatMap((id, partition) => (id === replicas.self ? [partition] : [])));
+  }
+
+  async #verify(): Promise<void> {
+    const { claims, owned, log } = this.#options;
+    const standing = await claims.standing([...owned.values()]);
+    const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
+    if (lost.length > 0) {
+      log.warn({ partitions: numbersOf(lost) }, 'another replica has taken partitions meanwhile');
+      await this.#lose(lost);
+    }
+    owned.areFound();
+  }
+
+  /** They are claimed anew: the log is another one. */
+  async #loseOtherStreams(): Promise<void> {
+    const { owned, stream } = this.#options;
+    const { id } = stream.facts;
+    await this.#lose([...owned.values()].filter((claim) => claim.stream !== id));
+  }
+
+  /** Taken again before its reading has ended, a partition would get what comes late of that, and pass over what is before it. */
+  async #lose(lost: readonly OwnedPartition[]): Promise<void> {
+    if (lost.length === 0) return;
+    for (const { partition } of lost) this.#options.owned.delete(partition);
+    await this.#options.changes.onLost(lost);
+  }
+
+  async #release(released: readonly OwnedPartition[]): Promise<void> {
+    const { bus, claims, owned, changes, log } = this.#options;
+    if (released.length > 0) {
+      const onLeft = await changes.onReleased(released);
+      for (const one of released) {
+        owned.delete(one.partition);
+        this.#released.push({ ...one, floor: one.through });
+      }
+      await onLeft();
+    }
+    const all = this.#released;
+    if (all.length === 0) return;
+    await claims.giveBack(all);
+    this.#released = [];
+    bus.broadcast(givenBackSubject, '');
+    log.info({ partitions: numbersOf(all) }, 'partitions given back');
+  }
+
+  async #take(lacking: readonly number[]): Promise<void> {
+    if (lacking.length === 0) return;
+    const { replicas, claims, offsets, owned, changes, log } = this.#options;
+    const alive = replicas.alive();
+    const claimed = await claims.take(lacking, (owner) => alive?.includes(owner) === false);
+    if (claimed.length === 0) return;
+    const taken = claimed.map((claim) => Object.assign(claim, { through: claim.floor }));
+    // Where something fails they are in the name of this replica, which takes them once more.
+    const stored = await offsets.ofPartitions(numbersOf(taken));
+    for (const one of taken) owned.set(one.partition, one);
+    try {
+      await changes.onTaken(taken, stored);
+    } catch (error) {
+      await this.#lose(taken);
+      throw error;
+    }
+    log.info({ partitions: numbersOf(taken) }, 'partitions taken');
+  }
 }
 
 const numbersOf = (claims: readonly Claim[]): number[] => claims.map(({ partition }) => partition);
+
+/**
+ * Which replica is to own each partition; empty where there is no replica. Pure: every replica computes it from the replicas
+ * that it hears, and those that hear the same come to the same. No replica has more than its share, and few partitions move
+ * when a replica comes or goes. Where two replicas differ for a moment, the claims decide (claims.ts).
+ */
+export function assign(replicas: readonly string[], number = partitionsNumber): string[] {
+  const shareMax = Math.ceil(number / replicas.length);
+  const shares = new Map<string, number>();
+  const sorted = replicas.toSorted();
+  return Array.from({ length: sorted.length === 0 ? 0 : number }, (_, partition) => {
+    const [owner = ''] = sorted
+      .filter((replica) => (shares.get(replica) ?? 0) < shareMax)
+      .map((replica) => ({ replica, rank: hash('sha256', `${partition} ${replica}`) }))
+      .toSorted((one, other) => (one.rank < other.rank ? -1 : 1))
+      .map(({ replica }) => replica);
+    shares.set(owner, (shares.get(owner) ?? 0) + 1);
+    return owner;
+  });
+}

@@ -1,10 +1,9 @@
-// The two signatures of an attempt, over the bytes that are sent:
+// Signing secrets, and what an attempt carries of them. The two signatures are over the bytes that are sent:
 //
 //   X-Webhook-Signature   hex HMAC-SHA256 of the body, keyed with the secret as text
 //   webhook-signature     Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the bytes
 //                         that the secret stands for; during a rotation's grace period by both secrets
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { secretBytes } from './secret.ts';
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 /** A secret made ready for signing, so that an attempt costs no key set-up. */
 export interface SigningKey {
@@ -13,7 +12,7 @@ export interface SigningKey {
 }
 
 /** The newest one first. */
-export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
+type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
 export const signingKeyOf = (secret: string): SigningKey => ({
   text: createSecretKey(secret, 'utf8'),
@@ -21,11 +20,71 @@ export const signingKeyOf = (secret: string): SigningKey => ({
 });
 
 /** X-Webhook-Signature. */
-export const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
+const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
   createHmac('sha256', key.text).update(body).digest('hex');
 
 /** webhook-signature; `prefix` is `id.timestamp.` */
-export const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Array): string =>
+const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Array): string =>
   keys
     .map((key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`)
     .join(' ');
+
+const prefix = 'whsec_';
+const keyBytes = 32;
+
+/** As integrators see it: `whsec_` and the base64 of 32 random bytes. */
+export const makeSecret = (): string => prefix + randomBytes(keyBytes).toString('base64');
+
+/** The bytes that Standard Webhooks signs with. */
+export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length), 'base64');
+
+export interface Signable {
+  /** The same on every attempt, replay and endpoint. */
+  eventId: string;
+  event: string;
+  /** ISO time of the event. */
+  timestamp: string;
+  body: Uint8Array;
+}
+
+interface AttemptToSign {
+  sending: Signable;
+  endpointId: string;
+  /** With its port, unless that goes without saying. */
+  host: string;
+  keys: SigningKeys;
+  at: Date;
+  userAgent: string;
+}
+
+/**
+ * Flat name-value pairs, as the HTTP client takes them with the least work. X-Webhook-Timestamp is the time of the event and
+ * the same on every attempt; webhook-timestamp, which Standard Webhooks has receivers compare with their clock, is the time of
+ * the attempt.
+ */
+export function signedHeaders({ sending, endpointId, host, keys, at, userAgent }: AttemptToSign): string[] {
+  const { eventId, event, timestamp, body } = sending;
+  const seconds = String(Math.floor(at.getTime() / 1000));
+  return [
+    'host',
+    host,
+    'content-type',
+    'application/json',
+    'user-agent',
+    userAgent,
+    'x-webhook-event',
+    event,
+    'x-webhook-id',
+    endpointId,
+    'x-webhook-timestamp',
+    timestamp,
+    'x-webhook-signature',
+    signatureOf(keys, body),
+    'webhook-id',
+    eventId,
+    'webhook-timestamp',
+    seconds,
+    'webhook-signature',
+    standardSignaturesOf(keys, `${eventId}.${seconds}.`, body),
+  ];
+}

@@ -1,15 +1,17 @@
 // Connections to receivers, kept alive between deliveries. Each set of them leads to one origin at one checked address,
 // whatever the name resolves to later; through an egress proxy, it is the proxy that connects to the address.
 //
-// A set opens as many connections as its lanes ask for (lanes.ts bounds them), so that a request never waits behind
-// another endpoint's hanging one. A set that was not used for a minute is closed.
+// A set opens as many connections as there are deliveries in flight, so that a request never waits behind another
+// endpoint's hanging one. A set that was not used for a minute is closed.
 //
 // A kept connection is not used for as long as its receiver might keep it, because a request that goes out while the
 // receiver closes it is lost: for two seconds less than its `Keep-Alive: timeout=` says, for a second where it says
 // nothing, and never after ten. Before a kept connection is used, the HTTP client reads what has arrived on it, so one
 // that the receiver has closed by then is passed over.
+import type { Socket } from 'node:net';
+import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { CheckedTarget } from './egress-guard.ts';
-import { openDispatchers, type ConnectionsOptions, type MadeDispatcher } from './dispatchers.ts';
+import { AnswerTooLong, ProxyAway } from './outcome.ts';
 
 export interface Connections extends AsyncDisposable {
   /** The checked addresses, those last to which no connection could be made of late. */
@@ -19,28 +21,33 @@ export interface Connections extends AsyncDisposable {
   isOfConnecting(error: unknown): boolean;
 }
 
-export interface ConnectionSet extends MadeDispatcher {
+interface ConnectionSet {
+  readonly dispatcher: Dispatcher;
+  /** What a request names as its origin. */
+  readonly origin: string;
   /** Set by the sender: no connection could be made. */
   isDown: boolean;
-}
-
-interface Entry extends ConnectionSet {
   usedAt: number;
 }
 
 const idleMs = 60_000;
 
-export interface KeptConnectionsOptions extends ConnectionsOptions {
+interface ConnectionsOptions {
+  proxyUrl?: string | undefined;
+  /** Makes the sockets; tests put in one that connects nowhere. */
+  connector?: buildConnector.connector | undefined;
+  /** The certificates to trust, instead of the well-known ones. */
+  ca?: string | undefined;
   /** Sets that are kept; where there are more, the one that was not used for longest is closed. */
   setsMax?: number;
 }
 
-export function openConnections({ setsMax = 2_000, ...options }: KeptConnectionsOptions = {}): Connections {
+export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOptions = {}): Connections {
   const dispatchers = openDispatchers(options);
   /** In the order of their last use. */
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, ConnectionSet>();
 
-  const close = (key: string, { dispatcher }: Entry): void => {
+  const close = (key: string, { dispatcher }: ConnectionSet): void => {
     entries.delete(key);
     // What is still in flight on it may end.
     dispatcher.close().catch(() => undefined);
@@ -78,7 +85,7 @@ export function openConnections({ setsMax = 2_000, ...options }: KeptConnections
       entries.set(key, made);
       return made;
     },
-    isOfConnecting: (error) => dispatchers.isOfConnecting(error),
+    isOfConnecting: dispatchers.isOfConnecting,
     async [Symbol.asyncDispose]() {
       clearInterval(sweep);
       await Promise.all([...entries.values()].map(({ dispatcher }) => dispatcher.destroy()));
@@ -87,3 +94,138 @@ export function openConnections({ setsMax = 2_000, ...options }: KeptConnections
 }
 
 const keyOf = ({ origin }: CheckedTarget, address: string): string => `${origin} ${address}`;
+
+const options = {
+  pipelining: 1,
+  keepAliveTimeout: 1_000,
+  keepAliveTimeoutThreshold: 2_000,
+  keepAliveMaxTimeout: 10_000,
+  // The attempt's own deadline is the only one: see post.ts.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  maxHeaderSize: 16 * 1024,
+  allowH2: false,
+} as const;
+const connectTimeoutMs = 10_000;
+/** Well before an attempt is over, or a proxy whose machine is gone would look like a receiver that is silent. */
+const proxyConnectTimeoutMs = 4_000;
+
+/**
+ * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy, and remembers which
+ * errors come from making a connection.
+ */
+function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {
+  const tls = { allowH2: false, timeout: connectTimeoutMs, ...(ca === undefined ? {} : { ca }) };
+  const connect = connector ?? buildConnector(tls);
+  const ofConnecting = new WeakSet<Error>();
+
+  const noting =
+    (connecting: buildConnector.connector): buildConnector.connector =>
+    (asked, callback) => {
+      connecting(asked, (...[error, socket]) => {
+        if (error === null) return callback(null, boundAnswers(socket));
+        ofConnecting.add(error);
+        callback(error, null);
+      });
+    };
+
+  const makeDirect = ({ host, isLiteral, origin }: CheckedTarget, address: string) => {
+    const pinned: buildConnector.connector = (asked, callback) => {
+      connect({ ...asked, hostname: address, host: address, ...servernameOf({ host, isLiteral }) }, callback);
+    };
+    return { dispatcher: new Pool(origin, { ...options, connect: noting(pinned) }), origin };
+  };
+
+  const makeProxied = (uri: string, target: CheckedTarget, address: string) => {
+    const { port, secure } = target;
+    const host = address.includes(':') ? `[${address}]` : address;
+    return {
+      dispatcher: new ProxyAgent({
+        ...options,
+        uri,
+        proxyTunnel: true,
+        requestTls: secure ? { ...tls, ...servernameOf(target) } : {},
+        clientFactory: toProxy,
+        factory: (to, { connect: tunnel, ...pooling }: Pool.Options) =>
+          new Pool(to, {
+            ...pooling,
+            ...(typeof tunnel === 'function' ? { connect: noting(tunnel) } : {}),
+          }),
+      }),
+      origin: `${secure ? 'https' : 'http'}://${host}:${port}`,
+    };
+  };
+
+  return {
+    make: (target: CheckedTarget, address: string): Pick<ConnectionSet, 'dispatcher' | 'origin'> =>
+      proxyUrl === undefined ? makeDirect(target, address) : makeProxied(proxyUrl, target, address),
+    isOfConnecting: (error: unknown) => error instanceof Error && ofConnecting.has(error),
+  };
+}
+
+/** TLS names no server where the url names an address. */
+const servernameOf = ({ host, isLiteral }: Pick<CheckedTarget, 'host' | 'isLiteral'>) =>
+  isLiteral ? {} : { servername: host };
+
+/** Tells apart that the proxy is away and that a receiver is. */
+const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
+  const connect = buildConnector({ timeout: proxyConnectTimeoutMs });
+  return new Pool(origin, {
+    // A proxy that does not answer must not keep the connection of an attempt that is long over.
+    headersTimeout: connectTimeoutMs,
+    connect(asked, callback) {
+      connect(asked, (...[error, socket]) => {
+        if (error === null) callback(null, socket);
+        else callback(new ProxyAway(error.message, { cause: error }), null);
+      });
+    },
+  });
+};
+
+// How long an answer may be. The bound is on the bytes of the socket: a receiver can send informational answers, chunk
+// extensions and trailers without end, and the HTTP client hands on none of those bytes. Single bytes cost a read each, so
+// that the number of reads has a bound as well.
+const answerBytesMax = 256 * 1024;
+/** Of 64 bytes on average, which no ordinary answer falls short of. */
+const readsMax = 4_096;
+const informationalMax = 10;
+
+/**
+ * The same socket; it ends with an error where the receiver sends more than the bound after a request. The next request
+ * on a kept socket starts the count again.
+ */
+export function boundAnswers(socket: Socket): Socket {
+  const read = socket.read.bind(socket);
+  let written = socket.bytesWritten;
+  let bytes = 0;
+  let reads = 0;
+  socket.read = (size) => {
+    const chunk: Buffer | null = read(size);
+    if (chunk === null) return null;
+    // With `pipelining: 1` the HTTP client writes only when it begins a request.
+    if (socket.bytesWritten !== written) {
+      written = socket.bytesWritten;
+      bytes = 0;
+      reads = 0;
+    }
+    bytes += chunk.length;
+    reads += 1;
+    const refusal = refuseLength(bytes, reads);
+    if (refusal === undefined) return chunk;
+    socket.destroy(refusal);
+    return null;
+  };
+  return socket;
+}
+
+function refuseLength(bytes: number, reads: number): AnswerTooLong | undefined {
+  if (bytes > answerBytesMax)
+    return new AnswerTooLong(`the answer has more than ${answerBytesMax / 1024} KiB in all`);
+  return reads > readsMax ? new AnswerTooLong(`the answer comes in more than ${readsMax} pieces`) : undefined;
+}
+
+/** Why an answer that begins with so many informational ones is read no further, if so. */
+export const refuseInformational = (count: number): AnswerTooLong | undefined =>
+  count > informationalMax
+    ? new AnswerTooLong(`more than ${informationalMax} informational answers came before the answer`)
+    : undefined;

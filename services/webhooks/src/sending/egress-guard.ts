@@ -1,9 +1,17 @@
 // The egress guard: before anything is sent, it judges every address that a url leads to, and the HTTP client
 // may connect only to the addresses that it returns. Nothing resolves the name a second time.
+//
+//   a cloud's metadata service       refused, even if allow-listed
+//   allow-listed (CIDR)              taken, with any port, http or https
+//   IPv4 that is globally routable   taken, with https on port 443
+//   IPv6 in 2000::/3, less its
+//   special-purpose blocks           taken, with https on port 443
+//   anything else                    refused
+import { Resolver } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
-import { judgeAddress, type AllowList } from './allowed-addresses.ts';
-import type { Resolve } from './resolver.ts';
-import { readTarget, refuseAddresses, type Target } from './target.ts';
 
 export interface CheckedTarget extends Target {
   /** Each of them judged, and no other to be connected to. At least one. */
@@ -61,4 +69,234 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
   } catch (error) {
     throw new TargetRefused(`${name} does not resolve`, { cause: error });
   }
+}
+
+/**
+ * What a webhook's url names, read by the rules of WHATWG URL, so that 2130706433, 0x7f.1 and 0177.0.0.1 are all seen as the
+ * 127.0.0.1 that they are.
+ */
+interface Target {
+  /** With its port, unless that goes without saying. */
+  origin: string;
+  /** What the Host header says. */
+  authority: string;
+  /** With the query. */
+  path: string;
+  /** A name in lower case without its final dot, or an address without brackets. */
+  host: string;
+  isLiteral: boolean;
+  port: number;
+  secure: boolean;
+}
+
+export type Refusal = { refused: string };
+
+function readTarget(text: string): Target | Refusal {
+  // The parser drops tabs and line breaks silently; no caller means them.
+  if (/[\s\p{Cc}]/u.test(text)) return { refused: 'the url has spaces or control characters' };
+  // What other parsers read otherwise than this one does.
+  if (text.includes('\\') || !text.isWellFormed())
+    return { refused: 'the url has backslashes or lone surrogates' };
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return { refused: 'not an absolute url' };
+  const url = URL.parse(text);
+  if (url === null || url.hostname === '') return { refused: 'not an absolute url' };
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return { refused: `${url.protocol.slice(0, -1)} is not https` };
+  }
+  // An empty user ("https://@host") leaves no trace in the parsed url.
+  if (url.username !== '' || url.password !== '' || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
+    return { refused: 'the url must not carry a user or password' };
+  }
+  const host = url.hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.+$/, '')
+    .toLowerCase();
+  if (host === '') return { refused: 'not an absolute url' };
+  if (metadataNames.has(host)) return { refused: `${host} is a cloud metadata service` };
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  if (port === 0) return { refused: 'nothing listens on port 0' };
+  return {
+    origin: url.origin,
+    authority: url.host,
+    path: url.pathname + url.search,
+    host,
+    isLiteral: isIP(host) !== 0,
+    port,
+    secure,
+  };
+}
+
+interface JudgedAddress {
+  address: string;
+  verdict: AddressVerdict;
+}
+
+/** Why the target may not be sent to, or undefined if it may. One bad address among several is enough. */
+function refuseAddresses(target: Target, judged: readonly JudgedAddress[]): string | undefined {
+  for (const { address, verdict } of judged) {
+    if (verdict.kind === 'refused') return named(target, address, verdict.reason);
+    if (verdict.kind === 'allowed') continue;
+    if (!target.secure) return 'plain http is not taken, use https';
+    if (target.port !== 443) return `port ${target.port} is not taken, use 443`;
+  }
+  return undefined;
+}
+
+/**
+ * A caller who gives a name learns nothing of the addresses behind it, which may belong to this service's
+ * network.
+ */
+const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
+  isLiteral ? `${address} is ${reason}` : `${host} leads to ${reason}`;
+
+type AddressVerdict = { kind: 'public' } | { kind: 'allowed' } | { kind: 'refused'; reason: string };
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = readonly [Address, number];
+type AllowList = readonly Network[];
+
+const networks = (...texts: string[]): AllowList => texts.map((text) => ipaddr.parseCIDR(text));
+
+const metadata = networks(
+  '169.254.169.254/32',
+  '168.63.129.16/32',
+  '100.100.100.200/32',
+  'fd00:ec2::254/128',
+);
+
+/** What stands in for a metadata service's address. */
+const metadataNames: ReadonlySet<string> = new Set([
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+  'instance-data.ec2.internal',
+]);
+
+const globalUnicast = ipaddr.parseCIDR('2000::/3');
+// IETF protocol assignments (Teredo, ORCHID, benchmarking, AMT …), documentation, 6to4, AS112.
+const specialPurpose = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20');
+
+function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
+  // A zone (fe80::1%eth0) exists only on the local link.
+  if (isIP(text) === 0 || text.includes('%')) return { kind: 'refused', reason: 'no address' };
+  const address = ipaddr.parse(text);
+  if (isIn(address, metadata) || isIn(embeddedIn(address), metadata))
+    return { kind: 'refused', reason: 'a cloud metadata service' };
+  if (isIn(address, allowed)) return { kind: 'allowed' };
+  if (address instanceof ipaddr.IPv6) return judgeIPv6(address);
+  const range = address.range();
+  return range === 'unicast' ? { kind: 'public' } : { kind: 'refused', reason: inWords(range) };
+}
+
+/** The IPv4 address that a translator or tunnel would make of it, wherever there is one. */
+function embeddedIn(address: Address): Address {
+  if (!(address instanceof ipaddr.IPv6)) return address;
+  const [first, second = 0, third = 0] = address.parts;
+  const [high, low] = first === 0x2002 ? [second, third] : address.parts.slice(-2);
+  return new ipaddr.IPv4([high ?? 0, low ?? 0].flatMap((part) => [part >> 8, part & 0xff]));
+}
+
+function judgeIPv6(address: ipaddr.IPv6): AddressVerdict {
+  const range = address.range();
+  if (range !== 'unicast') return { kind: 'refused', reason: inWords(range) };
+  if (!address.match(globalUnicast))
+    return { kind: 'refused', reason: 'an address that is not globally routable' };
+  if (isIn(address, specialPurpose)) return { kind: 'refused', reason: 'a reserved address' };
+  // ISATAP: an IPv4 address behind 0:5efe or 200:5efe, wherever the prefix comes from.
+  const [, , , , high = 0, low = 0] = address.parts;
+  if ((high === 0 || high === 0x200) && low === 0x5efe)
+    return { kind: 'refused', reason: 'a tunnelled address' };
+  return { kind: 'public' };
+}
+
+/** CIDRs separated by commas; a bare address stands for itself. Undefined where one of them is neither. */
+export function parseAllowList(text: string): AllowList | undefined {
+  const allowed: Network[] = [];
+  for (const entry of text.split(',').map((one) => one.trim())) {
+    if (entry === '') continue;
+    const [address = ''] = entry.split('/');
+    const cidr = address === entry ? `${entry}/${address.includes(':') ? 128 : 32}` : entry;
+    if (isIP(address) === 0 || !ipaddr.isValidCIDR(cidr)) return undefined;
+    allowed.push(ipaddr.parseCIDR(cidr));
+  }
+  return allowed;
+}
+
+const isIn = (address: Address, list: AllowList): boolean =>
+  list.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+
+const words: Readonly<Record<string, string>> = {
+  private: 'a private address',
+  uniqueLocal: 'a private address',
+  loopback: 'a loopback address',
+  linkLocal: 'a link-local address',
+  multicast: 'a multicast address',
+  broadcast: 'the broadcast address',
+  unspecified: 'the unspecified address',
+  carrierGradeNat: 'a carrier’s internal address',
+  ipv4Mapped: 'an IPv4-mapped address',
+  rfc6145: 'a translated address',
+  rfc6052: 'a translated address',
+};
+
+const inWords = (range: string): string => words[range] ?? 'a reserved address';
+
+/**
+ * All addresses of a name. Rejects if it has none or no name server answers in time. Not through the operating system's own
+ * resolver: that one runs on a few threads of the process and cannot be called off, so that a handful of dead name servers
+ * would make every other delivery wait. Its hosts file is honoured all the same.
+ */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+/** Twice this long at most, as a query is sent once more. */
+const queryTimeoutMs = 1_500;
+/** How long an answer serves. Every send is checked against addresses that are no older. */
+const keptMs = 1_000;
+const namesMax = 10_000;
+const hostsPath = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts';
+
+export function openResolver(resolve: Resolve = resolveName): Resolve {
+  const recent = new LRUCache<string, Promise<readonly string[]>>({
+    max: namesMax,
+    ttl: keptMs,
+    ttlResolution: 0,
+  });
+  return (name) => {
+    const found = recent.get(name);
+    if (found !== undefined) return found;
+    const addresses = resolve(name);
+    recent.set(name, addresses);
+    // An answer that took long has only just been given.
+    addresses.then(
+      () => recent.set(name, addresses),
+      () => recent.delete(name),
+    );
+    return addresses;
+  };
+}
+
+async function resolveName(name: string): Promise<readonly string[]> {
+  const listed = await lookInHosts(name);
+  if (listed.length > 0) return listed;
+  if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
+  const resolver = new Resolver({ timeout: queryTimeoutMs, tries: 2, maxTimeout: queryTimeoutMs });
+  const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  if (addresses.length > 0) return addresses;
+  throw new Error(`${name} does not resolve`, {
+    cause: answers.find((answer) => answer.status === 'rejected')?.reason,
+  });
+}
+
+async function lookInHosts(name: string): Promise<string[]> {
+  const text = await readFile(hostsPath, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return text
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/))
+    .filter(([, ...names]) => names.includes(name))
+    .flatMap(([address]) => address ?? []);
 }

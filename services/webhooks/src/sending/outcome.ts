@@ -1,7 +1,6 @@
 // How an attempt ended, in the words of the attempt log. They say what the receiver's operator can act on,
-// and leave out what only the operator of this service can.
-import { Failure } from '@integration-sync/contracts';
-import type { FailedAnswer } from './failed-answer.ts';
+// and leave out what only the operator of this service can. Nothing here sends.
+import { Failure, limits } from '@integration-sync/contracts';
 
 export type Verdict = 'succeeded' | 'failed' | 'gone';
 
@@ -15,7 +14,7 @@ export interface Outcome {
   answer?: FailedAnswer;
 }
 
-export const timedOut = 'timeout: no complete answer within 10 s';
+const timedOut = 'timeout: no complete answer within 10 s';
 
 /** `broken` says why the answer could not be read to its end, if so. */
 export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
@@ -89,7 +88,7 @@ const proxyAnswerOf = ({ message }: Error): number | undefined => {
   return status === undefined ? undefined : Number(status);
 };
 
-export function describeBreak(error: unknown): string {
+function describeBreak(error: unknown): string {
   if (error instanceof DeadlinePassed) return timedOut;
   if (error instanceof ConnectingTooLong) return 'timeout: no connection';
   if (!(error instanceof Error)) return 'the connection failed';
@@ -132,3 +131,71 @@ const breaks: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_HEADERS_OVERFLOW', 'the answer’s headers are too large'],
   ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the answer’s length is not what it says'],
 ]);
+
+/** What a replica takes from an answer that is no success. */
+interface FailedAnswer {
+  /** No attempt before that time has passed; 0 where the receiver asks for none. */
+  retryAfterMs: number;
+  /** The first bytes of the body as text. */
+  body: string;
+}
+
+/** A header value that an answer repeats may begin at the last byte that is kept. */
+const bytesMax = limits.responseBodyBytesMax + limits.webhookHeaderBytesMax;
+
+/** Collects the first bytes of a body. */
+export interface BodyStart {
+  add(chunk: Uint8Array): void;
+  bytes(): Uint8Array;
+}
+
+export function openBodyStart(): BodyStart {
+  const chunks: Buffer[] = [];
+  let left = bytesMax;
+  return {
+    add(chunk) {
+      if (left === 0) return;
+      // The HTTP client uses its memory again.
+      const some = Buffer.from(chunk.subarray(0, left));
+      chunks.push(some);
+      left -= some.length;
+    },
+    bytes: () => Buffer.concat(chunks),
+  };
+}
+
+/** Shorter values are no secrets, and are in every text. */
+const secretCharactersMin = 6;
+
+/**
+ * The first 1 KiB as text, without half a character at its end. Receivers may repeat what was sent to them: the values of
+ * these headers, and the words in them, are masked.
+ */
+export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): string {
+  const kept = Buffer.from(bytes.subarray(0, bytesMax));
+  const values = headers.filter((_, place) => place % 2 === 1);
+  const words = values.flatMap((value) => value.split(/[ \t]+/));
+  for (const secret of values.concat(words)) {
+    if (secret.length < secretCharactersMin) continue;
+    for (let at = kept.indexOf(secret); at >= 0; at = kept.indexOf(secret, at)) {
+      kept.fill('*', at, at + secret.length);
+    }
+  }
+  const first = kept.subarray(0, limits.responseBodyBytesMax);
+  return new TextDecoder().decode(first, { stream: true });
+}
+
+const seconds = /^\d{1,15}$/;
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** Of a 429 or 503: seconds, or a time; at most five minutes. */
+export function retryAfterMsOf(status: number, header: unknown, nowMs: number): number {
+  if ((status !== 429 && status !== 503) || typeof header !== 'string') return 0;
+  const text = header.trim();
+  const asked = seconds.test(text)
+    ? Number(text) * 1_000
+    : httpDate.test(text)
+      ? Date.parse(text) - nowMs
+      : 0;
+  return Number.isNaN(asked) ? 0 : Math.min(Math.max(asked, 0), limits.retryAfterMsMax);
+}

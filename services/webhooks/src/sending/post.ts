@@ -1,4 +1,4 @@
-// One POST: sent, answered, and read to its end, all within one deadline and one bound on its bytes (answer-bounds.ts).
+// One POST: sent, answered, and read to its end, all within one deadline and one bound on its bytes (connections.ts).
 // The HTTP client's own time-outs start afresh with every byte of a slow answer; this one does not.
 //
 //   the connection breaks                              then
@@ -14,17 +14,19 @@
 // One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
-import { refuseInformational } from './answer-bounds.ts';
-import type { Connections } from './connections.ts';
-import { openBodyStart, retryAfterMsOf, textOfBody, type BodyStart } from './failed-answer.ts';
+import { type Connections, refuseInformational } from './connections.ts';
 import {
+  type BodyStart,
   ConnectingTooLong,
   DeadlinePassed,
   faultOfOurs,
   isHangUp,
+  openBodyStart,
+  type Outcome,
   outcomeOfAnswer,
   outcomeOfSilence,
-  type Outcome,
+  retryAfterMsOf,
+  textOfBody,
 } from './outcome.ts';
 
 export interface Post {
@@ -41,7 +43,7 @@ export interface Post {
   connectBy: number;
 }
 
-export interface Posted {
+interface Posted {
   outcome: Outcome;
   /** Where there was no connection, nothing was sent. */
   connected: boolean;

@@ -3,13 +3,12 @@
 // Of the addresses of a name one after the other is tried, for as long as no connection can be made: nothing has been
 // sent then. As soon as there is a connection, what comes of it is what came of the attempt.
 import { limits, requestHeaders } from '@integration-sync/contracts';
-import { traceIdOf, type Span, type SpanStart, type Tracing } from '@integration-sync/runtime/tracing';
+import { type Span, type SpanStart, traceIdOf, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
-import type { SigningKey } from '../secrets/signature.ts';
+import { type Signable, signedHeaders, type SigningKey } from '../secrets/signature.ts';
 import type { Connections } from './connections.ts';
 import type { CheckedTarget, EgressGuard } from './egress-guard.ts';
-import { signedHeaders, type Signable } from './headers.ts';
-import { faultOfOurs, outcomeOfSilence, type Outcome } from './outcome.ts';
+import { faultOfOurs, type Outcome, outcomeOfSilence } from './outcome.ts';
 import type { Post, Poster } from './post.ts';
 
 export interface Attempted extends Outcome {
@@ -31,7 +30,7 @@ export interface Sending extends Signable {
  */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
-export interface SendOptions {
+interface SendOptions {
   guard: EgressGuard;
   connections: Connections;
   poster: Poster;

@@ -28,3 +28,6 @@ export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [
     messagesPerSubjectMax: 1_000,
   },
 ];
+
+/** Of a release that copied event batches from queue to queue: this one reads none of them. */
+export const formerStreams: readonly string[] = ['BUNDLES', 'DELIVERIES', 'HELD'];

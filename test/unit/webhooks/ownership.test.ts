@@ -1,0 +1,115 @@
+// What becomes of the partitions of a replica where MongoDB fails, and where the log is made again.
+import { openLog } from '@integration-sync/runtime/log';
+import { partitionsNumber } from '@integration-sync/contracts';
+import { expect, it } from 'vitest';
+import type { Claim } from '../../../services/webhooks/src/owning/claims.ts';
+import { OwnedPartitions, Ownership } from '../../../services/webhooks/src/owning/ownership.ts';
+import { eventually } from '../../support/eventually.ts';
+import { pause } from '../../support/pause.ts';
+
+const until = (holds: () => boolean) => eventually(holds, Boolean);
+
+/** One replica beside another one that comes and goes; claims stand in memory, and giving back fails as often as the test says. */
+function setUp() {
+  const replicas = ['self'];
+  const given: Pick<Claim, 'partition' | 'floor'>[] = [];
+  const ended: number[] = [];
+  let failures = 0;
+  let term = 0;
+  let reading: Promise<void> | undefined;
+  const stream = { facts: { id: 'one', firstSequence: 1, lastSequence: 100 } };
+  let onChange: (() => void) | undefined;
+  const known = {
+    self: 'self',
+    isHeard: true,
+    alive: () => replicas,
+    sharing: () => replicas,
+    share(changed: () => void) {
+      onChange = changed;
+      return { [Symbol.dispose]() {} };
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+  const owned = new OwnedPartitions(known);
+  const ownership = new Ownership({
+    bus: { broadcast: () => undefined, listen: () => ({ [Symbol.dispose]() {} }) },
+    replicas: known,
+    claims: {
+      async take(partitions: readonly number[]) {
+        term += 1;
+        return partitions.map((partition) => ({ partition, term, floor: 10, stream: stream.facts.id }));
+      },
+      async giveBack(claims: readonly Claim[]) {
+        failures -= 1;
+        if (failures >= 0) throw new Error('away');
+        given.push(...claims.map(({ partition, floor }) => ({ partition, floor })));
+      },
+    } as never,
+    offsets: { ofPartitions: async () => new Map() },
+    owned,
+    stream,
+    changes: {
+      onTaken: async () => undefined,
+      onReleased: async () => async () => undefined,
+      async onLost(lost) {
+        ended.push(...lost.map(({ partition }) => partition));
+        await reading;
+      },
+      onAlive: () => undefined,
+    },
+    log: openLog({ service: 'test', level: 'silent' }),
+  });
+  return {
+    ownership,
+    owned,
+    given,
+    ended,
+    stream,
+    terms: () => [...new Set(Array.from(owned.values(), (one) => one.term))],
+    readUntil: (end: Promise<void>) => void (reading = end),
+    fail: (times: number) => void (failures = times),
+    change: (others: readonly string[]) => {
+      replicas.splice(1, Infinity, ...others);
+      onChange?.();
+    },
+  };
+}
+
+it('gives back a partition with how far it was read, also where that fails at first', async () => {
+  const { ownership, owned, given, fail, change } = setUp();
+  await using _ownership = ownership;
+  await until(() => owned.size === partitionsNumber);
+  for (const one of owned.values()) one.through = 70;
+  fail(1);
+  change(['other']);
+  await until(() => given.length > 0);
+  expect(owned.size + given.length).toBe(partitionsNumber);
+  expect([...new Set(given.map(({ floor }) => floor))]).toEqual([70]);
+});
+
+it('takes a partition again that it could not give back and is to have after all', async () => {
+  const { ownership, owned, given, fail, change, terms } = setUp();
+  await using _ownership = ownership;
+  await until(() => owned.size === partitionsNumber);
+  fail(1);
+  change(['other']);
+  await until(() => owned.size < partitionsNumber);
+  change([]);
+  await until(() => owned.size === partitionsNumber);
+  expect([given.length > 0, terms()]).toEqual([true, [1, 2]]);
+});
+
+it('claims all anew where the log was made again, once what it had of the other one is read no more', async () => {
+  const { ownership, owned, ended, stream, terms, readUntil } = setUp();
+  await using _ownership = ownership;
+  await until(() => owned.size === partitionsNumber);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  readUntil(promise);
+  stream.facts = { ...stream.facts, id: 'other' };
+  await until(() => ended.length === partitionsNumber);
+  await pause(1_100);
+  expect(owned.size).toBe(0);
+  resolve();
+  await until(() => owned.size === partitionsNumber);
+  expect([terms(), [...owned.values()].every((one) => one.stream === 'other')]).toEqual([[2], true]);
+});

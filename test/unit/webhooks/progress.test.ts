@@ -1,0 +1,84 @@
+// Which offsets a replica stores, and when.
+import { openLog } from '@integration-sync/runtime/log';
+import { expect, it } from 'vitest';
+import type { EndpointQueue } from '../../../services/webhooks/src/delivering/endpoint-queue.ts';
+import { Progress } from '../../../services/webhooks/src/delivering/progress.ts';
+import type { StoredOffset } from '../../../services/webhooks/src/log/offsets.ts';
+import { OwnedPartitions } from '../../../services/webhooks/src/owning/ownership.ts';
+import { eventually } from '../../support/eventually.ts';
+import { pause } from '../../support/pause.ts';
+import { batchOf, openEndpoint, queueOf } from '../../support/webhook-parts.ts';
+
+/** One endpoint with an event in flight; `saved` has every offset of it that was stored. */
+function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => undefined) {
+  const { queue, window } = queueOf(openEndpoint('wh_1'), [batchOf(1, 2)]);
+  const saved: (StoredOffset | undefined)[] = [];
+  const owned = new OwnedPartitions({ isHeard: true });
+  owned.set(0, { partition: 0, term: 1, floor: 0, stream: 'one', through: 1 });
+  const integration = {
+    name: 'acme',
+    partition: 0,
+    window,
+    queues: new Map([[queue.id, queue]]),
+    revision: undefined,
+    readAt: 0,
+    offsets: new Map(),
+  };
+  const progress = new Progress({
+    self: 'self',
+    active: new Map([['acme', integration]]),
+    owned,
+    claims: { saveFloors: async () => undefined },
+    offsets: {
+      async save(_name, _by, offsets) {
+        saved.push(offsets.get(queue.id));
+        onSave(progress, queue);
+      },
+    },
+    stream: { facts: { id: 'one', firstSequence: 1, lastSequence: 1 } },
+    onLost: () => undefined,
+    log: openLog({ service: 'test', level: 'silent' }),
+  });
+  begin(queue);
+  progress.touch(queue);
+  return { queue, integration, progress, saved };
+}
+
+function begin(queue: EndpointQueue): void {
+  const step = queue.next(performance.now(), 8);
+  if (step.kind !== 'deliver') throw new Error(step.kind);
+  queue.begin(step.delivery, performance.now());
+}
+
+it('stores the offset of an endpoint that has the same undelivered event for 300 ms', async () => {
+  const { progress, saved } = setUp();
+  await using _progress = progress;
+  await pause(150);
+  expect([saved, progress.behind]).toEqual([[], 0]);
+  await eventually(() => saved.length, Boolean);
+  expect([saved[0]?.open, progress.behind]).toMatchObject([[{ sequence: 1, index: 0, attempts: 0 }], 1]);
+});
+
+it('stores an attempt that was used up with the next check, also where it ends while the offset is stored', async () => {
+  let isFirst = true;
+  const { queue, progress, saved } = setUp((storing, of) => {
+    if (isFirst) storing.hurry(of);
+    isFirst = false;
+  });
+  await using _progress = progress;
+  progress.hurry(queue);
+  await pause(150);
+  expect(saved).toHaveLength(1);
+  await pause(100);
+  expect(saved).toHaveLength(2);
+  await pause(500);
+  expect(saved).toHaveLength(2);
+});
+
+it('stores no offset after the one for the next owner', async () => {
+  const { integration, progress, saved } = setUp();
+  await using _progress = progress;
+  const inFlight = await progress.handOver([integration]);
+  await pause(500);
+  expect([inFlight.length, saved.map((offset) => offset?.open[0]?.heldBy)]).toEqual([1, ['self']]);
+});
