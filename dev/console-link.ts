@@ -1,20 +1,21 @@
 // npm run console -- --integration acme --ttl 1h
-// Prints an address that opens the console of the running stack. The token is in its fragment, which no browser sends, and the
-// page takes it out of there at once.
+// Prints an address that opens the console of the running stack, and waits until it has been opened (console-door.ts).
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseTtl } from './access-token.ts';
+import { openDoor } from './console-door.ts';
 import { issueLocalToken } from './local-token.ts';
 import { explainMisuse } from './process/words.ts';
 import { readFacts } from './stack/facts.ts';
 import { repositoryFolder } from './stack/services.ts';
 
 const usage = `Usage: npm run --silent console -- [--integration acme] [--ttl 1h]
-Prints an address that opens the console with every scope, for one hour unless --ttl says otherwise.
+Prints an address that opens the console once, with every scope for one hour unless --ttl says otherwise, and ends when it
+has been opened.
 GATEWAY_URL names another gateway than that of the running stack, AUTH_JWT_SECRET its secret.
 `;
 
-function printLink(): void {
+async function printLink(): Promise<void> {
   const { values } = parseArgs({
     options: {
       integration: { type: 'string', default: 'acme' },
@@ -30,12 +31,19 @@ function printLink(): void {
   if (gateway === undefined) {
     throw new Error('There is no local stack yet: run "npm start" first, or set GATEWAY_URL.');
   }
-  const token = issueLocalToken({ integration: values.integration, ttlSeconds: parseTtl(values.ttl) });
-  process.stdout.write(`${gateway.replace(/\/$/, '')}/console#token=${token}\n`);
+  const who = { integration: values.integration, ttlSeconds: parseTtl(values.ttl) };
+  // What is wrong with the secret is said before the link is opened.
+  issueLocalToken(who);
+  await using door = await openDoor({
+    page: `${gateway.replace(/\/$/, '')}/console`,
+    issue: () => issueLocalToken(who),
+  });
+  process.stdout.write(`${door.link}\n`);
+  await door.passed;
 }
 
 try {
-  printLink();
+  await printLink();
 } catch (error) {
   process.stderr.write(explainMisuse(error, usage));
   process.exitCode = 1;

@@ -1,5 +1,6 @@
 // npm start: the whole system in one terminal, until Ctrl-C.
 import { join } from 'node:path';
+import { openDoor } from './console-door.ts';
 import { endSignals } from './process/signals.ts';
 import { explainFailure } from './stack/failure.ts';
 import { startStack, type Stack } from './stack/index.ts';
@@ -34,7 +35,13 @@ async function run(): Promise<number> {
       signal: stopping,
     });
     stack = running;
-    say(welcome(running));
+    const { console: page, authSecret } = running;
+    // Where another issuer signs tokens, the page asks for one.
+    await using door =
+      page === undefined || authSecret === undefined
+        ? undefined
+        : await openDoor({ page, issue: () => running.token() });
+    say(welcome({ ...running, console: door?.link ?? page }));
     using _reloading = watch
       ? reloadOnChange({ root: repositoryFolder, restart: (service) => running.restart(service), say })
       : undefined;

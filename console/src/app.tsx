@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { call } from './api/call.ts';
 import { Problem } from './api/problem.ts';
 import { page } from './api/request.ts';
@@ -31,7 +31,7 @@ export function App() {
   const { token, described, ended } = useStore(session);
   useDescription();
   useFeed();
-  if (token === undefined) return <SignIn />;
+  if (token === undefined) return <SignIn refused={ended} />;
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>
@@ -78,7 +78,7 @@ function Head() {
       <Box />
       {described !== undefined && (
         <p class="who">
-          <strong>{described.integrationId}</strong>
+          <strong title={described.integrationId}>{described.integrationId}</strong>
           {described.expiresAt !== null && (
             <span>
               until <Time at={described.expiresAt} />
@@ -130,7 +130,8 @@ const titleOf = ({ view, ids }: Route): string =>
 /** What the token is for, asked once; asked again where the gateway is away. */
 function useDescription(): void {
   const { token, described, ended } = useStore(session);
-  useEffect(() => {
+  // All views wait for it: it is asked before anything is painted.
+  useLayoutEffect(() => {
     if (token === undefined || described !== undefined || ended !== undefined) return undefined;
     const asking = new AbortController();
     let timer: number | undefined;

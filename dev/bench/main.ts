@@ -1,4 +1,4 @@
-// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns crowd]
+// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns crowd consoles]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { startStack } from '../stack/index.ts';
 import { openBare } from './bare.ts';
 import { benchBeside } from './beside.ts';
 import { openClient } from './client.ts';
+import { benchConsoles } from './consoles.ts';
 import { benchCrowd } from './crowd.ts';
 import { describeEngines } from './engines.ts';
 import { benchEvents } from './events.ts';
@@ -35,6 +36,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   beside: benchBeside,
   turns: benchTurns,
   crowd: benchCrowd,
+  consoles: benchConsoles,
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {

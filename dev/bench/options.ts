@@ -14,13 +14,14 @@ export const benches = [
   'beside',
   'turns',
   'crowd',
+  'consoles',
 ] as const;
 export type Bench = (typeof benches)[number];
 
 /** They install packages of their own, so that they run only where they are named. */
 export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages', 'beside']);
 
-const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'crowd']);
+const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'crowd', 'consoles']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
@@ -33,7 +34,7 @@ export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
   --help             print this
 
 rivals, rival-pages and beside run only where they are named: they install packages of their own in dev/bench/rivals.
-So do turns, which needs --beside, and crowd, which takes a minute for each line.
+So do turns, which needs --beside, crowd, which takes a minute for each line, and consoles.
 `;
 
 export interface BenchOptions {

@@ -56,7 +56,7 @@ export interface Stack extends AsyncDisposable {
   readonly authSecret: string | undefined;
   /** The API key of the client "acme"; undefined where the stack did not make its clients, or it was removed. */
   readonly key: string | undefined;
-  /** The page for people, as the integration "acme" for an hour; undefined where it is off. */
+  /** The page for people; undefined where it is off. */
   readonly console: string | undefined;
   readonly engines: Engines;
   readonly logFolder: string;
@@ -177,9 +177,6 @@ function openControls({ fixed, key, fleet, engines, logFolder, release }: Runnin
     return issueAccessToken({ integration: 'acme', ...who, ...options, secret: authSecret });
   };
   const hasConsole = settings.gateway?.['CONSOLE'] === 'on';
-  // The fragment is not sent; without it the page asks for a token.
-  const consoleLink = (): string =>
-    `${gateway}/console${authSecret === undefined ? '' : `#token=${token()}`}`;
   return {
     gateway,
     nats,
@@ -187,7 +184,7 @@ function openControls({ fixed, key, fleet, engines, logFolder, release }: Runnin
     database,
     authSecret,
     key,
-    console: hasConsole ? consoleLink() : undefined,
+    console: hasConsole ? `${gateway}/console` : undefined,
     engines,
     logFolder,
     token,

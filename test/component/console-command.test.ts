@@ -1,37 +1,68 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { openDoor } from '@integration-sync/dev/console-door';
 import { expect, it } from 'vitest';
 import { authSecret, everyScope } from '../support/access-tokens.ts';
+import { passDoor } from '../support/door.ts';
 
-// npm run console: an address that opens the console of a stack.
+// npm run console: an address that opens the console of a stack once, and has no token in it.
 
-interface Printed {
-  stdout: string;
-  stderr: string;
-  code?: number;
-}
-
-const print = (...args: string[]): Promise<Printed> =>
-  promisify(execFile)('npm', ['run', '--silent', 'console', '--', ...args], {
+const run = (...args: string[]) =>
+  spawn('npm', ['run', '--silent', 'console', '--', ...args], {
     cwd: resolve(import.meta.dirname, '../..'),
     env: { ...process.env, AUTH_JWT_SECRET: authSecret, GATEWAY_URL: 'https://sync.example.com/sync/' },
-  }).catch((error: Printed) => error);
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
 
-it('prints one address, with a token for an hour and every scope in its fragment', async () => {
-  const { stdout } = await print('--integration', 'other');
-  const { payload } =
-    /^https:\/\/sync\.example\.com\/sync\/console#token=[\w-]+\.(?<payload>[\w-]+)\.[\w-]+\n$/.exec(stdout)
-      ?.groups ?? {};
-  const claims: Record<string, unknown> = JSON.parse(Buffer.from(String(payload), 'base64url').toString());
+it('prints one address, whose door has a token for an hour and every scope, and ends once it was opened', async () => {
+  const command = run('--integration', 'other');
+  const ended = once(command, 'exit');
+  const [link] = await once(createInterface(command.stdout), 'line');
+  expect(link).toMatch(/^https:\/\/sync\.example\.com\/sync\/console#open=\d+\.[\w-]{22}$/);
+  const { token, location } = await passDoor(String(link));
+  expect(location).toMatch(/^https:\/\/sync\.example\.com\/sync\/console#sealed=/);
+  expect(location).not.toContain(token);
+  const claims: Record<string, unknown> = JSON.parse(
+    Buffer.from(String(token?.split('.')[1]), 'base64url').toString(),
+  );
   expect(claims).toMatchObject({ integration_id: 'other' });
   expect(Number(claims['exp']) - Number(claims['iat'])).toBe(3_600);
   expect(String(claims['scope']).split(' ').toSorted()).toEqual(everyScope.split(' ').toSorted());
+  expect(await ended).toEqual([0, null]);
 });
 
 it('refuses a time that is none, and says how to ask', async () => {
-  const printed = await print('--ttl', 'soon');
-  expect(printed).toMatchObject({ code: 1, stdout: '' });
-  expect(printed.stderr).toContain('a ttl looks like 15m');
-  expect(printed.stderr).toContain('Usage: npm run --silent console');
+  const command = run('--ttl', 'soon');
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(command.stdout),
+    text(command.stderr),
+    once(command, 'exit'),
+  ]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('a ttl looks like 15m');
+  expect(stderr).toContain('Usage: npm run --silent console');
+});
+
+const open = (issue = (): string => 'the-token') => openDoor({ page: 'http://127.0.0.1:1/console', issue });
+
+it('has a door that opens once, for its code alone', async () => {
+  let issued = 0;
+  await using door = await open(() => `token-${(issued += 1)}`);
+  expect(await passDoor(door.link, { code: 'x'.repeat(22) })).toMatchObject({ status: 410 });
+  expect(await passDoor(door.link, { code: '' })).toMatchObject({ status: 410 });
+  expect(await passDoor(door.link)).toMatchObject({ status: 303, token: 'token-1' });
+  expect(await passDoor(door.link)).toEqual({ status: 410, location: undefined, token: undefined });
+  expect(issued).toBe(1);
+});
+
+it('seals for a key that is one, and for nobody else', async () => {
+  await using door = await open();
+  expect(await passDoor(door.link, { key: 'nonsense' })).toEqual({
+    status: 400,
+    location: undefined,
+    token: undefined,
+  });
 });

@@ -96,4 +96,55 @@ describe.each(browsers)('a delivery of the console in %s', (chromium) => {
     await page.getByText('the warehouse').waitFor();
     await page.context().close();
   });
+
+  // Setup: a webhook with a header.
+  // What this proves: its name is shown and no value, replacing gives all anew, the receiver has them, and none clears them.
+  it('shows the names of its headers, replaces them, and clears them', async () => {
+    await using receiver = await openReceiver();
+    const client = openClient(system);
+    const { page, requested, complaints } = await browser.open({ viewport: { width: 1280, height: 900 } });
+    const { body } = await client.post('/webhook-events', {
+      url: receiver.url,
+      events: ['sync.completed'],
+      headers: { 'X-Shop': 'north' },
+    });
+    const id = String(body['id']);
+    await page.goto(`${system.gateway}/console#token=${system.token({ integration: client.integration })}`);
+    await goTo(page, `#/webhooks/${id}`);
+    await page.getByRole('definition').filter({ hasText: 'X-Shop' }).waitFor();
+    const dialog = page.getByRole('dialog');
+    const inDialog = (name: string) => dialog.getByRole('button', { name, exact: true });
+    const header = (number: number, name: string) =>
+      dialog.getByRole('group', { name: `Header ${number}` }).getByLabel(name, { exact: true });
+    await press(page.getByRole('button', { name: 'Change …', exact: true }));
+    expect(await inDialog('Change').isDisabled()).toBe(true);
+    await press(inDialog('Replace them'));
+    expect(await header(1, 'Name').inputValue()).toBe('X-Shop');
+    expect(await header(1, 'Value').inputValue()).toBe('');
+    await header(1, 'Value').fill('south-secret');
+    await press(inDialog('Add a header'));
+    await header(2, 'Name').fill('X-Team');
+    await header(2, 'Value').fill('team-secret');
+    await expectNoFindings(page);
+    await press(inDialog('Change'));
+    await dialog.getByText('Changed.').waitFor();
+    expect(await page.content()).not.toMatch(/south-secret|team-secret/);
+    await page.keyboard.press('Escape');
+    await page.getByRole('definition').filter({ hasText: 'X-Shop, X-Team' }).waitFor();
+    await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'one' }] });
+    const [hit] = await receiver.received(1);
+    expect(hit?.headers).toMatchObject({ 'x-shop': 'south-secret', 'x-team': 'team-secret' });
+
+    await press(page.getByRole('button', { name: 'Change …', exact: true }));
+    await press(inDialog('Replace them'));
+    await press(inDialog('Remove header 2'));
+    await press(inDialog('Remove header 1'));
+    await press(inDialog('Change'));
+    await dialog.getByText('Changed.').waitFor();
+    const cleared = await client.get(`/webhook-events/${id}?details=true`);
+    expect(cleared.body['details']).toMatchObject({ headerNames: [] });
+    expect(requested.filter((url) => url.includes('secret') && !url.includes('rotate'))).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });

@@ -122,6 +122,36 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  // Setup: a page that nobody sees, as one in a tab behind another.
+  // What this proves: whatever view it shows, it asks nothing until it is seen; then it asks at once.
+  it('are not asked for by a hidden tab, and nothing else is', { timeout: 120_000 }, async () => {
+    const { page, client, requested, settled } = await open('#/');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await settled();
+    const show = (state: 'hidden' | 'visible'): Promise<void> =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' });
+         document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    const asked = (): string[] => requested.filter((url) => !url.endsWith('.svg'));
+    await show('hidden');
+    const before = asked();
+    for (const hash of ['#/runs', '#/webhooks', '#/records', '#/events', '#/']) {
+      await goTo(page, hash);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    }
+    await push(client, 'S-1');
+    // The longest rhythm of a view is ten seconds.
+    await page.waitForTimeout(11_000);
+    expect(asked()).toEqual(before);
+    await show('visible');
+    await page
+      .getByRole('img', { name: 'The last 1 pushes: 1 items, 0 of them failed. The largest had 1.' })
+      .waitFor();
+    await page.getByText('sync.completed').waitFor();
+    await page.context().close();
+  });
+
   // An hour of 50 events a second, told as another tab tells them.
   it('take no more memory after an hour than after five minutes', { timeout: 120_000 }, async () => {
     const { page, client } = await open('#/events');

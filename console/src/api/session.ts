@@ -39,6 +39,11 @@ export function endSession(token: string, why: string): void {
   if (now.token === token && now.ended === undefined) session.set({ ...now, ended: why });
 }
 
+/** A link has led to no token: the page asks for one. */
+export function refuseLink(why: string): void {
+  session.set({ ...of(undefined), ended: why });
+}
+
 /** Before anything else of the page. */
 export function takeToken(): void {
   const { hash, pathname, search } = location;

@@ -9,6 +9,8 @@ import { Curl } from './curl.tsx';
 export interface ActionProps<T> {
   label: string;
   request: Request;
+  /** What the command shows, where it is less than what is sent. */
+  shown?: Request;
   scope: string;
   kind?: 'plain' | 'main' | 'danger';
   /** What the page says once it is done. */
@@ -26,6 +28,7 @@ type Outcome = { text: string; isGood: boolean } | undefined;
 export function Action<T>({
   label,
   request,
+  shown = request,
   scope,
   kind = 'plain',
   said,
@@ -75,7 +78,7 @@ export function Action<T>({
       >
         {label}
       </button>
-      <Curl request={request} />
+      <Curl request={shown} />
       {!isAllowed && (
         <span class="off">
           needs <code>{scope}</code>

@@ -1,6 +1,6 @@
 // What a view asks for, and asks for again. What was there stays while the gateway is away; a request that may be answered later
 // is repeated after `Retry-After`, any other is not.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call, type Answer } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import type { Request } from '../api/request.ts';
@@ -30,7 +30,8 @@ export function useLoad<T>(request: Request | undefined, everyMs?: number): Load
   const shown = useRef(state);
   shown.current = state;
 
-  useEffect(() => {
+  // Before the first picture, which takes longer than the way to the gateway.
+  useLayoutEffect(() => {
     if (request === undefined || token === undefined || ended !== undefined || !isVisible) return undefined;
     const asking = new AbortController();
     let timer: number | undefined;

@@ -87,11 +87,11 @@ function Hand({ failed, webhooks, onDone }: HandProps) {
           <BrokenWebhook key={webhook.id} webhook={webhook} onDone={onDone} />
         ))}
         {runs.map((run) => (
-          <li key={run.syncId} class="card failing">
+          <li key={run.syncId}>
             <p>
               <span class="dot failing" aria-hidden="true" />
               {run.failed.toLocaleString('en')} of {countOf(run).toLocaleString('en')} {run.entityType} items
-              failed <Time at={run.startedAt} />.
+              failed at <Time at={run.startedAt} />.
             </p>
             <a class="button" href={linkTo('runs', [run.syncId])}>
               Read why
@@ -113,7 +113,7 @@ function BrokenWebhook({ webhook, onDone }: { webhook: Webhook; onDone: () => vo
   const { id, url, active, disabledAt } = webhook;
   const link = linkTo('webhooks', [id], { missedSince: disabledAt ?? undefined });
   return (
-    <li class={`card ${standingOf(webhook)}`}>
+    <li>
       <p>
         <Standing webhook={webhook} /> <bdi>{url}</bdi>
       </p>

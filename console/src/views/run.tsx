@@ -71,8 +71,11 @@ function Facts({ run }: { run: SyncRunInFull }) {
 }
 
 const Figure = ({ words, count, kind }: { words: string; count: number; kind: string }) => (
-  <div class={kind}>
-    <dt>{words}</dt>
+  <div>
+    <dt>
+      <span class={`swatch ${kind}`} aria-hidden="true" />
+      {words}
+    </dt>
     <dd>{count.toLocaleString('en')}</dd>
   </div>
 );

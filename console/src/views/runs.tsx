@@ -66,21 +66,23 @@ const NoRuns = () => (
 
 export function RunTable({ runs, label }: { runs: readonly SyncRun[]; label: string }) {
   return (
-    <Table label={label} heads={['Started', 'Kind', '#Created', '#Changed', '#Unchanged', '#Failed', 'Run']}>
+    <Table label={label} heads={['Started', 'Kind', '#Failed', '#Created', '#Changed', '#Unchanged', 'Run']}>
       {runs.map((run) => (
         <tr key={run.syncId}>
           <td>
-            <Time at={run.startedAt} />
+            <a href={linkTo('runs', [run.syncId])}>
+              <Time at={run.startedAt} />
+            </a>
           </td>
           <td>
             {run.entityType}
             {run.action !== 'push' && ` · ${run.action}`}
             {run.state === 'running' && ' · running'}
           </td>
+          <td class={run.failed > 0 ? 'number bad' : 'number'}>{run.failed}</td>
           <td class="number">{run.created}</td>
           <td class="number">{run.updated - run.unchanged}</td>
           <td class="number">{run.unchanged}</td>
-          <td class={run.failed > 0 ? 'number bad' : 'number'}>{run.failed}</td>
           <td>
             <a class="id" href={linkTo('runs', [run.syncId])}>
               {run.syncId}

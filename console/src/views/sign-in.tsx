@@ -1,8 +1,8 @@
 import { useId, useState } from 'preact/hooks';
 import { signIn } from '../api/session.ts';
 
-/** Asks for a token or a key; `ended` says why the page needs another one. */
-export function SignIn({ ended }: { ended?: string }) {
+/** Asks for a token or a key; `ended` says why the page needs another one, `refused` why a link has brought none. */
+export function SignIn({ ended, refused }: { ended?: string; refused?: string | undefined }) {
   const [text, setText] = useState('');
   const id = useId();
   const isToken = /^[\w~+/.=-]+$/.test(text.trim());
@@ -40,10 +40,15 @@ export function SignIn({ ended }: { ended?: string }) {
     <main class="door">
       <h1>Integration Sync</h1>
       <p>See what happened to your pushes, records and webhooks, and do something about it.</p>
+      {refused !== undefined && (
+        <p class="problem" role="alert">
+          {refused} Paste a token instead: <code>npm run token</code> prints one.
+        </p>
+      )}
       {form}
       <p class="quiet">
         It stays in this tab alone and is gone with it. On a local stack, <code>npm run console</code> prints
-        a link with a token for an hour.
+        a link that opens this page for an hour.
       </p>
     </main>
   );

@@ -1,16 +1,15 @@
 // The steps with a webhook that ask for more than a click.
-import { useEffect, useId, useState } from 'preact/hooks';
-import { patch, post, remove } from '../api/request.ts';
+import { useId, useState } from 'preact/hooks';
+import { post, remove } from '../api/request.ts';
 import type { RotatedWebhook, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { KindBoxes } from '../parts/kinds.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { Time } from '../parts/time.tsx';
 import { goTo, linkTo } from '../state/route.ts';
 import { webhooksWrite } from './webhooks.tsx';
 
-interface StepProps {
+export interface StepProps {
   path: string;
   onDone: () => void;
 }
@@ -134,107 +133,5 @@ export function Delete({ path, webhook }: { path: string; webhook: Webhook }) {
         onDone={() => goTo(linkTo('webhooks'))}
       />
     </Dialog>
-  );
-}
-
-export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook }) {
-  const [url, setUrl] = useState(webhook.url);
-  const [events, setEvents] = useState<string[]>(webhook.events);
-  const [extras, setExtras] = useState<Extras>(extrasOf(webhook));
-  const id = useId();
-  const begin = (): void => {
-    setUrl(webhook.url);
-    setEvents(webhook.events);
-    setExtras(extrasOf(webhook));
-  };
-  // What somebody else changed is shown, unless this person has begun to change it here.
-  useEffect(begin, [webhook.url, webhook.events.join(), JSON.stringify(webhook.details)]);
-  const changes = {
-    ...(url === webhook.url ? {} : { url }),
-    ...(same(events, webhook.events) ? {} : { events }),
-    ...changedExtras(extras, webhook),
-  };
-  return (
-    <Dialog label="Change …" title="Change this webhook" onClose={begin}>
-      <p class="field">
-        <label for={id}>Address</label>
-        <input id={id} type="url" value={url} onInput={({ currentTarget }) => setUrl(currentTarget.value)} />
-      </p>
-      <KindBoxes chosen={events} onChange={setEvents} />
-      {webhook.details !== undefined && <ExtraFields extras={extras} onChange={setExtras} />}
-      <Action
-        label="Change"
-        kind="main"
-        scope={webhooksWrite}
-        disabled={Object.keys(changes).length === 0}
-        request={patch(path, changes)}
-        said={() => 'Changed.'}
-        onDone={onDone}
-      />
-    </Dialog>
-  );
-}
-
-const same = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((kind) => other.includes(kind));
-
-/** What a newer gateway lets its callers set besides. */
-interface Extras {
-  description: string;
-  recover: boolean;
-  inFlightMax: number;
-}
-
-const extrasOf = ({ details }: Webhook): Extras => ({
-  description: details?.description ?? '',
-  recover: details?.recover ?? false,
-  inFlightMax: details?.inFlightMax ?? 8,
-});
-
-function changedExtras(extras: Extras, webhook: Webhook): object {
-  const before = extrasOf(webhook);
-  const { description, recover, inFlightMax } = extras;
-  return {
-    ...(description === before.description ? {} : { description: description === '' ? null : description }),
-    ...(recover === before.recover ? {} : { recover }),
-    ...(inFlightMax === before.inFlightMax ? {} : { inFlightMax }),
-  };
-}
-
-function ExtraFields({ extras, onChange }: { extras: Extras; onChange: (extras: Extras) => void }) {
-  const id = useId();
-  return (
-    <>
-      <p class="field">
-        <label for={`${id}-description`}>Description</label>
-        <input
-          id={`${id}-description`}
-          maxLength={200}
-          value={extras.description}
-          onInput={({ currentTarget }) => onChange({ ...extras, description: currentTarget.value })}
-        />
-      </p>
-      <p class="field">
-        <label>
-          <input
-            type="checkbox"
-            checked={extras.recover}
-            onChange={({ currentTarget }) => onChange({ ...extras, recover: currentTarget.checked })}
-          />{' '}
-          Comes back by itself after failures
-        </label>
-      </p>
-      <p class="field">
-        <label for={`${id}-at-once`}>Deliveries at once</label>
-        <input
-          id={`${id}-at-once`}
-          type="number"
-          min={1}
-          max={64}
-          value={extras.inFlightMax}
-          onInput={({ currentTarget }) => onChange({ ...extras, inFlightMax: Number(currentTarget.value) })}
-        />
-      </p>
-    </>
   );
 }

@@ -13,7 +13,8 @@ import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
 import { durationOf } from '../text/time.ts';
 import { Attempts } from './attempts.tsx';
-import { Change, Delete, Replay, Rotate } from './webhook-steps.tsx';
+import { Change } from './webhook-change.tsx';
+import { Delete, Replay, Rotate } from './webhook-steps.tsx';
 import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 
 const everyMs = 5_000;
@@ -55,7 +56,6 @@ export function Webhook({ id }: { id: string }) {
           <p class="state">
             <Standing webhook={webhook} last={last} />
           </p>
-          <Facts webhook={webhook} />
           <section class="steps" aria-label="Steps">
             <OnOff path={path} webhook={webhook} onDone={reload} />
             <Replay path={path} since={since} kinds={webhook.events} onDone={reload} />
@@ -70,6 +70,7 @@ export function Webhook({ id }: { id: string }) {
             <Rotate path={path} onDone={reload} />
             <Delete path={path} webhook={webhook} />
           </section>
+          <Facts webhook={webhook} />
         </>
       )}
       <Curl request={request} what="curl of this webhook" />

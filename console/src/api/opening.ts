@@ -1,0 +1,66 @@
+// A link of the local tools has no token in it, as browsers keep the addresses that they were at. It has a code that is good once:
+//
+//   console#open=PORT.CODE              the page makes a pair of keys, and goes with the public one to
+//   127.0.0.1:PORT/?code=CODE&key=KEY   a door on this machine, which seals a token for it and sends the browser back to
+//   console#sealed=KEY.SEALED           where the page alone can open it
+import { refuseLink, signIn } from './session.ts';
+
+const place = 'opening';
+const curve = { name: 'ECDH', namedCurve: 'P-256' } as const;
+const toDoor = /^#open=(?<port>\d{1,5})\.(?<code>[\w-]+)$/;
+const fromDoor = /^#sealed=(?<key>[\w-]+)\.(?<sealed>[\w-]+)$/;
+
+/** True where the page is left for the door. */
+export async function followLink(): Promise<boolean> {
+  const { hash, pathname, search } = location;
+  const { port, code } = toDoor.exec(hash)?.groups ?? {};
+  const { key, sealed } = fromDoor.exec(hash)?.groups ?? {};
+  const isToDoor = port !== undefined && code !== undefined;
+  const isFromDoor = key !== undefined && sealed !== undefined;
+  if (!isToDoor && !isFromDoor) return false;
+  history.replaceState(undefined, '', `${pathname}${search}#/`);
+  try {
+    if (isToDoor) {
+      const own = await makeKey();
+      location.replace(`http://127.0.0.1:${port}/?${new URLSearchParams({ code, key: own }).toString()}`);
+      return true;
+    }
+    if (isFromDoor) signIn(await open(key, sealed));
+  } catch {
+    refuseLink('This link does not open here: it needs https, or a gateway on this machine.');
+  }
+  return false;
+}
+
+async function makeKey(): Promise<string> {
+  const { publicKey, privateKey } = await crypto.subtle.generateKey(curve, true, ['deriveKey']);
+  sessionStorage.setItem(place, JSON.stringify(await crypto.subtle.exportKey('jwk', privateKey)));
+  return textOf(await crypto.subtle.exportKey('raw', publicKey));
+}
+
+async function open(key: string, sealed: string): Promise<string> {
+  const kept: JsonWebKey = JSON.parse(sessionStorage.getItem(place) ?? '');
+  sessionStorage.removeItem(place);
+  const { subtle } = crypto;
+  const own = await subtle.importKey('jwk', kept, curve, false, ['deriveKey']);
+  const theirs = await subtle.importKey('raw', bytesOf(key), curve, false, []);
+  const shared = await subtle.deriveKey(
+    { name: 'ECDH', public: theirs },
+    own,
+    { name: 'AES-GCM', length: 256 },
+    false,
+    ['decrypt'],
+  );
+  // Each pair of keys is used once, and needs no other nonce.
+  const opened = await subtle.decrypt({ name: 'AES-GCM', iv: new Uint8Array(12) }, shared, bytesOf(sealed));
+  return new TextDecoder().decode(opened);
+}
+
+const textOf = (bytes: ArrayBuffer): string =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes)))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/=+$/, '');
+
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));

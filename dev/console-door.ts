@@ -1,0 +1,94 @@
+// How a token comes into the console without an address that holds it: browsers keep the addresses that they were at. A link has
+// the port of a door on this machine, and a code that opens it once.
+//
+//   GATEWAY/console#open=PORT.CODE        the page makes a pair of keys, and goes to the door with the public one
+//   127.0.0.1:PORT/?code=CODE&key=KEY     the door seals a token for that key, and sends the browser back
+//   GATEWAY/console#sealed=KEY.SEALED     the page opens it with its private key, and forgets both
+import { timingSafeEqual, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+
+export interface Door extends AsyncDisposable {
+  readonly link: string;
+  /** Resolves once a browser has been through. */
+  readonly passed: Promise<void>;
+}
+
+export interface DoorOptions {
+  /** The address of the console. */
+  page: string;
+  /** Asked when the link is opened, so that the token is good from then on. */
+  issue: () => string;
+}
+
+const host = '127.0.0.1';
+const codeBytes = 16;
+const used = 'This link has been used. `npm run console` prints another one.\n';
+
+export async function openDoor({ page, issue }: DoorOptions): Promise<Door> {
+  const code = randomBytes(codeBytes).toString('base64url');
+  const { promise: passed, resolve: pass } = Promise.withResolvers<void>();
+  let isOpen = true;
+  const through = async (address: string): Promise<string | undefined> => {
+    const { searchParams } = new URL(address, `http://${host}`);
+    if (!isOpen || !isSame(searchParams.get('code') ?? '', code)) return undefined;
+    isOpen = false;
+    return `${page}#sealed=${await seal(issue(), searchParams.get('key') ?? '')}`;
+  };
+  const server = createServer((request, response) => {
+    const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', connection: 'close' };
+    through(request.url ?? '/').then(
+      (location) => {
+        if (location === undefined) {
+          response.writeHead(410, { ...headers, 'content-type': 'text/plain' }).end(used);
+          return;
+        }
+        response.writeHead(303, { ...headers, location }).end();
+        response.once('close', pass);
+      },
+      () => response.writeHead(400, headers).end(),
+    );
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  const port = portOf(server.address());
+  return {
+    link: `${page}#open=${port}.${code}`,
+    passed,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function portOf(address: ReturnType<Server['address']>): number {
+  if (address === null || typeof address === 'string') throw new Error('the door has no port');
+  return address.port;
+}
+
+function isSame(given: string, code: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(code)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+const curve = { name: 'ECDH', namedCurve: 'P-256' } as const;
+
+/** The public key of the sealing, and what is sealed. Each key of it seals once, so that it needs no other nonce. */
+async function seal(token: string, key: string): Promise<string> {
+  const { subtle } = crypto;
+  const theirs = await subtle.importKey('raw', Buffer.from(key, 'base64url'), curve, false, []);
+  const ours = await subtle.generateKey(curve, false, ['deriveKey']);
+  const shared = await subtle.deriveKey(
+    { name: 'ECDH', public: theirs },
+    ours.privateKey,
+    { name: 'AES-GCM', length: 256 },
+    false,
+    ['encrypt'],
+  );
+  const sealed = await subtle.encrypt({ name: 'AES-GCM', iv: Buffer.alloc(12) }, shared, Buffer.from(token));
+  return [await subtle.exportKey('raw', ours.publicKey), sealed]
+    .map((bytes) => Buffer.from(bytes).toString('base64url'))
+    .join('.');
+}

@@ -1,0 +1,133 @@
+// The console of an integration that has very many records, runs and webhooks, in a real browser on real processes.
+// CONSOLE_RECORDS=1000000 fills in the whole million, 10,000 runs and 1,000 webhooks, which takes some minutes.
+import type { Stack } from '@integration-sync/dev/stack';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
+import { goTo } from '../support/console.ts';
+import { fill } from '../support/crowd.ts';
+import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { openClient, startTestStack, type Client } from '../support/stack.ts';
+
+const records = Number(process.env['CONSOLE_RECORDS'] ?? 20_000);
+const runs = Math.max(200, records / 100);
+const webhooks = Math.max(110, records / 1_000);
+
+/** What is wanted is a second for a view and half of one for the first; a machine that starts others beside it is slower. */
+const patienceMs = 5_000;
+const tries = 10;
+
+const medianOf = (figures: readonly number[]): number =>
+  figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)] ?? Number.NaN;
+
+const isFeed = (url: string): boolean => /\/events\?/.test(url);
+const overviewIn = (page: Page): Locator[] => [
+  page.getByRole('img', { name: /^The last 100 pushes/ }),
+  page.getByText(/were looked at/),
+  page.getByText(/^Ready: /),
+];
+const count = (number: number): string => number.toLocaleString('en');
+
+/** When the overview is all there, in milliseconds since the page was navigated to. */
+const noteWhenThere = `new MutationObserver((_, watcher) => {
+  if (document.querySelector('svg[aria-label^="The last 100 pushes"]') === null) return;
+  if (!/webhooks were looked at[^]*Ready: /.test(document.body.innerText)) return;
+  watcher.disconnect();
+  globalThis.thereMs = performance.now();
+}).observe(document, { childList: true, subtree: true })`;
+
+describe.each(browsers)(`the console beside ${records} records in %s`, (chromium) => {
+  const stack = new AsyncDisposableStack();
+  let system: Stack;
+  let browser: Browser;
+  let receiver: Receiver;
+  let client: Client;
+  let run: string;
+  let webhook: string;
+
+  beforeAll(async () => {
+    system = stack.use(await startTestStack({ environment: { CONSOLE: 'on' } }));
+    browser = stack.use(await openBrowser(chromium));
+    receiver = stack.use(await openReceiver());
+    client = openClient(system);
+    const beganMs = performance.now();
+    await fill(system, client, { records, runs, webhooks });
+    const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
+    webhook = String(body['id']);
+    const pushed = await client.post('/suppliers', { suppliers: [{ externalId: 'last', name: '' }] });
+    run = String(pushed.headers.get('x-sync-id'));
+    await receiver.received(1);
+    process.stderr.write(`Filled in ${((performance.now() - beganMs) / 1_000).toFixed(0)} s.\n`);
+  }, 900_000);
+  afterAll(() => stack.disposeAsync());
+
+  const open = async (): Promise<OpenedPage & { link: string }> => {
+    const link = `${system.gateway}/console#token=${system.token({ integration: client.integration })}`;
+    return { ...(await browser.open({ viewport: { width: 1280, height: 900 } })), link };
+  };
+  it('makes five requests at most for a view, and has each there soon', { timeout: 240_000 }, async () => {
+    const { page, link, requested, complaints, settled } = await open();
+    await page.goto(link);
+    await Promise.all(overviewIn(page).map((one) => one.waitFor()));
+    await goTo(page, '#/nowhere');
+    const views: [hash: string, there: Locator[]][] = [
+      ['#/', overviewIn(page)],
+      ['#/runs', [page.getByText(`50 of ${count(runs + 2)} runs`)]],
+      ['#/runs?failed=true', [page.getByText(/^\d+ of [\d,]+ runs$/)]],
+      [`#/runs/${run}`, [page.getByText('Why they failed')]],
+      ['#/records', [page.getByText(`50 of ${count(records + 1)} suppliers`)]],
+      [
+        `#/records?externalId=S-${records / 2}`,
+        [page.getByRole('article', { name: `The record S-${records / 2}` })],
+      ],
+      ['#/webhooks', [page.getByText(`50 of ${count(webhooks + 1)} webhooks`)]],
+      [`#/webhooks/${webhook}`, [page.getByRole('img', { name: /^The last 1 attempts/ })]],
+      [
+        `#/webhooks/${webhook}/${run}-completed`,
+        [page.getByLabel('The body as it was sent'), page.getByText('succeeded: 204')],
+      ],
+      ['#/events', [page.getByRole('region', { name: 'Live events' }).getByRole('listitem').first()]],
+    ];
+    for (const [hash, there] of views) {
+      const tookMs: number[] = [];
+      let asked = 0;
+      for (let time = 0; time < tries; time += 1) {
+        await goTo(page, '#/nowhere');
+        await page.getByRole('heading', { level: 1, name: 'There is no such view' }).waitFor();
+        const before = requested.length;
+        const beganMs = performance.now();
+        await goTo(page, hash);
+        await Promise.all(there.map((one) => one.waitFor()));
+        tookMs.push(performance.now() - beganMs);
+        if (time > 0) continue;
+        await settled();
+        asked = requested.slice(before).filter((url) => !isFeed(url)).length;
+      }
+      const slowest = Math.max(...tookMs);
+      process.stderr.write(
+        `${hash.padEnd(50).slice(0, 50)} ${asked} requests, ${medianOf(tookMs).toFixed(0)} ms, ${slowest.toFixed(0)} at most\n`,
+      );
+      expect({ hash, asked: Math.max(asked, 5) }).toEqual({ hash, asked: 5 });
+      expect({ hash, slow: Math.max(medianOf(tookMs), patienceMs) }).toEqual({ hash, slow: patienceMs });
+    }
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows the first view soon after its link was opened', async () => {
+    const tookMs: number[] = [];
+    for (let time = 0; time <= tries; time += 1) {
+      const { page, link } = await open();
+      await page.addInitScript(noteWhenThere);
+      await page.goto(link);
+      await Promise.all(overviewIn(page).map((one) => one.waitFor()));
+      // What nobody has asked for before is compiled and read for the first time.
+      if (time > 0) tookMs.push(await page.evaluate<number>('thereMs'));
+      await page.context().close();
+    }
+    process.stderr.write(
+      `First view: ${medianOf(tookMs).toFixed(0)} ms, ${Math.max(...tookMs).toFixed(0)} at most\n`,
+    );
+    expect(medianOf(tookMs)).toBeLessThanOrEqual(patienceMs);
+  });
+});

@@ -1,0 +1,73 @@
+// A link to the console in a browser with a profile, which keeps a history on the disk.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openDoor } from '@integration-sync/dev/console-door';
+import { chromium, type BrowserContext } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { browsers, listenTo } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { openClient, startTestStack } from '../support/stack.ts';
+
+/** Of the profile, the files that hold the text. */
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true, withFileTypes: true });
+  const found = await Promise.all(
+    names
+      .filter((entry) => entry.isFile())
+      .map(async ({ parentPath, name }) => {
+        const path = join(parentPath, name);
+        const bytes = await readFile(path).catch(() => Buffer.of());
+        // As it is, or as Chromium's own texts are (UTF-16).
+        return bytes.includes(text) || bytes.includes(Buffer.from(text, 'utf16le')) ? [path] : [];
+      }),
+  );
+  return found.flat().map((path) => path.slice(folder.length + 1));
+}
+
+// Setup: Chromium as a person has it, with a history.
+// What this proves: the history has the link's code, which is good for nothing any more, and nothing on the disk has the token,
+// but what the tab itself keeps for as long as it is there.
+it.each(browsers)(
+  'opens the console in %s once, and leaves no token in its history',
+  async (executablePath) => {
+    await using system = await startTestStack({ environment: { CONSOLE: 'on' } });
+    await using folder = await temporaryFolder();
+    const { integration } = openClient(system);
+    const token = system.token({ integration });
+    await using door = await openDoor({ page: `${system.gateway}/console`, issue: () => token });
+    const launch = (): Promise<BrowserContext> =>
+      chromium.launchPersistentContext(folder.path, {
+        executablePath,
+        args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+      });
+    const browser = await launch();
+    const { page, complaints } = listenTo(await browser.newPage());
+    await page.goto(door.link);
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.getByText(integration).waitFor();
+    await door.passed;
+    expect(new URL(page.url()).hash).toBe('#/');
+    expect(await page.evaluate<string[]>('Object.keys(sessionStorage)')).toEqual(['token']);
+    expect(complaints).toEqual([]);
+
+    const code = door.link.split('.').at(-1) ?? '';
+    const history = 'Default/History';
+    // Written some seconds later, or when it ends.
+    await eventually(
+      () => filesWith(folder.path, code),
+      (files) => files.some((file) => file.startsWith(history)),
+      60_000,
+    );
+    await browser.close();
+    const held = await filesWith(folder.path, token);
+    expect(held.filter((file) => !file.startsWith('Default/Session Storage/'))).toEqual([]);
+
+    // Whoever finds the link there finds it used.
+    const again = await launch();
+    const other = await again.newPage();
+    await other.goto(door.link);
+    await other.getByText('This link has been used.').waitFor();
+    await again.close();
+  },
+);
