@@ -202,6 +202,7 @@ export default {
       files: [
         'services/webhooks/src/{log,owning,delivering}/**',
         'services/webhooks/src/pipeline.ts',
+        'shared/runtime/src/bus/follow.ts',
         'console/src/state/feed.ts',
       ],
       rules: {
