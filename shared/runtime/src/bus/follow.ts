@@ -63,13 +63,22 @@ export function follow(connection: Connection, stream: string, options: FollowOp
   let taken = 0;
   const failing = openFailing(connection, stream);
 
+  /** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
+  const untilHeartbeat = async (fetched: ConsumerMessages): Promise<void> => {
+    for await (const { type } of fetched.status()) {
+      if (type !== 'heartbeat') continue;
+      failing.over();
+      return;
+    }
+  };
+
   const readOn = async (consumer: Consumer): Promise<void> => {
     const asked = withinLimits((await consumer.info(true)).config, options.ahead);
     taken = 0;
     while (!stop.signal.aborted) {
       messages = await consumer.fetch({ ...asked, bind: true });
       if (stop.signal.aborted) messages.stop();
-      if (failing.isOn) void untilHeartbeat(messages, failing);
+      if (failing.isOn) void untilHeartbeat(messages);
       for await (const message of messages) {
         if (stop.signal.aborted) return;
         failing.over();
@@ -83,22 +92,18 @@ export function follow(connection: Connection, stream: string, options: FollowOp
     }
   };
 
-  const readOnce = async (): Promise<void> => {
-    const consumer = await makeConsumer(connection, stream, options);
-    present = consumer;
-    try {
-      await readOn(consumer);
-    } finally {
-      present = undefined;
-      // What is not dropped here nats-server drops by itself.
-      void consumer.delete().catch(() => undefined);
-    }
-  };
-
   const readForEver = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       try {
-        await readOnce();
+        const consumer = await makeConsumer(connection, stream, options);
+        present = consumer;
+        try {
+          await readOn(consumer);
+        } finally {
+          present = undefined;
+          // What is not dropped here nats-server drops by itself.
+          void consumer.delete().catch(() => undefined);
+        }
       } catch (error) {
         if (stop.signal.aborted) return;
         failing.note(error);
@@ -126,17 +131,6 @@ export function follow(connection: Connection, stream: string, options: FollowOp
     },
   };
 }
-
-/** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
-async function untilHeartbeat(fetched: ConsumerMessages, failing: Failing): Promise<void> {
-  for await (const { type } of fetched.status()) {
-    if (type !== 'heartbeat') continue;
-    failing.over();
-    return;
-  }
-}
-
-type Failing = ReturnType<typeof openFailing>;
 
 /** Since when nothing can be read, with a line of it now and then. */
 function openFailing({ log }: Connection, stream: string) {
