@@ -184,6 +184,7 @@ function startDelivering(options: PipelineOptions, shared: Shared, retryUntilSto
       progress.touch(queue);
       scheduler.wake(queue);
     },
+    onBehind: (queue) => progress.touchBehind(queue),
     endpointsMax: remembered.subscriptions,
     retry: retryUntilStop,
     log,

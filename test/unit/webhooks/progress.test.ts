@@ -82,3 +82,16 @@ it('stores no offset after the one for the next owner', async () => {
   await pause(500);
   expect([inFlight.length, saved.map((offset) => offset?.open[0]?.heldBy)]).toEqual([1, ['self']]);
 });
+
+it('keeps the offset at which an endpoint began, where another of its integration is stored first', async () => {
+  const { queue, integration, progress, saved } = setUp();
+  await using _progress = progress;
+  const { queue: other } = queueOf(openEndpoint('wh_2'), [batchOf(1, 2)]);
+  integration.queues.set(other.id, other);
+  begin(other);
+  progress.touchBehind(queue);
+  progress.touch(other);
+  progress.hurry(other);
+  await pause(150);
+  expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
+});

@@ -92,6 +92,15 @@ export class Progress implements AsyncDisposable {
     return one;
   }
 
+  /**
+   * It begins at an offset that is stored already: until it has caught up, the floor of its partition says nothing of it, and
+   * each offset that is stored of another endpoint of its integration takes the place of its own as well.
+   */
+  touchBehind(queue: EndpointQueue): void {
+    const now = performance.now();
+    this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
+  }
+
   /** An attempt was used up that is stored nowhere else. */
   hurry(queue: EndpointQueue): void {
     this.touch(queue).unstored += 1;
