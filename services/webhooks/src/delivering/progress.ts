@@ -135,7 +135,10 @@ export class Progress implements AsyncDisposable {
         await offsets.save(name, claim, points);
       }
       // A check that comes before they have ended would store them without what is in flight.
-      for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
+      for (const { name, queues } of integrations) {
+        for (const queue of queues.values()) this.#busy.delete(queue);
+        this.#lessened.delete(name);
+      }
       return inFlight;
     });
   }
