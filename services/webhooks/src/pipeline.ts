@@ -7,7 +7,8 @@
 //                    (claims, floors) ◀── progress ────┴── open events ◀─────────────┘
 //                                         (offsets of those that are behind)
 //
-// One replica owns a partition of the log, and alone delivers what is in it.
+// One replica owns a partition of the log, and alone delivers what is in it. What follows where a partition comes or goes is in
+// delivering/takeover.ts.
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -161,7 +162,7 @@ async function openShared(options: PipelineOptions, starting: AsyncDisposableSta
 
 type Shared = Awaited<ReturnType<typeof openShared>>;
 
-/** In the order of the drawing: each part is there before those that use it. */
+/** Each part is there before those that use it. */
 function startDelivering(options: PipelineOptions, shared: Shared, retryUntilStop: Retry) {
   const { bus, endpoints, revisions, send, inFlightMax, remembered, ensure, signal, log } = options;
   const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = shared;
@@ -183,6 +184,7 @@ function startDelivering(options: PipelineOptions, shared: Shared, retryUntilSto
       progress.touch(queue);
       scheduler.wake(queue);
     },
+    onBehind: (queue) => progress.touchBehind(queue),
     endpointsMax: remembered.subscriptions,
     retry: retryUntilStop,
     log,

@@ -71,7 +71,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   const { metrics, store, bus, tracing } = starting.use(resources);
   const stored = await openStored(store);
   const { endpoints, revisions } = stored;
-  await checkKeys(vault, endpoints);
+  await checkKeys(vault, store);
   starting.use(tellKeys(bus, vault));
   const ensure = async (): Promise<void> => {
     await forgetMissingStream({ bus, store, endpoints, revisions });

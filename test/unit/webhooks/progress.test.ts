@@ -75,10 +75,30 @@ it('stores an attempt that was used up with the next check, also where it ends w
   expect(saved).toHaveLength(2);
 });
 
-it('stores no offset after the one for the next owner', async () => {
-  const { integration, progress, saved } = setUp();
+it('stores no offset after the one for the next owner, also where one could not be stored before', async () => {
+  let fails = 1;
+  const { queue, integration, progress, saved } = setUp(() => {
+    fails -= 1;
+    if (fails === 0) throw new Error('away');
+  });
   await using _progress = progress;
+  progress.hurry(queue);
+  await pause(110);
+  expect(saved.splice(0)).toHaveLength(1);
   const inFlight = await progress.handOver([integration]);
   await pause(500);
   expect([inFlight.length, saved.map((offset) => offset?.open[0]?.heldBy)]).toEqual([1, ['self']]);
+});
+
+it('keeps the offset at which an endpoint began, where another of its integration is stored first', async () => {
+  const { queue, integration, progress, saved } = setUp();
+  await using _progress = progress;
+  const { queue: other } = queueOf(openEndpoint('wh_2'), [batchOf(1, 2)]);
+  integration.queues.set(other.id, other);
+  begin(other);
+  progress.touchBehind(queue);
+  progress.touch(other);
+  progress.hurry(other);
+  await pause(150);
+  expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
 });

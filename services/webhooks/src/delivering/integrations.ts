@@ -46,6 +46,8 @@ interface IntegrationsOptions {
   stream: Pick<LogStream, 'facts'>;
   /** The endpoint may have something to do. */
   wake: (queue: EndpointQueue) => void;
+  /** Its queue begins at a stored offset. */
+  onBehind: (queue: EndpointQueue) => void;
   /** How many endpoints are remembered of integrations that have nothing to do. */
   endpointsMax: number;
   retry: Retry;
@@ -266,6 +268,7 @@ export class Integrations {
     if (queue.freeFrom(() => true)) this.#held.add(queue);
     this.#endpoints += 1;
     this.#tellMissed(queue, found, offset);
+    if (offset?.epoch === found.epoch) this.#options.onBehind(queue);
     this.#options.wake(queue);
   }
 

@@ -92,6 +92,15 @@ export class Progress implements AsyncDisposable {
     return one;
   }
 
+  /**
+   * It begins at an offset that is stored already: until it has caught up, the floor of its partition says nothing of it, and
+   * each offset that is stored of another endpoint of its integration takes the place of its own as well.
+   */
+  touchBehind(queue: EndpointQueue): void {
+    const now = performance.now();
+    this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
+  }
+
   /** An attempt was used up that is stored nowhere else. */
   hurry(queue: EndpointQueue): void {
     this.touch(queue).unstored += 1;
@@ -126,7 +135,10 @@ export class Progress implements AsyncDisposable {
         await offsets.save(name, claim, points);
       }
       // A check that comes before they have ended would store them without what is in flight.
-      for (const { queues } of integrations) for (const queue of queues.values()) this.#busy.delete(queue);
+      for (const { name, queues } of integrations) {
+        for (const queue of queues.values()) this.#busy.delete(queue);
+        this.#lessened.delete(name);
+      }
       return inFlight;
     });
   }

@@ -53,18 +53,6 @@ const later = ({ _id, createdAt }: Pick<Endpoint, '_id' | 'createdAt'>): Filter<
   $or: [{ createdAt: { $gt: createdAt } }, { createdAt, _id: { $gt: _id } }],
 });
 
-/** Ids of keys are made of letters, digits, `_` and `-`. */
-const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
-
-/** Of the secret, or of one before it that still signs. */
-const ofSecrets = (sealed: RegExp | { $not: RegExp }): Filter<Endpoint> => ({
-  $or: [
-    { secret: sealed },
-    { previousSecrets: { $elemMatch: { sealed, expiresAt: { $gt: new Date() } } } },
-    { $and: [{ headers: { $exists: true } }, { headers: sealed }] },
-  ],
-});
-
 const managing = (collection: Collection<Endpoint>) => ({
   async insert(endpoint: Endpoint) {
     await collection.insertOne(endpoint);
@@ -82,11 +70,6 @@ const managing = (collection: Collection<Endpoint>) => ({
   /** Of this integration only. */
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
   findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
-  /** One with a secret in use that is sealed with this key. */
-  findSealedWith: (keyId: string) => collection.findOne(ofSecrets(sealedWith([keyId]))),
-  /** One with a secret in use that is sealed with none of these keys. */
-  findSealedWithout: (keyIds: readonly string[]) =>
-    collection.findOne(ofSecrets({ $not: sealedWith(keyIds) })),
   async subscribersOf(integrations: readonly string[]) {
     const found = collection
       .find({ integration: { $in: [...integrations] } })

@@ -1,10 +1,11 @@
-// Which keys the replicas have, and whether they open what is stored. What is sealed with a key that one of them lacks it can no longer sign with, so an
-// operator's command asks all of them before it seals anything again.
+// Which keys the replicas have, and whether they open what is stored. What is sealed with a key that one of them lacks it can no
+// longer sign with, so an operator's command asks all of them before it seals anything again.
 import { keysSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { ConfigError } from '@integration-sync/runtime/config';
+import type { Filter, Store } from '@integration-sync/runtime/store';
 import { type Endpoint, headersSealedFor, servingSecrets } from '../endpoints/endpoint.ts';
-import type { Endpoints } from '../endpoints/store.ts';
+import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, type KeyMark, UnknownKey, type Vault } from '../secrets/vault.ts';
 
 /** Of one replica, the key that it seals with first. */
@@ -21,22 +22,37 @@ export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> 
   return answers.map((answer): ReplicaKeys => JSON.parse(Buffer.from(answer).toString()));
 }
 
-type Stored = Pick<Endpoints, 'findSealedWith' | 'findSealedWithout'>;
+/** Ids of keys are made of letters, digits, `_` and `-`. */
+export const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
+
+/** Endpoints whose secret, headers or one of whose previous secrets is sealed so. */
+export const ofSecrets = (
+  sealed: RegExp | { $not: RegExp },
+  ofPrevious: { expiresAt?: { $gt: Date } } = {},
+): Filter<Endpoint> => ({
+  $or: [
+    { secret: sealed },
+    { previousSecrets: { $elemMatch: { sealed, ...ofPrevious } } },
+    { $and: [{ headers: { $exists: true } }, { headers: sealed }] },
+  ],
+});
 
 /**
  * Whether the configured keys open the stored secrets: a replica finds out at its start, and not by each delivery that
  * fails.
  */
-export async function checkKeys(vault: Vault, endpoints: Stored): Promise<void> {
+export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>): Promise<void> {
+  const endpoints = store.collection<Endpoint>(endpointsCollection);
+  const inUse = { expiresAt: { $gt: new Date() } };
   const problems: string[] = [];
   for (const keyId of vault.keyIds) {
-    const sealed = await endpoints.findSealedWith(keyId);
+    const sealed = await endpoints.findOne(ofSecrets(sealedWith([keyId]), inUse));
     if (sealed === null || secretsOf(sealed).every((secret) => opens(vault, secret))) continue;
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
     );
   }
-  const foreign = await endpoints.findSealedWithout(vault.keyIds);
+  const foreign = await endpoints.findOne(ofSecrets({ $not: sealedWith(vault.keyIds) }, inUse));
   if (foreign !== null) {
     const keyIds = secretsOf(foreign).map(({ sealed }) => keyIdOf(sealed));
     const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';

@@ -4,10 +4,11 @@
 // what was sealed with another key. May be cut off anywhere, and done again.
 //
 // A previous secret that has expired signs nothing any more. Where no key opens it, it is dropped.
-import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
+import type { Collection, Store } from '@integration-sync/runtime/store';
 import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, type Vault } from '../secrets/vault.ts';
+import { ofSecrets, sealedWith } from './keys.ts';
 
 export interface ResealProgress {
   /** Endpoints that are sealed with the first key now, and were not. */
@@ -46,7 +47,7 @@ const sealedOnly = { integration: 1, version: 1, secret: 1, previousSecrets: 1, 
 
 export function openReseal(store: Pick<Store, 'collection'>, vault: Vault): Reseal {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
-  const left = sealedWithout(vault.keyIds[0] ?? '');
+  const left = ofSecrets({ $not: sealedWith(vault.keyIds.slice(0, 1)) });
 
   return {
     async countByKey() {
@@ -86,18 +87,6 @@ const secretsOf = ({ secret, previousSecrets = [], headers }: Sealed): string[] 
   ...previousSecrets.map(({ sealed }) => sealed),
   ...(headers === undefined ? [] : [headers]),
 ];
-
-/** Ids of keys are made of letters, digits, `_` and `-`. */
-function sealedWithout(keyId: string): Filter<Endpoint> {
-  const other = { $not: new RegExp(`^${keyId}:`) };
-  return {
-    $or: [
-      { secret: other },
-      { previousSecrets: { $elemMatch: { sealed: other } } },
-      { $and: [{ headers: { $exists: true } }, { headers: other }] },
-    ],
-  };
-}
 
 async function resealOne(
   endpoints: Collection<Endpoint>,

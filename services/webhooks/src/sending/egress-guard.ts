@@ -43,10 +43,7 @@ export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; reso
   };
 
   const check = (target: Target, addresses: readonly string[]): CheckedTarget => {
-    const refusal = refuseAddresses(
-      target,
-      addresses.map((address) => ({ address, verdict: judgeAddress(address, allowed) })),
-    );
+    const refusal = refuseAddresses(target, addresses, allowed);
     if (refusal !== undefined) throw new TargetRefused(refusal);
     if (addresses.length === 0) throw new TargetRefused(`${target.host} does not resolve`);
     return { ...target, addresses };
@@ -127,14 +124,14 @@ function readTarget(text: string): Target | Refusal {
   };
 }
 
-interface JudgedAddress {
-  address: string;
-  verdict: AddressVerdict;
-}
-
 /** Why the target may not be sent to, or undefined if it may. One bad address among several is enough. */
-function refuseAddresses(target: Target, judged: readonly JudgedAddress[]): string | undefined {
-  for (const { address, verdict } of judged) {
+function refuseAddresses(
+  target: Target,
+  addresses: readonly string[],
+  allowed: AllowList,
+): string | undefined {
+  for (const address of addresses) {
+    const verdict = judgeAddress(address, allowed);
     if (verdict.kind === 'refused') return named(target, address, verdict.reason);
     if (verdict.kind === 'allowed') continue;
     if (!target.secure) return 'plain http is not taken, use https';
