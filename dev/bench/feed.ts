@@ -1,5 +1,5 @@
-// npm run bench:feed [-- latency idle needle kill roll]: the event feed on a whole stack of its own: how soon a push is shown,
-// what callers cost that wait, how fast few events are found among many of others, and whether it lacks an event or fails a
+// npm run bench:feed [-- latency idle reader needle kill roll]: the event feed on a whole stack of its own: how soon a push is
+// shown, what callers cost that wait or read without pause, how fast few events are found among many of others, and whether it lacks an event or fails a
 // waiting caller where processes are killed or rolled.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -10,66 +10,15 @@ import {
   readEventBatch,
   storedBatches,
 } from '@integration-sync/contracts';
-import { openBus, type Bus } from '@integration-sync/runtime/bus';
+import { openBus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
-import { startStack, type Stack } from '../stack/index.ts';
+import { startStack } from '../stack/index.ts';
 import { beginMeasuring, spentBy } from './cpu.ts';
+import { askFeed, base, bodyOf, headersOf, inMs, push, type House } from './feed/caller.ts';
+import { benchReader } from './feed/reader.ts';
+import { processesOf } from './processes.ts';
 import { runAsCommand, say } from './run.ts';
 import { temporaryFolder } from './temporary.ts';
-
-interface Page {
-  events: { id: string; event: string }[];
-  next: string;
-  more: boolean;
-}
-
-interface House {
-  stack: Stack;
-  bus: Bus;
-}
-
-const base = '/api/v1/integration';
-
-const tokens = new Map<string, string>();
-
-/** A caller keeps its token for an hour. */
-function headersOf({ stack }: House, integration: string) {
-  const key = `${stack.gateway} ${integration}`;
-  const token = tokens.get(key) ?? stack.token({ integration });
-  tokens.set(key, token);
-  return { authorization: `Bearer ${token}` };
-}
-
-async function askFeed(house: House, integration: string, query: Record<string, string>): Promise<Page> {
-  const search = new URLSearchParams(query).toString();
-  const answer = await fetch(`${house.stack.gateway}${base}/events?${search}`, {
-    headers: headersOf(house, integration),
-  });
-  if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
-  const page: Page = JSON.parse(await answer.text());
-  return page;
-}
-
-const quantile = (values: readonly number[], q: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? Number.NaN;
-
-const inMs = (values: readonly number[]): string =>
-  `p50 ${quantile(values, 0.5).toFixed(1)} ms, p99 ${quantile(values, 0.99).toFixed(1)} ms, most ${Math.max(...values).toFixed(1)} ms`;
-
-async function push(house: House, integration: string, from: number, count: number): Promise<string> {
-  const suppliers = Array.from({ length: count }, (_, index) => ({
-    externalId: `S-${from + index}`,
-    name: 'Supplier',
-  }));
-  const answer = await fetch(`${house.stack.gateway}${base}/suppliers`, {
-    method: 'POST',
-    headers: { ...headersOf(house, integration), 'content-type': 'application/json' },
-    body: JSON.stringify({ suppliers }),
-  });
-  if (answer.status !== 200) throw new Error(`push: ${answer.status}`);
-  await answer.arrayBuffer();
-  return answer.headers.get('x-sync-id') ?? '';
-}
 
 /** 50 pushes of 5 a second, and one caller that waits for them. */
 async function benchLatency(house: House): Promise<void> {
@@ -126,15 +75,15 @@ async function listingTimes(house: House, seconds: number): Promise<number[]> {
   return times;
 }
 
-function processorOf(house: House): () => number {
-  const { stack } = house;
-  const services = Object.fromEntries(Object.entries(stack.pids()));
-  const end = beginMeasuring({ ...services, 'nats-server': stack.engines.nats.pids() });
+/** Of one processor, what the services and their engines took. */
+function processorOf({ stack }: House): () => number {
+  const processes = processesOf(stack);
+  const end = beginMeasuring(processes);
   const begunAt = performance.now();
   return () => {
     const spent = end();
-    const names = [...Object.keys(services), 'nats-server'];
-    return names.reduce((sum, name) => sum + spentBy(spent, name), 0) / (performance.now() - begunAt);
+    const ms = Object.keys(processes).reduce((sum, name) => sum + spentBy(spent, name), 0);
+    return ms / (performance.now() - begunAt);
   };
 }
 
@@ -180,14 +129,6 @@ async function benchIdle(house: House): Promise<void> {
     say(`    listings without: ${inMs(listedWithout)}; with: ${inMs(listedWith)}`);
   }
 }
-
-const bodyOf = (integration: string, index: number): string =>
-  JSON.stringify({
-    event: 'supplier.created',
-    timestamp: new Date().toISOString(),
-    integrationId: integration,
-    data: { externalId: `S-${index}`, internalId: `sup_${index}` },
-  });
 
 /** 10 events among a million of 50 others, from the oldest place. */
 async function benchNeedle(house: House): Promise<void> {
@@ -316,6 +257,7 @@ async function benchRoll(house: House): Promise<void> {
 const benches = {
   latency: benchLatency,
   idle: benchIdle,
+  reader: benchReader,
   needle: benchNeedle,
   kill: benchKill,
   roll: benchRoll,
