@@ -138,8 +138,15 @@ const alwaysFails = new Set(['dead', 'hostile']);
 /** An attempt may be under way when its endpoint is disabled. */
 const disabledWithinMs = 2_000;
 
-/** Of an endpoint that failed from its first delivery on. A failure counts unless another one ended while it was under way. */
-function checkDisabling(failed: readonly Entry[], newest: readonly Entry[], { name, report }: Of): void {
+/**
+ * Of an endpoint that failed from its first delivery on. A failure counts unless another one was stored while it was under
+ * way; where a fault delayed what was stored, nobody knows.
+ */
+function checkDisabling(
+  failed: readonly Entry[],
+  newest: readonly Entry[],
+  { name, isStruck, report }: Of,
+): void {
   const wellMs = Math.min(...newest.filter((one) => one.hasSucceeded).map(({ begunMs }) => begunMs));
   let [counted, lastMs] = [0, -Infinity];
   for (const { begunMs, endedMs } of failed.toSorted((one, other) => one.begunMs - other.begunMs)) {
@@ -150,6 +157,7 @@ function checkDisabling(failed: readonly Entry[], newest: readonly Entry[], { na
       return;
     }
     if (counted >= limits.failuresBeforeDisabling || begunMs < lastMs - roundingMs) continue;
-    [counted, lastMs] = [counted + 1, endedMs];
+    lastMs = endedMs;
+    if (!isStruck(begunMs, endedMs + lateMsMax)) counted += 1;
   }
 }

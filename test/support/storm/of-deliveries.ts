@@ -160,6 +160,13 @@ export const permittedDeliveries: readonly Permitted[] = [
   ],
   ['a dead endpoint is disabled by its tenth failure', (forger) => dead(forger, failures(10))],
   [
+    'an endpoint is tried once more where a fault delayed what a failure stores',
+    (forger) => {
+      dead(forger, failures(11));
+      forger.ledger.faults.push(fault('webhooks', 37_500, 38_500));
+    },
+  ],
+  [
     'a failure that does not count follows the tenth',
     (forger) => {
       const entries = failures(10);
