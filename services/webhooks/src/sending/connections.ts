@@ -186,8 +186,8 @@ const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
 // extensions and trailers without end, and the HTTP client hands on none of those bytes. Single bytes cost a read each, so
 // that the number of reads has a bound as well.
 const answerBytesMax = 256 * 1024;
-/** Of 64 bytes on average, which no ordinary answer falls short of. */
-const readsMax = 4_096;
+/** Of 256 bytes on average, which no ordinary answer falls short of. */
+const readsMax = 1_024;
 const informationalMax = 10;
 
 /**
