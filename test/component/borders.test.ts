@@ -119,7 +119,6 @@ interface House {
 }
 
 const belowTheApi = [
-  'tools',
   'secrets',
   'streams.ts',
   'endpoints',
@@ -136,16 +135,15 @@ const houses: readonly House[] = [
     folder: 'services/webhooks/src',
     name: 'webhooks',
     rooms: {
-      tools: [],
       secrets: [],
       'streams.ts': [],
       log: [],
-      endpoints: ['tools', 'secrets', 'log'],
+      endpoints: ['secrets', 'log'],
       sending: ['secrets', 'endpoints'],
       'metrics.ts': ['sending'],
       matching: ['log', 'endpoints'],
-      owning: ['tools', 'log'],
-      delivering: ['tools', 'streams.ts', 'log', 'endpoints', 'sending', 'metrics.ts', 'matching', 'owning'],
+      owning: ['log'],
+      delivering: ['streams.ts', 'log', 'endpoints', 'sending', 'metrics.ts', 'matching', 'owning'],
       api: belowTheApi,
       'config.ts': ['secrets', 'sending'],
       'pipeline.ts': belowTheApi,
