@@ -19,7 +19,7 @@ export interface ActionProps<T> {
   disabled?: boolean;
 }
 
-/** The second click of a double click comes within it, and does nothing. */
+/** The second click of a double click comes within it, and does nothing; another request does. */
 const restMs = 1_200;
 
 type Outcome = { text: string; isGood: boolean } | undefined;
@@ -38,7 +38,7 @@ export function Action<T>({
   const { described, ended } = useStore(session);
   const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
-  const resting = useRef(false);
+  const resting = useRef<string | undefined>(undefined);
   const timer = useRef<number | undefined>(undefined);
   const key = JSON.stringify(request);
   useEffect(() => {
@@ -49,8 +49,8 @@ export function Action<T>({
 
   const isAllowed = described === undefined || described.scopes.includes(scope);
   const act = async (): Promise<void> => {
-    if (resting.current) return;
-    resting.current = true;
+    if (isBusy || resting.current === key) return;
+    resting.current = key;
     setBusy(true);
     setOutcome(undefined);
     try {
@@ -62,8 +62,9 @@ export function Action<T>({
       setOutcome({ text: error.message, isGood: false });
     } finally {
       setBusy(false);
+      window.clearTimeout(timer.current);
       timer.current = window.setTimeout(() => {
-        resting.current = false;
+        resting.current = undefined;
       }, restMs);
     }
   };

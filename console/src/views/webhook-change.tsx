@@ -248,7 +248,7 @@ const HeaderRow = ({ number, header: [name, value], onChange }: HeaderRowProps) 
     <input
       aria-label="Value"
       placeholder="Value"
-      type="password"
+      spellcheck={false}
       autocomplete="off"
       value={value}
       onInput={({ currentTarget }) => onChange([name, currentTarget.value])}
