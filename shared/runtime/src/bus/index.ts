@@ -88,7 +88,7 @@ export interface Bus extends AsyncDisposable {
   askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
   answerAll(subject: string, say: () => string | undefined): Disposable;
 
-  /** To every listener of every replica, once, without any promise. */
+  /** To every listener of every replica, once, without any promise; to none once the bus is being closed. */
   broadcast(subject: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): void;
   /** `onMissed`: the line was down, and what was said meanwhile is not said again. */
   listen(subject: string, onMessage: (message: Broadcast) => void, onMissed?: () => void): Disposable;
@@ -147,6 +147,8 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     askAll: (subject, forMs) => askAll(connection, subject, forMs),
     answerAll: (subject, say) => answerAll(connection, subject, say),
     broadcast(subject, body, headers = {}) {
+      // A process that leaves may have an attempt end after its bus.
+      if (connection.nats.isDraining() || connection.nats.isClosed()) return;
       connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
     },
     listen(subject, onMessage, onMissed = () => undefined) {
