@@ -205,8 +205,8 @@ function startDelivering(options: PipelineOptions, shared: Shared, retryUntilSto
     missedOf: (queue) => integrations.missedOf(queue),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
     onEnd(queue, point, how) {
-      if (how === 'unstored') progress.hurry(queue);
-      if (how === 'done' && queue.isEnded) void tellDelivered(queue, point);
+      if (how === 'uncounted') progress.hurry(queue);
+      if (how === 'finished' && queue.isEnded) void tellDelivered(queue, point);
     },
     mayBegin,
     retry: openRetry(log, signal),

@@ -19,8 +19,14 @@ import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import { afterSuccess, dueAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 
-/** `stored`: with the endpoint. `unstored`: it used up one of its attempts, and nothing says so yet. */
-type AttemptEnd = 'done' | 'stored' | 'unstored';
+/**
+ * What an attempt leaves:
+ *
+ *   finished     the event was delivered or given up, or its endpoint is deleted
+ *   undelivered  MongoDB has all that there is to store of the event: nothing, or its trial with the endpoint
+ *   uncounted    the event used up an attempt, which only the offset of the endpoint can hold
+ */
+type AttemptEnd = 'finished' | 'undelivered' | 'uncounted';
 
 interface DeliverOptions {
   send: Send;
@@ -58,7 +64,7 @@ export class Deliverer {
 
   /** Never fails. */
   async deliver(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
-    let end: AttemptEnd = 'stored';
+    let end: AttemptEnd = 'undelivered';
     try {
       end = await this.#attempt(queue, delivery, event);
       this.#troubles.delete(queue);
@@ -74,7 +80,7 @@ export class Deliverer {
     const known = await cache.get({ endpointId, version, epoch });
     if (known === null) {
       queue.finish(delivery);
-      return 'stored';
+      return 'finished';
     }
     // The queue learns of it in a moment, and then says what the endpoint missed.
     if (!known.endpoint.active || queue.isEnded || !mayBegin())
@@ -95,12 +101,13 @@ export class Deliverer {
       }
       queue.finish(delivery);
       report({ ...reported, next: afterSuccess, nextAttemptAt: null });
-      return 'done';
+      return 'finished';
     }
     const failed = await this.#fail(queue, delivery, known, attempted);
     report({ ...reported, ...failed });
-    if (failed.next?.event !== 'again') return 'done';
-    return failed.next.circuit === 'unchanged' ? 'unstored' : 'stored';
+    if (failed.next?.event === 'missed') return 'undelivered';
+    if (failed.next?.event !== 'again') return 'finished';
+    return failed.next.circuit === 'unchanged' ? 'uncounted' : 'undelivered';
   }
 
   async #fail(
@@ -166,7 +173,7 @@ export class Deliverer {
 
 function leave(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
   queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
-  return 'stored';
+  return 'undelivered';
 }
 
 interface Reported {
