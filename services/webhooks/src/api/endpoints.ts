@@ -1,5 +1,5 @@
-// What callers do with one of their endpoints: read, change, rotate, test and delete it. Registering (register.ts) and listing
-// (listing.ts) have files of their own.
+// What callers do with one of their endpoints: read, change, rotate, test and delete it. Registering is in register.ts, listing in
+// endpoint-listing.ts. How an endpoint is shown: handlers.ts, and endpoints/endpoint.ts.
 import { randomUUID } from 'node:crypto';
 import {
   ChangeWebhook,
@@ -28,7 +28,8 @@ import {
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import { makeSecret, type Signable } from '../secrets/signature.ts';
+import type { Signable } from '../secrets/signature.ts';
+import { makeSecret } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { accept, bodyExaminer, bodyReader } from './body.ts';

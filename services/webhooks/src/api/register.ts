@@ -15,7 +15,7 @@ import { type Endpoint, newEndpoint, registeredWebhookOf } from '../endpoints/en
 import { type Registration, registrationOf, type Registrations } from '../endpoints/registrations.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
-import { makeSecret } from '../secrets/signature.ts';
+import { makeSecret } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { EgressGuard } from '../sending/egress-guard.ts';
 import { accept, bodyExaminer } from './body.ts';

@@ -15,7 +15,7 @@ import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus'
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { StreamEvent } from '../log/batch.ts';
-import type { FindSent } from './attempts.ts';
+import type { FindSent } from './attempt-listing.ts';
 import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 import {

@@ -3,7 +3,7 @@
 // was meant for, and an older memory is not used for it. Changes are broadcast besides.
 import { openBatcher } from '@integration-sync/runtime/batcher';
 import { LRUCache } from 'lru-cache';
-import { type SigningKey, signingKeyOf } from '../secrets/signature.ts';
+import { type SigningKey, signingKeyOf } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type Endpoint, headersSealedFor, servingSecrets } from './endpoint.ts';
 import type { Endpoints } from './store.ts';

@@ -5,7 +5,8 @@
 import { limits, requestHeaders } from '@integration-sync/contracts';
 import { type Span, type SpanStart, traceIdOf, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
-import { type Signable, signedHeaders, type SigningKey } from '../secrets/signature.ts';
+import { type Signable, signedHeaders } from '../secrets/signature.ts';
+import type { SigningKey } from '../secrets/signing-secret.ts';
 import type { Connections } from './connections.ts';
 import type { CheckedTarget, EgressGuard } from './egress-guard.ts';
 import { faultOfOurs, type Outcome, outcomeOfSilence } from './outcome.ts';
