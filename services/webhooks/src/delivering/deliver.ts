@@ -6,6 +6,7 @@
 //   fails             with the endpoint: circuit, counter, trial            the event waits for its next attempt
 //   fails, uncounted  with the offset of the endpoint, soon                 the same
 //   cannot leave      nowhere                                               it is made a moment later
+//   fails, disabled   nowhere: the endpoint is disabled meanwhile           the event is open until the owner stores `missed`
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
@@ -35,14 +36,13 @@ interface DeliverOptions {
   report: Report;
   /** What the endpoint would miss if it were disabled now. */
   missedOf: (queue: EndpointQueue) => Missed;
-  /** The endpoint as the failure has left it. */
+  /** Is told of the endpoint as it is after a failure. */
   onRecorded: (endpoint: Endpoint) => void;
-  /** The attempt has ended, in whatever way. */
   onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => void;
-  /** Whether the partition is certainly this replica's. */
+  /** Whether no other replica can have taken the partitions of this one. */
   mayBegin: () => boolean;
   retry: Retry;
-  /** Fires when what is in flight is given up. */
+  /** Fires when attempts that are in flight are cut off. */
   signal: AbortSignal;
   log: Log;
 }
@@ -51,7 +51,7 @@ interface DeliverOptions {
 const leftMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/** A proxy that is away is not worth a line per endpoint and try. */
+/** An egress proxy that is away causes one line for so many failures of an endpoint. */
 const linesEveryTroubles = 20;
 
 export class Deliverer {
@@ -82,13 +82,13 @@ export class Deliverer {
       queue.finish(delivery);
       return 'finished';
     }
-    // The queue learns of it in a moment, and then says what the endpoint missed.
+    // The queue hears of a disabled endpoint in a moment, and then says what it misses.
     if (!known.endpoint.active || queue.isEnded || !mayBegin())
       return leave(queue, delivery, delivery.attempts);
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
-    // The next owner counts an attempt's time from here.
+    // A handover takes the attempt's deadline from here.
     delivery.inFlightSince = performance.now();
     const attempted = await send(known, sending);
     const { sequence, index } = delivery;
@@ -96,7 +96,7 @@ export class Deliverer {
     if (attempted.verdict === 'succeeded') {
       if (!queue.isCircuitClosed) {
         await retry('a success', () => recorder.succeeded(known.endpoint));
-        // The receiver before is not the present one.
+        // Another version may have another receiver.
         if (queue.subscriber.version === version) queue.isCircuitClosed = true;
       }
       queue.finish(delivery);
@@ -117,7 +117,7 @@ export class Deliverer {
     attempted: Attempted,
   ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> {
     const { recorder, missedOf, onRecorded, retry } = this.#options;
-    // At once, so that no further attempt begins while the failure is on its way to the database.
+    // Before the write, so that no further attempt begins meanwhile.
     const wasClosed = queue.isCircuitClosed;
     queue.isCircuitClosed = false;
     queue.pauses += 1;

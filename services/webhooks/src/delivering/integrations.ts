@@ -68,8 +68,8 @@ export class Integrations {
   readonly #held = new Set<EndpointQueue>();
   /** Offsets of integrations that are not in memory yet. */
   readonly #begun = new Map<string, ReadonlyMap<string, StoredOffset>>();
-  /** What the owner before has delivered of endpoints that are not in memory here. */
-  readonly #early = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
+  /** Events that the owner before has finished of endpoints that are not in memory here yet. */
+  readonly #finishedEarly = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
   /** By partition: no attempt of an owner that fell silent ends later. */
   readonly #quietUntil = new Map<number, number>();
   #endpoints = 0;
@@ -138,11 +138,11 @@ export class Integrations {
     }
   }
 
-  /** Another replica delivered the event. */
-  delivered(name: string, endpointId: string, point: LogPoint): void {
+  /** The owner before has finished the event. */
+  finish(name: string, endpointId: string, point: LogPoint): void {
     const queue = this.#active.get(name)?.queues.get(endpointId);
     // This replica may be about to take the partition, and have read its offsets already.
-    if (queue === undefined) this.#early.set(nameOf(endpointId, point), true);
+    if (queue === undefined) this.#finishedEarly.set(nameOf(endpointId, point), true);
     const delivery = queue?.find(point);
     if (queue === undefined || delivery === undefined || delivery.inFlightSince !== undefined) return;
     queue.finish(delivery);
@@ -261,7 +261,7 @@ export class Integrations {
       now: performance.now(),
     });
     for (const one of offset?.open ?? []) {
-      const delivery = this.#early.has(nameOf(found._id, one)) ? queue.find(one) : undefined;
+      const delivery = this.#finishedEarly.has(nameOf(found._id, one)) ? queue.find(one) : undefined;
       if (delivery !== undefined) queue.finish(delivery);
     }
     queues.set(found._id, queue);

@@ -74,8 +74,8 @@ export class Offsets {
     return found === null ? new Map() : this.#read(found);
   }
 
-  /** An open event of it was delivered after all, by the replica before. */
-  async delivered(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
+  /** The replica before has finished this open event. */
+  async removeOpen(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
     const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
     await this.#collection.updateOne({ _id: integration }, { $pull: open });
   }
