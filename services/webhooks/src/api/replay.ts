@@ -32,7 +32,7 @@ interface ReplayOptions extends CandidatesOptions {
   findSent: FindSent;
 }
 
-/** A replay that is too long says so this much before its caller stops waiting. */
+/** A replay that is too long is refused this much before its caller stops waiting. */
 const marginMs = 1_000;
 
 export function replayHandlers(options: ReplayOptions): Record<string, BusHandler> {
@@ -93,7 +93,7 @@ const unknownId = (index: number, eventId = ''): FailureEntry => ({
   detail: `eventIds: expected events of the attempt log that the stream still has, got ${quote(eventId)}`,
 });
 
-/** What is wrong with it besides its form. */
+/** What is wrong with the body besides its form. */
 function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   if (!('eventIds' in given))
     return 'since' in given ? wrongTimesIn(given) : [{ pointer: '/since', detail: 'since is required' }];

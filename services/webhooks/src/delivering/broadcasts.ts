@@ -1,5 +1,5 @@
-// What replicas tell each other of endpoints: that an endpoint has changed, and that an event of a partition that was given back is
-// finished. A broadcast may get lost.
+// What replicas tell each other of endpoints: that an endpoint has changed, and that an event of a partition that was given
+// back is finished. A broadcast may get lost.
 import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';

@@ -29,7 +29,9 @@ export interface ActiveIntegration {
   /** By endpoint. */
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
-  /** When its endpoints were read. A replica that died in a change left the revision as it was, so they are read again at times. */
+  /**
+   * When its endpoints were read. A replica that died in a change left the revision as it was, so they are read again at times.
+   */
   readAt: number;
   /** The offsets of endpoints that have no queue yet. */
   offsets: ReadonlyMap<string, StoredOffset>;

@@ -95,8 +95,8 @@ export class Progress implements AsyncDisposable {
   }
 
   /**
-   * The queue begins at a stored offset, so the floor may pass it. Each write of the integration's document has to contain it until
-   * it has caught up.
+   * The queue begins at a stored offset, so the floor may pass it. Each write of the integration's document has to contain it
+   * until it has caught up.
    */
   touchBehind(queue: EndpointQueue): void {
     const now = performance.now();

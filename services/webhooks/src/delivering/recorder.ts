@@ -1,5 +1,5 @@
-// Records the outcome of an attempt for all replicas: policy.ts decides by the stored endpoint, the recorder stores the decision on
-// the condition that the endpoint is unchanged, and tells all replicas.
+// Records the outcome of an attempt for all replicas: policy.ts decides by the stored endpoint, the recorder stores the
+// decision on the condition that the endpoint is unchanged, and tells all replicas.
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
 import { type Endpoint, type Missed, openMaxOf } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
@@ -39,8 +39,8 @@ export function openRecorder(options: RecorderOptions): Recorder {
   const { endpoints, limit, tellChanged } = options;
   const limitSuccesses = openSemaphore({ max: successesMax }).run;
   /**
-   * The last failure of each endpoint that is being recorded; the next one waits for it. Where many attempts end together, as at a
-   * receiver that hangs, only the first counts, and the others need no database.
+   * The last failure of each endpoint that is being recorded; the next one waits for it. Where many attempts end together, as
+   * at a receiver that hangs, only the first counts, and the others need no database.
    */
   const lines = new Map<string, Promise<Recorded>>();
 

@@ -48,8 +48,8 @@ export interface OwnershipChanges {
   /** These are this replica's from now on, with the offsets that are stored of them. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
   /**
-   * Partitions are to be given back. Resolves once they are read no more and their offsets are stored, with a function to call when
-   * they have left `owned`.
+   * Partitions are to be given back. Resolves once they are read no more and their offsets are stored, with a function to call
+   * when they have left `owned`.
    */
   onReleased(released: readonly OwnedPartition[]): Promise<() => Promise<void>>;
   /** Another replica has taken these, or the log is another one. Resolves once they are read no more. */
