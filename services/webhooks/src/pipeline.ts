@@ -59,15 +59,15 @@ interface PipelineOptions {
   signal: AbortSignal;
   inFlightMax: number;
   /**
-   * How many endpoints are in the cache (`endpoints`), and have a queue (`subscriptions`). Beyond that those go that were not
-   * needed for longest.
+   * How many endpoints are in the cache (`endpoints`), and have a queue (`subscriptions`). Beyond that the least recently needed
+   * are forgotten.
    */
   remembered: { endpoints: number; subscriptions: number };
   metrics: Pick<Metrics, 'registry'>;
   /** Undefined where nothing is traced. */
   tracing: Tracing | undefined;
   log: Log;
-  /** Makes streams that nats-server has lost again. */
+  /** Makes streams again that nats-server has lost. */
   ensure: () => Promise<void>;
 }
 

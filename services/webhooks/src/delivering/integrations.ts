@@ -5,8 +5,8 @@
 //   an endpoint        its queue begins
 //   ─────────────────  ──────────────────────────────────────────────────────────────────────────
 //   was behind         at its offset
-//   kept up            at the floor of its partition, with the events after its cutoffs. So it gets what the owner before
-//                      delivered after the last stored floor again
+//   kept up            at the floor of its partition, with the events after its cutoffs. So it gets again what the owner
+//                      before delivered after the last stored floor
 //   is new, or enabled at the end of what was read so far
 import { partitionOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';

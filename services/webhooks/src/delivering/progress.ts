@@ -8,7 +8,7 @@
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   is busy when its partition is given back    its offset, for the next owner
 //   has caught up                               nothing: its offset is removed
-//   is before all that the log still holds      nothing: the log and a metric say that it lacks events
+//   is before all that the log still holds      nothing: a log line and a metric report dropped events
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { LogPoint, Offsets, StoredOffset } from '../log/offsets.ts';
@@ -22,6 +22,7 @@ import type { ActiveIntegration, ActiveIntegrations } from './integrations.ts';
 interface HandedOver {
   queue: EndpointQueue;
   point: LogPoint;
+  epoch: number;
 }
 
 interface ProgressOptions {
@@ -132,7 +133,8 @@ export class Progress implements AsyncDisposable {
           if (!this.#busy.has(queue)) continue;
           const offset = queue.handover(Date.now(), now, self);
           points.set(queue.id, offset);
-          for (const one of offset.open) if (one.heldBy === self) inFlight.push({ queue, point: one });
+          for (const one of offset.open)
+            if (one.heldBy === self) inFlight.push({ queue, point: one, epoch: offset.epoch });
         }
         await offsets.save(name, claim, points);
       }

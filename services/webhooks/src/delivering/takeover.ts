@@ -18,7 +18,7 @@ const handoverMs = 500;
 const handoverPollMs = 10;
 
 export interface TakeoverOptions {
-  integrations: Integrations;
+  integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end' | 'freeFrom'>;
   progress: Pick<Progress, 'handOver'>;
   reader: Pick<LogReader, 'add' | 'remove'>;
   tellFinished: TellFinished;
@@ -43,8 +43,10 @@ export const openTakeover = ({
       const inFlight = await progress.handOver(ended);
       return async () => {
         integrations.end(released);
-        // The deliverer tells those that it finishes from here on.
-        const finished = inFlight.filter(({ queue, point }) => queue.find(point) === undefined);
+        // In another epoch the event is missed. The deliverer tells those that it finishes from here on.
+        const finished = inFlight.filter(
+          ({ queue, point, epoch }) => queue.subscriber.epoch === epoch && queue.find(point) === undefined,
+        );
         await Promise.all(finished.map(({ queue, point }) => tellFinished(queue, point)));
       };
     } catch (error) {
