@@ -143,7 +143,7 @@ export const orders: readonly Order[] = [
   },
   {
     short: `${contracts}/limits.ts deliveryDeadlineMs`,
-    long: `${webhooks}/api/attempts.ts settlingMs`,
+    long: `${webhooks}/api/attempt-listing.ts settlingMs`,
     why: 'a page of the attempt log does not miss attempts that began before it and ended after it',
   },
   {

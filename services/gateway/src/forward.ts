@@ -123,7 +123,7 @@ function readFact(value: string): Exchange['facts'][string] {
   return /^-?\d{1,15}(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
-// Addresses of the interface in answers, as callers need them. A service writes `Link` and `Location` with the path for
+// Addresses of the API in answers, as callers need them. A service writes `Link` and `Location` with the path for
 // which the gateway was asked; where a proxy takes a prefix off the path, callers need the prefix before it. The
 // operator sets the prefix: a header such as X-Forwarded-Prefix can come from a caller as well as from the proxy, and
 // the gateway could not tell the one from the other.

@@ -15,7 +15,7 @@ interface Gauges {
 
 export interface WebhookMetrics {
   attempt(verdict: Verdict, durationMs: number): void;
-  /** From the event to its delivery, whatever came in between. */
+  /** The time from the event to its delivery. */
   delivered(seconds: number): void;
   /** Event batches that came together, and how long the first of them was in the log. */
   read(batches: readonly { count: number }[], lagSeconds: number): void;

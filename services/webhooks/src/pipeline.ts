@@ -2,12 +2,13 @@
 //
 //   EVENT_BATCHES ──▶ reader ──▶ integrations ──▶ endpoint queues ──▶ scheduler ──▶ deliver ──▶ receiver
 //                        ▲       (one look-up of   (a cursor into      (fair         │
-//                        │        what changed)     the window each)    shares)      ▼
-//                    ownership                         ▲                          recorder ──▶ endpoint in MongoDB
-//                    (claims, floors) ◀── progress ────┴── open events ◀─────────────┘
-//                                         (offsets of those that are behind)
+//                        │     changed endpoints)   the window each)    shares)      ▼
+//                    ownership                           │                        recorder ──▶ webhook_endpoints
+//                        ▲                               ▼
+//                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
+//                 webhook_partitions (claims)                      webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone delivers what is in it. What follows where a partition comes or goes is in
+// One replica owns a partition of the log, and alone delivers its events. What follows where a partition comes or goes is in
 // delivering/takeover.ts.
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -19,20 +20,20 @@ import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Store } from '@integration-sync/runtime/store';
 import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
 import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
+import {
+  listenForChanges,
+  logged,
+  openTellChanged,
+  openTellFinished,
+  type TellChanged,
+} from './delivering/broadcasts.ts';
 import { Deliverer, openReport } from './delivering/deliver.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
 import { Integrations, type ActiveIntegrations } from './delivering/integrations.ts';
 import { Progress } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
 import { Scheduler, type Load } from './delivering/scheduler.ts';
-import {
-  listenForChanges,
-  noted,
-  openTakeover,
-  openTellChanged,
-  openTellDelivered,
-  type TellChanged,
-} from './delivering/takeover.ts';
+import { openTakeover } from './delivering/takeover.ts';
 import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
 import type { Endpoints, Revisions } from './endpoints/store.ts';
@@ -54,16 +55,19 @@ interface PipelineOptions {
   revisions: Revisions;
   vault: Vault;
   send: Send;
-  /** Fires when what is still in flight is given up. */
+  /** Fires when attempts that are still in flight are cut off. */
   signal: AbortSignal;
   inFlightMax: number;
-  /** How many endpoints this replica remembers; beyond that it forgets those that it has not needed for longest. */
+  /**
+   * How many endpoints are in the cache (`endpoints`), and have a queue (`subscriptions`). Beyond that the least recently needed
+   * are forgotten.
+   */
   remembered: { endpoints: number; subscriptions: number };
   metrics: Pick<Metrics, 'registry'>;
   /** Undefined where nothing is traced. */
   tracing: Tracing | undefined;
   log: Log;
-  /** Makes streams again, should the server have lost them. */
+  /** Makes streams again that nats-server has lost. */
   ensure: () => Promise<void>;
 }
 
@@ -77,34 +81,34 @@ export interface Pipeline extends AsyncDisposable {
   stream: LogStream;
   /** Throws where this replica cannot read what is to be delivered. */
   checkReading: () => void;
-  /** The endpoint has changed: said to this replica and all others. */
+  /** Tells this replica and all others that the endpoint has changed. */
   tellChanged: TellChanged;
 }
 
-/** Work on failing endpoints, before it is due: healthy ones must not feel it. */
-const failureLimits = { max: 4, aloneForMs: 500 };
-/** Of integrations that are behind; one reads at a time. */
+/** Writes of failed attempts to MongoDB: one at a time, up to four once one has waited. So they do not slow healthy endpoints. */
+const failureWriteLimits = { max: 4, aloneForMs: 500 };
+/** Reading chunks of the log for endpoints that are behind: one at a time for an integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };
-/** A stream may be without a leader, or a replica reconnect, for this long before readiness says so. */
+/** For so long the stream may be without a leader, or this replica reconnect, before `/readyz` says so. */
 const unreadMs = 10_000;
 
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { bus, log } = options;
   await using starting = new AsyncDisposableStack();
   const stopping = new AbortController();
-  const shared = await openShared(options, starting);
+  const parts = await openParts(options, starting);
   const { replicas, stream, claims, offsets, cache, attemptLog, disabledEvents, metrics, tellChanged } =
-    shared;
-  const delivering = startDelivering(options, shared, openRetry(log, stopping.signal));
+    parts;
+  const delivering = startDelivering(options, parts, openRetry(log, stopping.signal));
   const { integrations, scheduler, reader, progress, ownership } = delivering;
-  starting.use(openPeriodicCheck(disabledEvents.sweep, unannounced(log)));
+  starting.use(openPeriodicCheck(disabledEvents.sweep, sweepingUnannounced(log)));
   starting.defer(() => disabledEvents.settled());
   starting.defer(() => scheduler.close());
   starting.use(reader);
   starting.use(progress);
   starting.use(ownership);
   starting.use(listenForChanges(bus, replicas.self, { cache, integrations, log }));
-  // First of all: what is undelivered is another replica's before what is in flight here has ended.
+  // Disposal runs this first: partitions go back before the attempts in flight have ended.
   starting.defer(async () => {
     stopping.abort(new Error('the process stops'));
     await ownership.end().catch((error: unknown) => {
@@ -126,7 +130,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     stream,
     tellChanged(endpoint) {
       tellChanged(endpoint);
-      void integrations.refresh(endpoint.integration, endpoint._id).catch(noted(log, endpoint._id));
+      void integrations.refresh(endpoint.integration, endpoint._id).catch(logged(log, endpoint._id));
     },
     checkReading() {
       if (Math.max(reader.failingForMs, ownership.failingForMs) <= unreadMs) return;
@@ -138,8 +142,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   };
 }
 
-/** What replicas share: in MongoDB, and by what they say to each other. */
-async function openShared(options: PipelineOptions, starting: AsyncDisposableStack) {
+/** What both the API and the deliveries of this replica use. */
+async function openParts(options: PipelineOptions, starting: AsyncDisposableStack) {
   const { bus, store, endpoints, revisions, vault, remembered, log } = options;
   const stream = new LogStream(bus);
   await stream.look();
@@ -160,19 +164,18 @@ async function openShared(options: PipelineOptions, starting: AsyncDisposableSta
   };
 }
 
-type Shared = Awaited<ReturnType<typeof openShared>>;
+type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Each part is there before those that use it. */
-function startDelivering(options: PipelineOptions, shared: Shared, retryUntilStop: Retry) {
+function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop: Retry) {
   const { bus, endpoints, revisions, send, inFlightMax, remembered, ensure, signal, log } = options;
-  const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = shared;
+  const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = parts;
   const { self } = replicas;
   const mayBegin = (): boolean => owned.isSure;
   const active: ActiveIntegrations = new Map();
-  const onLost = openLost(log, metrics);
+  const onDropped = openDropped(log, metrics);
 
   const scheduler = new Scheduler({ inFlightMax, mayBegin });
-  const progress = new Progress({ self, active, owned, claims, offsets, stream, onLost, log });
+  const progress = new Progress({ self, active, owned, claims, offsets, stream, onDropped, log });
   const integrations = new Integrations({
     active,
     owned,
@@ -190,23 +193,23 @@ function startDelivering(options: PipelineOptions, shared: Shared, retryUntilSto
     log,
   });
   const reader = new LogReader({ bus, stream, take: openTake(options, integrations, metrics), ensure, log });
-  const tellDelivered = openTellDelivered(bus, offsets, log);
+  const tellFinished = openTellFinished(bus, offsets, log);
   const deliverer = new Deliverer({
     send,
     cache,
     recorder: openRecorder({
       endpoints,
-      limit: openSemaphore(failureLimits).run,
+      limit: openSemaphore(failureWriteLimits).run,
       tellChanged,
-      announce: shared.disabledEvents.announce,
+      announce: parts.disabledEvents.announce,
       metrics,
     }),
     report: openReport(log, attemptLog, metrics),
     missedOf: (queue) => integrations.missedOf(queue),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
     onEnd(queue, point, how) {
-      if (how === 'unstored') progress.hurry(queue);
-      if (how === 'done' && queue.isEnded) void tellDelivered(queue, point);
+      if (how === 'uncounted') progress.storeSoon(queue);
+      if (how === 'finished' && queue.isEnded) void tellFinished(queue, point);
     },
     mayBegin,
     retry: openRetry(log, signal),
@@ -217,7 +220,7 @@ function startDelivering(options: PipelineOptions, shared: Shared, retryUntilSto
     deliver: (queue, delivery, event) => deliverer.deliver(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
-  const changes = openTakeover({ integrations, progress, reader, tellDelivered });
+  const changes = openTakeover({ integrations, progress, reader, tellFinished });
   const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes, log });
   openGauges(options.metrics.registry, {
     inFlight: () => scheduler.inFlight,
@@ -231,10 +234,10 @@ function startDelivering(options: PipelineOptions, shared: Shared, retryUntilSto
   return { integrations, scheduler, reader, progress, ownership };
 }
 
-/** What dead replicas left unannounced. */
-const unannounced = (log: Log) => ({ what: 'disablings that are not announced', everyMs: 500, log });
+/** A replica may have died before it announced that an endpoint is disabled. */
+const sweepingUnannounced = (log: Log) => ({ what: 'disablings that are not announced', everyMs: 500, log });
 
-const openLost =
+const openDropped =
   (log: Log, metrics: WebhookMetrics) =>
   ({ id, integration }: EndpointQueue): void => {
     metrics.lost();
@@ -254,7 +257,7 @@ function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Load {
   };
 }
 
-/** Event batches that came together, in one span for each of them. */
+/** Takes event batches that came together, in a span for each. */
 const openTake =
   ({ tracing }: Pick<PipelineOptions, 'tracing'>, integrations: Integrations, metrics: WebhookMetrics) =>
   async (batches: readonly LoggedBatch[]): Promise<void> => {

@@ -10,10 +10,10 @@ import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import type { Store } from '@integration-sync/runtime/store';
 import type { buildConnector } from 'undici';
-import { attemptsHandlers, deliveryHandlers, openFindSent } from './api/attempts.ts';
+import { attemptsHandlers, deliveryHandlers, openFindSent } from './api/attempt-listing.ts';
 import { endpointsHandlers, openTest } from './api/endpoints.ts';
 import { withStoreFailures } from './api/handlers.ts';
-import { listingHandlers } from './api/listing.ts';
+import { listingHandlers } from './api/endpoint-listing.ts';
 import { openRecoveries } from './api/recoveries.ts';
 import { openCandidates } from './api/replay-candidates.ts';
 import { replayHandlers } from './api/replay.ts';
@@ -57,7 +57,7 @@ export interface WebhooksDeps {
 }
 
 const service = 'webhooks' as const;
-/** What is in flight then is cut off, so that the process ends within its 15 s. */
+/** Attempts that are in flight then are cut off, so that the process ends within its 15 s. */
 const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
@@ -147,7 +147,7 @@ const identityOf = (config: WebhooksConfig) => ({
     'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed',
 });
 
-/** Replicas of a release before deliver them; this one would never know of them. */
+/** Only a former release delivers messages of its streams. */
 async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise<void> {
   if (config.WEBHOOK_FORMER_STREAMS === 'leave') return;
   const left: string[] = [];

@@ -29,5 +29,5 @@ export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [
   },
 ];
 
-/** Of a release that copied event batches from queue to queue: this one reads none of them. */
+/** Streams of former releases; this one reads none of them. */
 export const formerStreams: readonly string[] = ['BUNDLES', 'DELIVERIES', 'HELD'];

@@ -20,7 +20,7 @@
 // them, or had them.
 import type { Announcer } from './announcers.ts';
 import { eventBatchesSubject } from './subjects.ts';
-import { requestHeaders } from './wire.ts';
+import { requestHeaders } from './message-headers.ts';
 
 export interface BatchedEvent {
   id: string;

@@ -25,4 +25,4 @@ export * from './suppliers.ts';
 export * from './time.ts';
 export * from './unknown-names.ts';
 export * from './webhooks.ts';
-export * from './wire.ts';
+export * from './message-headers.ts';

@@ -5,7 +5,7 @@ import {
   nextSince,
   openCursor,
   sealCursor,
-} from '../../../services/webhooks/src/api/attempts.ts';
+} from '../../../services/webhooks/src/api/attempt-listing.ts';
 import type { LoggedAttempt } from '../../../services/webhooks/src/delivering/attempt-log.ts';
 
 const entry = (place: number, more: Partial<LoggedAttempt> = {}): LoggedAttempt => ({

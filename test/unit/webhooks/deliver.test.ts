@@ -58,7 +58,7 @@ const again = { event: 'again', delayMs: 1_000, failures: 1, disable: undefined 
 
 it('a success asks the database nothing where the circuit is closed', async () => {
   expect(await attempt({ outcome: succeeded })).toMatchObject({
-    ends: ['done'],
+    ends: ['finished'],
     successes: 0,
     open: undefined,
   });
@@ -71,19 +71,19 @@ it('a success closes the circuit, in the database first', async () => {
 
 it('a failure that counts opens the circuit, and its event is on trial', async () => {
   const { queue, open, ends } = await attempt({ next: { ...again, circuit: 'open' } });
-  expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['stored']]);
+  expect([queue.isCircuitClosed, queue.mark, ends]).toEqual([false, 1, ['undelivered']]);
   expect(open).toMatchObject({ attempts: 1, isTrial: true, inFlightSince: undefined });
 });
 
 it('one that does not count leaves the circuit, and is to be stored', async () => {
   const { queue, open, ends } = await attempt({ next: { ...again, circuit: 'unchanged' } });
-  expect([queue.isCircuitClosed, ends]).toEqual([true, ['unstored']]);
+  expect([queue.isCircuitClosed, ends]).toEqual([true, ['uncounted']]);
   expect(open).toMatchObject({ attempts: 1, isTrial: false });
 });
 
-it('the event of a last attempt is done', async () => {
+it('the event of a last attempt is finished', async () => {
   const { open, ends } = await attempt({ next: { ...again, event: 'given up', circuit: 'open' } });
-  expect([open, ends]).toEqual([undefined, ['done']]);
+  expect([open, ends]).toEqual([undefined, ['finished']]);
 });
 
 it('an attempt that could not leave is no attempt', async () => {
@@ -92,8 +92,8 @@ it('an attempt that could not leave is no attempt', async () => {
   expect(open).toMatchObject({ attempts: 0 });
 });
 
-it('an event that its endpoint misses stays open until that is said', async () => {
-  expect((await attempt({ active: false })).open).toMatchObject({ attempts: 0 });
+it('an event that its endpoint misses stays open, and is not told as finished', async () => {
+  expect(await attempt({ active: false })).toMatchObject({ open: { attempts: 0 }, ends: ['undelivered'] });
   const missed = { ...again, event: 'missed', circuit: 'unchanged' } as const;
-  expect((await attempt({ next: missed })).open).toMatchObject({ attempts: 1 });
+  expect(await attempt({ next: missed })).toMatchObject({ open: { attempts: 1 }, ends: ['undelivered'] });
 });

@@ -36,7 +36,7 @@ function setUp(onSave = (_progress: Progress, _queue: EndpointQueue): void => un
       },
     },
     stream: { facts: { id: 'one', firstSequence: 1, lastSequence: 1 } },
-    onLost: () => undefined,
+    onDropped: () => undefined,
     log: openLog({ service: 'test', level: 'silent' }),
   });
   begin(queue);
@@ -62,11 +62,11 @@ it('stores the offset of an endpoint that has the same undelivered event for 300
 it('stores an attempt that was used up with the next check, also where it ends while the offset is stored', async () => {
   let isFirst = true;
   const { queue, progress, saved } = setUp((storing, of) => {
-    if (isFirst) storing.hurry(of);
+    if (isFirst) storing.storeSoon(of);
     isFirst = false;
   });
   await using _progress = progress;
-  progress.hurry(queue);
+  progress.storeSoon(queue);
   await pause(150);
   expect(saved).toHaveLength(1);
   await pause(100);
@@ -82,7 +82,7 @@ it('stores no offset after the one for the next owner, also where one could not 
     if (fails === 0) throw new Error('away');
   });
   await using _progress = progress;
-  progress.hurry(queue);
+  progress.storeSoon(queue);
   await pause(110);
   expect(saved.splice(0)).toHaveLength(1);
   const inFlight = await progress.handOver([integration]);
@@ -98,7 +98,7 @@ it('keeps the offset at which an endpoint began, where another of its integratio
   begin(other);
   progress.touchBehind(queue);
   progress.touch(other);
-  progress.hurry(other);
+  progress.storeSoon(other);
   await pause(150);
   expect(saved).toMatchObject([{ open: [{ sequence: 1, index: 0 }] }]);
 });

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, test } from 'vitest';
+import { signedHeaders } from '../../../services/webhooks/src/secrets/signature.ts';
 import {
   makeSecret,
   secretBytes,
-  signedHeaders,
   signingKeyOf,
-} from '../../../services/webhooks/src/secrets/signature.ts';
+} from '../../../services/webhooks/src/secrets/signing-secret.ts';
 
 const delivery = {
   eventId: 'evt-1',

@@ -76,7 +76,7 @@ export class Budget {
     return new Reservation(this, share);
   }
 
-  /** Called by reservations only, as the next two are. */
+  /** Only Reservation calls grow, shrink and leave. */
   grow(reservation: Reservation, bytes: number): Grant {
     const { share } = reservation;
     if (this.#turns.size === 0 && this.#fits(reservation, bytes, 0)) {

@@ -23,7 +23,7 @@ export async function authorize(
   return caller;
 }
 
-/** For what any good token may ask. Throws as `authorize` does. */
+/** Verifies the token, and checks no scope. Throws `unauthorized` as `authorize` does. */
 export async function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,

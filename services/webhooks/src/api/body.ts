@@ -75,7 +75,7 @@ export function accept<Value>({ value, errors }: Examined<Value>, others: Failur
 }
 
 /**
- * Checked before anything else: the words for a million wrong entries would take more memory than there is.
+ * Checked first: messages for a million wrong entries would take more memory than there is.
  */
 function tooLongIn({ properties }: TObject, body: object): Map<string, FailureEntry> {
   const found = new Map<string, FailureEntry>();
@@ -99,7 +99,7 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
   const field = pointer.slice(1);
   if (missing !== undefined) return { pointer, detail: `${field} is required` };
   const expected = String(parentSchema?.['x-expected'] ?? expectation(keyword, schema));
-  // What no answer shows no refusal shows either.
+  // A write-only value is in no answer, so in no message either.
   const got = parentSchema?.['writeOnly'] === true ? '' : `, got ${describe(data)}`;
   return { pointer, detail: `${field}: expected ${expected}${got}` };
 }

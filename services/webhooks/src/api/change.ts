@@ -57,7 +57,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, 
   };
 }
 
-/** What is to be done next to bring it back: its caller decides by `active`, or by whether it recovers at all. */
+/** The recovery of the changed endpoint: its caller decides by `active` or `recover`. */
 function recoveryOf(endpoint: Endpoint, { active, recover }: ChangeWebhook, now: Date): Recovery | undefined {
   const { recovery, disabledAt, disabledReason } = endpoint;
   if (endpoint.active || disabledAt === null || recovery?.step === 'send') return recovery;

@@ -1,5 +1,5 @@
-// What callers do with one of their endpoints: read, change, rotate, test and delete it. Registering (register.ts) and listing
-// (listing.ts) have files of their own.
+// What callers do with one of their endpoints: read, change, rotate, test and delete it. Registering is in register.ts, listing
+// in endpoint-listing.ts. How an endpoint is shown: handlers.ts, and endpoints/endpoint.ts.
 import { randomUUID } from 'node:crypto';
 import {
   ChangeWebhook,
@@ -28,7 +28,8 @@ import {
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import { makeSecret, type Signable } from '../secrets/signature.ts';
+import type { Signable } from '../secrets/signature.ts';
+import { makeSecret } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { accept, bodyExaminer, bodyReader } from './body.ts';
@@ -75,8 +76,7 @@ function changing(options: EndpointsOptions): BusHandler {
       const changed = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       // Another caller changed it meanwhile, or a failed delivery did.
       if (changed === null) continue;
-      // Also where it is so already: the replica that changed it a moment ago may have died before it
-      // announced that.
+      // Also without a change: the replica that made it a moment ago may have died before it told.
       await revisions.changed(changed.integration);
       tellChanged(changed);
       if (endpoint.active && !changed.active) {
@@ -94,12 +94,11 @@ const removing =
     const id = request.headers.get(requestHeaders.id) ?? '';
     const removed = await endpoints.remove(request.integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
-    // Also where it is gone already: the replica that deleted it a moment ago may have died before it
-    // announced that.
+    // Also without a deletion: the replica that deleted it a moment ago may have died before it told.
     await revisions.changed(request.integration);
     tellChanged({ _id: id, integration: request.integration });
     if (!removed) throw absent();
-    // From here on it is gone. The rest of it is of no use, and expires by itself.
+    // The endpoint is gone. Its attempt log is of no use, and expires by itself.
     try {
       await attemptLog.removeEndpoint(id);
     } catch (error) {

@@ -58,13 +58,13 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     );
   };
 
-  /** All that occurred before every replica knows that it is enabled. */
+  /** Sends the events that occurred before every replica knows that the endpoint is enabled. */
   const send = async (held: Endpoint): Promise<void> => {
     const { _id, integration, url, epoch, recovery } = held;
     await revisions.changed(integration);
     tellChanged(held);
     const since = recovery?.since ?? new Date();
-    // It was disabled again: the next recovery sends this as well.
+    // The endpoint was disabled again: the next recovery sends these events as well.
     if (!held.active) return;
     const candidates = recovery?.replays === true ? candidatesIn(held, { since, until: undefined }) : [];
     const missed = meantFor(held, upTo(held.eventsAfter, candidates));
@@ -110,7 +110,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   };
 }
 
-/** What comes after that place in EVENTS it gets as every endpoint does. */
+/** Events after that place in EVENTS are delivered as to every endpoint. */
 async function* upTo(
   place: number,
   candidates: AsyncIterable<Candidate> | Iterable<Candidate>,

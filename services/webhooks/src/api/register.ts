@@ -15,7 +15,7 @@ import { type Endpoint, newEndpoint, registeredWebhookOf } from '../endpoints/en
 import { type Registration, registrationOf, type Registrations } from '../endpoints/registrations.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import type { TakeCutoff } from '../matching/cutoff.ts';
-import { makeSecret } from '../secrets/signature.ts';
+import { makeSecret } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { EgressGuard } from '../sending/egress-guard.ts';
 import { accept, bodyExaminer } from './body.ts';
@@ -49,7 +49,7 @@ export function registering(options: RegisterOptions): BusHandler {
     const registered =
       before ??
       (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
-        // Of any other failure nobody knows whether the webhook is there; the same call again finds out.
+        // After any other failure the webhook may exist; the same call again finds out.
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
@@ -68,7 +68,7 @@ const answerOf = ({ signingSecret, ...endpoint }: Registered) => ({
   headers: { location: `${basePath}/webhook-events/${endpoint._id}` },
 });
 
-/** Where another caller with the same key was quicker, the webhook is that one's. */
+/** Where another caller with the same key was quicker, resolves with that caller's webhook. */
 async function register(
   { endpoints, revisions, vault, takeCutoff, endpointsMax }: RegisterOptions,
   request: BusRequest,
@@ -93,7 +93,7 @@ async function register(
     if (first === null) throw goneSince();
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
-  // Others may have registered at the same moment; then none of the last ones may stay, but never one too many.
+  // Where several register at the same moment, all of the last ones may be removed, but there is never one too many.
   if ((await endpoints.count(integration)) > endpointsMax) {
     await endpoints.remove(integration, id);
     throw tooMany(endpointsMax);
@@ -102,7 +102,7 @@ async function register(
   return { ...endpoint, signingSecret };
 }
 
-/** Undefined where who began it is not done, or died. */
+/** Undefined where the caller that began the registration has not finished it, or its replica died. */
 async function registeredAs(
   { endpoints, vault }: RegisterOptions,
   { integration, endpointId, isDone }: Registration,

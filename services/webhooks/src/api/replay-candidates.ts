@@ -42,7 +42,7 @@ export type Candidates = (endpoint: Endpoint, span: Span) => AsyncGenerator<Stre
 
 /** An event is stored after it occurred, by clocks of different machines. */
 const clockSkewMs = 60_000;
-/** The owner says at once what an endpoint missed, and a new owner soon. */
+/** So long a replay waits for the owner, or a new one, to store what an endpoint missed. */
 const ownerMs = 4_000;
 const ownerPollMs = 50;
 
@@ -83,14 +83,14 @@ export function openCandidates(options: CandidatesOptions): Candidates {
     }
   }
 
-  /** Undefined where a release before disabled it, which said otherwise what was missed. */
+  /** Undefined where a release that stored no `missed` disabled the endpoint. */
   async function missedOf({ _id, integration }: Endpoint, epoch: number): Promise<Missed | undefined> {
     for (const endMs = Date.now() + ownerMs; ; await wait(ownerPollMs)) {
       const missed = (await endpoints.find(_id))?.missed?.[epoch];
       if (missed !== null) return missed;
       if (Date.now() > endMs) break;
     }
-    // No replica owns it: then what is stored says it.
+    // No replica owns the partition, so the stored offset or floor tells.
     const offset = (await offsets.of(integration)).get(_id);
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =
@@ -120,7 +120,7 @@ export function openCandidates(options: CandidatesOptions): Candidates {
   }
 }
 
-/** Of the candidates those that the endpoint subscribes to. */
+/** The candidates that the endpoint subscribes to. */
 export async function* meantFor(
   endpoint: Endpoint,
   candidates: AsyncIterable<Candidate>,
@@ -131,7 +131,7 @@ export async function* meantFor(
 
 const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefined && at > until;
 
-/** Undefined for each event that is not to be sent, so that `goOn` is asked in between. */
+/** Undefined for each event that is not to be sent, so that `goOn` is called in between. */
 export type Candidate = StreamEvent | undefined;
 
 export interface ResendOptions {
@@ -139,7 +139,7 @@ export interface ResendOptions {
   /** The same events of the same sending are stored once, however often they are sent within ten minutes. */
   sending: string;
   traceparent?: string | undefined;
-  /** Is told how many are stored, and throws where no more are to be. */
+  /** Called with the number of stored events; throws where no more are to be stored. */
   goOn: (stored: number) => void;
 }
 

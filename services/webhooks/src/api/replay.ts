@@ -15,7 +15,7 @@ import type { Bus, BusHandler, BusRequest } from '@integration-sync/runtime/bus'
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import type { StreamEvent } from '../log/batch.ts';
-import type { FindSent } from './attempts.ts';
+import type { FindSent } from './attempt-listing.ts';
 import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 import {
@@ -32,7 +32,7 @@ interface ReplayOptions extends CandidatesOptions {
   findSent: FindSent;
 }
 
-/** A replay that is too long says so this much before its caller stops waiting. */
+/** A replay that is too long is refused this much before its caller stops waiting. */
 const marginMs = 1_000;
 
 export function replayHandlers(options: ReplayOptions): Record<string, BusHandler> {
@@ -93,7 +93,7 @@ const unknownId = (index: number, eventId = ''): FailureEntry => ({
   detail: `eventIds: expected events of the attempt log that the stream still has, got ${quote(eventId)}`,
 });
 
-/** What is wrong with it besides its form. */
+/** What is wrong with the body besides its form. */
 function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   if (!('eventIds' in given))
     return 'since' in given ? wrongTimesIn(given) : [{ pointer: '/since', detail: 'since is required' }];

@@ -1,5 +1,5 @@
-// What a caller says of an endpoint beside its url and events: what is wrong with it, and how it is stored. Values of headers
-// stand in no message.
+// The settings of an endpoint beside its url and events: what is wrong with them, and how they are stored. No message contains a
+// header's value.
 import {
   type ChangeWebhook,
   type FailureEntry,
@@ -53,7 +53,7 @@ export interface SettingsChange {
   clear: (keyof EndpointSettings)[];
 }
 
-/** What is to be stored of what is given, and what is no longer. */
+/** The fields to store, and those to remove. */
 export function settingsOf(
   { description, headers, recover, inFlightMax }: Given,
   vault: Pick<Vault, 'seal'>,

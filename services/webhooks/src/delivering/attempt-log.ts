@@ -12,14 +12,14 @@ import type { Attempted } from '../sending/send.ts';
 import { attemptsStream, attemptsSubject } from '../streams.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
-  /** In the log; newer entries have greater ones. */
+  /** Orders entries: a newer one has a greater place. */
   place: number;
 }
 
 export interface AttemptLog extends AttemptLogWriter {
-  /** Oldest first. In turn, and not at all where that comes after the given time; epoch milliseconds. */
+  /** Oldest first. Throws where its turn comes after `until`, in epoch milliseconds. */
   read: ReadAttempts;
-  /** Those of these events, as they are stored, oldest first; as `read` otherwise. */
+  /** The entries of these events, as they are stored; as `read` otherwise. */
   readOf(
     endpoint: Pick<Endpoint, '_id' | 'integration'>,
     eventIds: ReadonlySet<string>,
@@ -33,7 +33,6 @@ type ReadAttempts = (
   until: number,
 ) => Promise<readonly LoggedAttempt[]>;
 
-/** The entry of one attempt, of a delivery as of a test. */
 export const entryOf = (
   { eventId, event, attempt, point }: Pick<StoredAttempt, 'eventId' | 'event' | 'attempt' | 'point'>,
   { verdict, at, responseStatus, durationMs, error, answer }: Attempted,
@@ -69,15 +68,15 @@ export function openAttemptLog(
 }
 
 /**
- * Logs that a replica reads at once: a full one takes some ten megabytes of memory until it is answered, and
- * the processor for a while. So there is room for an integration that has none read yet.
+ * Logs that a replica reads at once: a full one takes some ten megabytes of memory until it is answered. An integration has one
+ * at a time, so that another one can have the second.
  */
 const readLimits = { max: 2, perKeyMax: 1 };
 
 /** A reading that waits for its turn: all callers that ask for that log meanwhile share it. */
 interface Upcoming {
   entries: Promise<readonly LoggedAttempt[]>;
-  /** When the last of them stops waiting. */
+  /** When the last of the callers stops waiting. */
   until: number;
 }
 
@@ -90,7 +89,7 @@ function openReading(bus: Pick<Bus, 'readStream'>): Pick<AttemptLog, 'read' | 'r
     endpointId: string,
     until: number,
   ): AsyncGenerator<{ entry: StoredAttempt; place: number }> {
-    // Its callers have stopped waiting, and others wait.
+    // The callers have stopped waiting, and others wait for their turn.
     if (Date.now() > until) throw new Failure('timeout', 'Too many logs are being read.');
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
@@ -99,7 +98,7 @@ function openReading(bus: Pick<Bus, 'readStream'>): Pick<AttemptLog, 'read' | 'r
     }
   }
 
-  /** Without what a listing does not show: of a thousand messages that would be much. */
+  /** Leaves out what a listing does not show: with bodies, a thousand messages take much memory. */
   const readAll = async (endpointId: string, until: number): Promise<LoggedAttempt[]> => {
     const all: LoggedAttempt[] = [];
     for await (const { entry, place } of entriesOf(endpointId, until)) {
@@ -135,11 +134,10 @@ function openReading(bus: Pick<Bus, 'readStream'>): Pick<AttemptLog, 'read' | 'r
   return { read, readOf };
 }
 
-/** An entry as it is stored. */
 export interface StoredAttempt extends DeliveryAttempt {
-  /** Where the log of event batches has the event as it was sent; a test is in none. */
+  /** The event in the log; a test has none. */
   point?: LogPoint;
-  /** How a failed answer began. */
+  /** The first bytes of a failed answer. */
   responseBody?: string;
 }
 
@@ -151,7 +149,7 @@ const flushMs = 100;
 /** The stream keeps 1,000 messages of each endpoint, so this bounds what reading its log takes. */
 const entriesPerMessage = 16;
 const messagesPerBatch = 500;
-/** Beyond this the bus has been away for long; the log gives way before memory does. */
+/** Beyond this, NATS has been away for long: entries are dropped before memory is short. */
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 
@@ -202,7 +200,7 @@ export function openAttemptLogWriter(
     },
     async [Symbol.asyncDispose]() {
       watch[Symbol.dispose]();
-      // A write may be under way that began before the last entries came.
+      // The first flush may be a write that began before the last entries came.
       await flush();
       await flush();
     },
@@ -231,7 +229,7 @@ function openEntries(replica: string) {
       if (others === undefined) byEndpoint.set(endpointId, [entry]);
       else others.push(entry);
     },
-    /** The messages that contain them all; none is left. */
+    /** Makes messages of all entries, and leaves none. */
     *takeAll(): Generator<Message> {
       for (const [endpointId, all] of byEndpoint) {
         for (let from = 0; from < all.length; from += entriesPerMessage) {

@@ -6,6 +6,7 @@
 //   fails             with the endpoint: circuit, counter, trial            the event waits for its next attempt
 //   fails, uncounted  with the offset of the endpoint, soon                 the same
 //   cannot leave      nowhere                                               it is made a moment later
+//   fails, disabled   nowhere: the endpoint is disabled meanwhile           the event is open until the owner stores `missed`
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
 import type { EndpointCache, KnownEndpoint } from '../endpoints/cache.ts';
@@ -19,8 +20,14 @@ import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 import { afterSuccess, dueAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 
-/** `stored`: with the endpoint. `unstored`: it used up one of its attempts, and nothing says so yet. */
-type AttemptEnd = 'done' | 'stored' | 'unstored';
+/**
+ * What an attempt leaves:
+ *
+ *   finished     the event was delivered or given up, or its endpoint is deleted
+ *   undelivered  MongoDB has all that there is to store of the event: nothing, or its trial with the endpoint
+ *   uncounted    the event used up an attempt, which only the offset of the endpoint can hold
+ */
+type AttemptEnd = 'finished' | 'undelivered' | 'uncounted';
 
 interface DeliverOptions {
   send: Send;
@@ -29,14 +36,13 @@ interface DeliverOptions {
   report: Report;
   /** What the endpoint would miss if it were disabled now. */
   missedOf: (queue: EndpointQueue) => Missed;
-  /** The endpoint as the failure has left it. */
+  /** Is told of the endpoint as it is after a failure. */
   onRecorded: (endpoint: Endpoint) => void;
-  /** The attempt has ended, in whatever way. */
   onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => void;
-  /** Whether the partition is certainly this replica's. */
+  /** Whether no other replica can have taken the partitions of this one. */
   mayBegin: () => boolean;
   retry: Retry;
-  /** Fires when what is in flight is given up. */
+  /** Fires when attempts that are in flight are cut off. */
   signal: AbortSignal;
   log: Log;
 }
@@ -45,7 +51,7 @@ interface DeliverOptions {
 const leftMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/** A proxy that is away is not worth a line per endpoint and try. */
+/** An egress proxy that is away causes one line for so many failures of an endpoint. */
 const linesEveryTroubles = 20;
 
 export class Deliverer {
@@ -58,7 +64,7 @@ export class Deliverer {
 
   /** Never fails. */
   async deliver(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
-    let end: AttemptEnd = 'stored';
+    let end: AttemptEnd = 'undelivered';
     try {
       end = await this.#attempt(queue, delivery, event);
       this.#troubles.delete(queue);
@@ -74,15 +80,15 @@ export class Deliverer {
     const known = await cache.get({ endpointId, version, epoch });
     if (known === null) {
       queue.finish(delivery);
-      return 'stored';
+      return 'finished';
     }
-    // The queue learns of it in a moment, and then says what the endpoint missed.
+    // The queue hears of a disabled endpoint in a moment, and then says what it misses.
     if (!known.endpoint.active || queue.isEnded || !mayBegin())
       return leave(queue, delivery, delivery.attempts);
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
-    // The next owner counts an attempt's time from here.
+    // A handover takes the attempt's deadline from here.
     delivery.inFlightSince = performance.now();
     const attempted = await send(known, sending);
     const { sequence, index } = delivery;
@@ -90,17 +96,18 @@ export class Deliverer {
     if (attempted.verdict === 'succeeded') {
       if (!queue.isCircuitClosed) {
         await retry('a success', () => recorder.succeeded(known.endpoint));
-        // The receiver before is not the present one.
+        // Another version may have another receiver.
         if (queue.subscriber.version === version) queue.isCircuitClosed = true;
       }
       queue.finish(delivery);
       report({ ...reported, next: afterSuccess, nextAttemptAt: null });
-      return 'done';
+      return 'finished';
     }
     const failed = await this.#fail(queue, delivery, known, attempted);
     report({ ...reported, ...failed });
-    if (failed.next?.event !== 'again') return 'done';
-    return failed.next.circuit === 'unchanged' ? 'unstored' : 'stored';
+    if (failed.next?.event === 'missed') return 'undelivered';
+    if (failed.next?.event !== 'again') return 'finished';
+    return failed.next.circuit === 'unchanged' ? 'uncounted' : 'undelivered';
   }
 
   async #fail(
@@ -110,7 +117,7 @@ export class Deliverer {
     attempted: Attempted,
   ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> {
     const { recorder, missedOf, onRecorded, retry } = this.#options;
-    // At once, so that no further attempt begins while the failure is on its way to the database.
+    // Before the write, so that no further attempt begins meanwhile.
     const wasClosed = queue.isCircuitClosed;
     queue.isCircuitClosed = false;
     queue.pauses += 1;
@@ -166,7 +173,7 @@ export class Deliverer {
 
 function leave(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
   queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
-  return 'stored';
+  return 'undelivered';
 }
 
 interface Reported {

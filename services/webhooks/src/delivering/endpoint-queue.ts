@@ -1,4 +1,4 @@
-// What one endpoint has not had yet, and which of it is next. Nothing here waits, stores or sends.
+// The undelivered events of one endpoint, and which is next. Nothing here waits, stores or sends.
 //
 //   the circuit is   next is
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -7,8 +7,8 @@
 //   open             one trial at a time, on its own schedule: the event that failed last, else the oldest open one,
 //                    else the next in the log
 //
-// An open event is in flight, or waits for its next attempt. All before the cursor that is not open is done. What is in
-// flight at the owner before counts among what the endpoint may have in flight, until it is known to have ended.
+// An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished. An event
+// that is in flight at the owner before counts towards the in-flight limit, until its attempt has ended or its deadline is over.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { inFlightMaxOf, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
@@ -23,9 +23,9 @@ export interface Delivery extends LogPoint {
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
-  /** In flight at the owner before. */
+  /** The replica at which it is in flight, where that owned the partition before. */
   heldBy?: string | undefined;
-  /** How long its receiver has asked to wait, where it has. */
+  /** From the receiver's `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
 
@@ -50,11 +50,11 @@ export interface QueueOptions {
   integration: string;
   window: Window;
   match: Match;
-  /** Where it begins. */
+  /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
-  /** Trials of which the endpoint knows better how often they were tried. */
+  /** The endpoint's trials: an offset may be older, so the larger number of attempts holds. */
   tried?: readonly OpenEvent[];
-  /** Until then an owner that fell silent may have attempts in flight of which nobody knows. */
+  /** An owner that fell silent may have unknown attempts in flight until then. */
   quietUntil?: number;
   nowMs: number;
   now: number;
@@ -66,25 +66,25 @@ export class EndpointQueue {
   readonly window: Window;
   subscriber: Subscriber;
   isCircuitClosed: boolean;
-  /** Of the endpoint, when the circuit was last known: a look-up that began before may be older. */
+  /** The newest mark of the endpoint that this replica knows: a look-up with a smaller one is outdated. */
   mark: number;
-  /** Epochs of which this replica has said what was undelivered when they ended. */
+  /** Epochs of which this replica stores `missed`. */
   readonly toldMissed = new Set<number>();
   /** While a failure is being stored, nothing begins. */
   pauses = 0;
-  /** Its receiver has asked for no attempt before that time, by `performance.now()`. */
+  /** Its receiver wants no attempt before (`Retry-After`), by `performance.now()`. */
   restsUntil = 0;
-  /** Ended for good: the endpoint is gone, or another replica's. */
+  /** The endpoint is deleted, or its partition is no longer this replica's. */
   isEnded = false;
   readonly #match: Match;
   readonly #quietUntil: number;
-  /** What failed and is in no offset yet comes at the cursor or after it. */
+  /** Events at the cursor or after it that were tried already: their failures are newer than the offset. */
   readonly #triedLater: readonly Delivery[];
   #cursor: LogPoint;
   #open: Delivery[];
   #inFlight = 0;
   #begun = 0;
-  /** Of the batch at the cursor. */
+  /** Which events of the batch at the cursor are for the endpoint. */
   #matched: { batch: LoggedBatch; subscriber: Subscriber; indexes: readonly number[] } | undefined;
 
   constructor(options: QueueOptions) {
@@ -116,7 +116,7 @@ export class EndpointQueue {
     return this.#begun;
   }
 
-  /** What is to be done now, with so many in flight at most. It is not begun by that. */
+  /** What is to be done now, with so many in flight at most. Begins nothing. */
   next(now: number, inFlightMax: number): NextStep {
     if (this.pauses > 0 || this.isEnded || !this.subscriber.active) return { kind: 'nothing' };
     const restsUntil = Math.max(this.restsUntil, this.#quietUntil);
@@ -138,13 +138,13 @@ export class EndpointQueue {
     this.#begun += 1;
   }
 
-  /** Delivered, given up, or no longer this endpoint's. */
+  /** The event is delivered or given up, or its endpoint is deleted. */
   finish(delivery: Delivery): void {
     this.#land(delivery);
     this.#open = this.#open.filter((one) => one !== delivery);
   }
 
-  /** Another attempt at that time. */
+  /** The event waits for another attempt at that time. */
   again(delivery: Delivery, { attempts, dueAt, isTrial, retryAfterMs }: Again): void {
     this.#land(delivery);
     delivery.attempts = attempts;
@@ -177,13 +177,13 @@ export class EndpointQueue {
         ...(one.retryAfterMs === undefined || one.retryAfterMs === 0
           ? {}
           : { retryAfterMs: one.retryAfterMs }),
-        // The owner after this one leaves it alone, too.
+        // A second handover keeps `heldBy`: the attempt at an earlier owner may still be in flight.
         ...(one.heldBy !== undefined && isHeld(one, now) ? { heldBy: one.heldBy } : {}),
       })),
     };
   }
 
-  /** The same for the next owner, which leaves what is in flight here alone until its deadline. */
+  /** The offset for the next owner, which leaves events that are in flight here alone until their deadlines. */
   handover(nowMs: number, now: number, self: string): StoredOffset {
     const offset = this.offset(nowMs, now);
     const withDeadlines = offset.open.map((one, place) => {
@@ -195,7 +195,7 @@ export class EndpointQueue {
     return { ...offset, open: withDeadlines };
   }
 
-  /** What is in flight at a replica that is dead is due. True while something is at another one. */
+  /** Makes events due that are in flight at a dead replica. True while others are in flight at a live one. */
   freeFrom(isAlive: (replica: string) => boolean): boolean {
     for (const one of this.#open) {
       if (one.heldBy === undefined || isAlive(one.heldBy)) continue;
@@ -205,7 +205,7 @@ export class EndpointQueue {
     return this.#open.some(({ heldBy }) => heldBy !== undefined);
   }
 
-  /** What another replica tried of the open events. */
+  /** Takes over the attempts of another replica at open events. */
   adopt(tried: readonly OpenEvent[], nowMs: number, now: number): void {
     for (const trial of tried) {
       const known = this.find(trial);
@@ -222,9 +222,8 @@ export class EndpointQueue {
     }
   }
 
-  /** Begins anew from there on, without open events. */
+  /** Begins anew at that sequence. Attempts in flight count until they end, and change nothing here any more. */
   reset(sequence: number): void {
-    // What is in flight counts until it ends, and means nothing any more.
     this.#open = [];
     this.restsUntil = 0;
     this.#cursor = { sequence, index: 0 };
@@ -235,7 +234,7 @@ export class EndpointQueue {
     delivery.inFlightSince = undefined;
   }
 
-  /** Where as many are in flight as may be, here and at the owner before: until when. */
+  /** What to do where the in-flight limit is reached, here and at the owner before together. */
   #fullUntil(now: number): NextStep | undefined {
     const held = this.#open.filter((one) => isHeld(one, now));
     if (this.#inFlight + held.length < inFlightMaxOf(this.subscriber)) return undefined;
@@ -268,10 +267,10 @@ export class EndpointQueue {
     if (delivery.dueAt > now) return waitFor(delivery.dueAt, now);
     const event = this.#eventOf(delivery);
     if (event === undefined) return { kind: 'load', sequence: delivery.sequence };
-    // A floor may be older than an offset: the reader comes to it.
+    // A floor may be older than an offset; the reader will come to the event.
     if (event === 'end') return { kind: 'nothing' };
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
-    // The log has lost it.
+    // The log has dropped the event.
     this.finish(delivery);
     return this.next(now, Infinity);
   }
@@ -290,7 +289,7 @@ export class EndpointQueue {
     return this.next(now, Infinity);
   }
 
-  /** The next event at or after the cursor; moves the cursor over what is for others. */
+  /** The next event at or after the cursor; moves the cursor past events that are not for the endpoint. */
   #atCursor(): StreamEvent | 'end' | undefined {
     for (;;) {
       const batch = this.window.at(this.#cursor.sequence);
@@ -331,7 +330,7 @@ const untried = (sequence: number, index: number): Delivery => ({
   retryAfterMs: undefined,
 });
 
-/** A clock that is set cannot make an event wait for longer than its own delay. */
+/** A clock that was set back cannot make an event wait longer than its own delay. */
 function opened(event: OpenEvent, nowMs: number, now: number): Delivery {
   const { sequence, index, attempts, dueAtMs, heldBy, retryAfterMs = 0 } = event;
   const delayMaxMs = Math.max(attemptDelaysMs[attempts] ?? 0, deadlineMs, retryAfterMs);
@@ -344,7 +343,7 @@ const isHeld = ({ heldBy, dueAt }: Delivery, now: number): boolean => heldBy !==
 const isSame = (one: LogPoint, other: LogPoint): boolean =>
   one.sequence === other.sequence && one.index === other.index;
 
-/** The replica that tried it last may not have lived to store that it is done. */
+/** The replica of its last attempt may have died before it stored that. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
 
 const isBefore = (one: LogPoint, other: LogPoint): boolean =>

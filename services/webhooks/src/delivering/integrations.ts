@@ -1,11 +1,12 @@
 // The integrations whose event batches this replica delivers: of each a window of the log, and a queue for each endpoint.
-// Event batches that come together cost one look-up of what has changed: a change of an endpoint, once answered, holds for
-// every event that occurs afterwards. What has not changed is in memory, for a thousand endpoints as for one.
+// Event batches that come together cost one look-up of revisions: a change of an endpoint, once answered, holds for every event
+// that occurs afterwards. Unchanged endpoints are in memory, a thousand as one.
 //
 //   an endpoint        its queue begins
 //   ─────────────────  ──────────────────────────────────────────────────────────────────────────
 //   was behind         at its offset
-//   kept up            at the floor of its partition: what it gets of that its cutoffs say
+//   kept up            at the floor of its partition, with the events after its cutoffs. So it gets again what the owner
+//                      before delivered after the last stored floor
 //   is new, or enabled at the end of what was read so far
 import { partitionOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
@@ -28,13 +29,15 @@ export interface ActiveIntegration {
   /** By endpoint. */
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
-  /** When its endpoints were read; a change that was made and never answered is noticed after a while. */
+  /**
+   * When its endpoints were read. A replica that died in a change left the revision as it was, so they are read again at times.
+   */
   readAt: number;
-  /** Where its queues begin that are not there yet. */
+  /** The offsets of endpoints that have no queue yet. */
   offsets: ReadonlyMap<string, StoredOffset>;
 }
 
-/** By name; those that were needed last come last. */
+/** Integrations whose endpoints are in memory, by name; the most recently needed come last. */
 export type ActiveIntegrations = Map<string, ActiveIntegration>;
 
 interface IntegrationsOptions {
@@ -48,14 +51,14 @@ interface IntegrationsOptions {
   wake: (queue: EndpointQueue) => void;
   /** Its queue begins at a stored offset. */
   onBehind: (queue: EndpointQueue) => void;
-  /** How many endpoints are remembered of integrations that have nothing to do. */
+  /** Beyond so many endpoints, idle integrations leave memory. */
   endpointsMax: number;
   retry: Retry;
   log: Log;
 }
 
 const keptMs = 30_000;
-/** No attempt that was in flight at a handover ends later. */
+/** Longer than an attempt that is in flight at a handover takes. */
 const earlyMs = 15_000;
 const earlyMax = 10_000;
 const roomEveryMs = 1_000;
@@ -64,13 +67,13 @@ export class Integrations {
   readonly #options: IntegrationsOptions;
   readonly #active: ActiveIntegrations;
   readonly #match = openMatch();
-  /** Those with something in flight at the owner before. */
+  /** Queues with an event in flight at the owner before. */
   readonly #held = new Set<EndpointQueue>();
   /** Offsets of integrations that are not in memory yet. */
   readonly #begun = new Map<string, ReadonlyMap<string, StoredOffset>>();
-  /** What the owner before has delivered of endpoints that are not in memory here. */
-  readonly #early = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
-  /** By partition: no attempt of an owner that fell silent ends later. */
+  /** Events that the owner before has finished of endpoints that are not in memory here yet. */
+  readonly #finishedEarly = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
+  /** By partition: by then each attempt of an owner that fell silent has ended. */
   readonly #quietUntil = new Map<number, number>();
   #endpoints = 0;
   #roomMadeAt = -Infinity;
@@ -86,7 +89,7 @@ export class Integrations {
     return this.#endpoints;
   }
 
-  /** Event batches, in their order. */
+  /** Takes event batches in the order of the log. */
   async take(batches: readonly LoggedBatch[]): Promise<void> {
     const { owned, retry } = this.#options;
     const names = [...new Set(batches.map(({ integration }) => integration))];
@@ -99,7 +102,7 @@ export class Integrations {
   begin(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void> {
     const quietUntil = performance.now() + deadlineMs;
     for (const one of taken) if (one.isOfSilent === true) this.#quietUntil.set(one.partition, quietUntil);
-    // At once: a look-up whose turn comes before finds them as well.
+    // Before its turn: an earlier look-up may open the same queues.
     for (const [name, some] of offsets) this.#begun.set(name, some);
     return this.#inTurn(async () => {
       for (const name of offsets.keys()) if (!this.#active.has(name)) this.#activate(name);
@@ -123,14 +126,14 @@ export class Integrations {
     });
   }
 
-  /** The endpoint as it is by now. */
+  /** A newer state of the endpoint is known. */
   adopt(endpoint: Endpoint): void {
     const integration = this.#active.get(endpoint.integration);
     const queue = integration?.queues.get(endpoint._id);
     if (integration !== undefined && queue !== undefined) this.#update(integration, queue, endpoint);
   }
 
-  /** Of replicas that are dead nothing is in flight any more. */
+  /** Makes events due that are in flight at dead replicas. */
   freeFrom(isAlive: (replica: string) => boolean): void {
     for (const queue of this.#held) {
       if (queue.isEnded || !queue.freeFrom(isAlive)) this.#held.delete(queue);
@@ -138,11 +141,11 @@ export class Integrations {
     }
   }
 
-  /** Another replica delivered the event. */
-  delivered(name: string, endpointId: string, point: LogPoint): void {
+  /** The owner before has finished the event. */
+  finish(name: string, endpointId: string, point: LogPoint): void {
     const queue = this.#active.get(name)?.queues.get(endpointId);
     // This replica may be about to take the partition, and have read its offsets already.
-    if (queue === undefined) this.#early.set(nameOf(endpointId, point), true);
+    if (queue === undefined) this.#finishedEarly.set(nameOf(endpointId, point), true);
     const delivery = queue?.find(point);
     if (queue === undefined || delivery === undefined || delivery.inFlightSince !== undefined) return;
     queue.finish(delivery);
@@ -161,7 +164,7 @@ export class Integrations {
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }
 
-  /** What the endpoint misses where it is disabled now. */
+  /** What the endpoint would miss if it were disabled now. */
   missedOf(
     queue: EndpointQueue,
     { epoch: _epoch, ...offset }: StoredOffset = queue.offset(Date.now(), performance.now()),
@@ -173,7 +176,7 @@ export class Integrations {
     return this.#options.owned.has(partitionOf(name));
   }
 
-  /** One after the other: what was read first is applied first. */
+  /** One look-up after the other, so that no older state replaces a newer one. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const turn = this.#looking.then(work);
     this.#looking = turn.catch(() => undefined);
@@ -255,13 +258,13 @@ export class Integrations {
       match: this.#match,
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
       tried: found.trials?.filter(({ index }) => index !== undefined) ?? [],
-      // Who asks for a number of deliveries at once never has more.
+      // A caller that sets `inFlightMax` never has more deliveries in flight.
       quietUntil: found.inFlightMax === undefined ? 0 : (this.#quietUntil.get(partition) ?? 0),
       nowMs: Date.now(),
       now: performance.now(),
     });
     for (const one of offset?.open ?? []) {
-      const delivery = this.#early.has(nameOf(found._id, one)) ? queue.find(one) : undefined;
+      const delivery = this.#finishedEarly.has(nameOf(found._id, one)) ? queue.find(one) : undefined;
       if (delivery !== undefined) queue.finish(delivery);
     }
     queues.set(found._id, queue);
@@ -286,7 +289,7 @@ export class Integrations {
     this.#options.wake(queue);
   }
 
-  /** The owner says what was undelivered when a period ended. */
+  /** The owner stores what was undelivered when an epoch ended. */
   #tellMissed(queue: EndpointQueue, found: Subscriber, offset?: StoredOffset): void {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
@@ -295,7 +298,8 @@ export class Integrations {
       queue.toldMissed.add(epoch);
       const told = this.missedOf(queue, offset?.epoch === epoch ? offset : undefined);
       retry('what an endpoint missed', () => endpoints.recordMissed(found._id, epoch, told)).catch(
-        (error: unknown) => log.debug({ err: error, endpoint: found._id }, 'what it missed is not said'),
+        (error: unknown) =>
+          log.debug({ err: error, endpoint: found._id }, 'what the endpoint missed is not stored'),
       );
     }
   }

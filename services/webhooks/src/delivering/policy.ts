@@ -17,7 +17,7 @@
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import type { Verdict } from '../sending/outcome.ts';
 
-/** One that failed. */
+/** A failed attempt. */
 export interface Attempt {
   /** 1 for an event's first. */
   number: number;
@@ -61,6 +61,6 @@ export function decideNext({ number, verdict, counts, failures }: Attempt): Next
   };
 }
 
-/** When an event would be tried again whose attempt of this number has just failed; its receiver may ask for more time. */
+/** When the next attempt of an event is due, after its attempt of this number has failed. */
 export const dueAfter = (number: number, failedAt: Date, retryAfterMs = 0): Date =>
   new Date(failedAt.getTime() + Math.max(attemptDelaysMs[number] ?? 0, retryAfterMs));

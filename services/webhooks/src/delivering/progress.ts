@@ -1,12 +1,14 @@
-// What is stored of how far deliveries are, by a periodic check:
+// How far deliveries are, stored by a periodic check:
 //
 //   an endpoint                                 is stored
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
 //   keeps up                                    nothing of it: the floor of its partition goes on with it
 //   has the same undelivered event for 300 ms   its offset; the floor of its partition goes on without it
+//   has an uncounted failure (deliver.ts)       its offset, with the next check
 //   is behind                                   its offset again, after 64 deliveries or 2 s
-//   has caught up                               its offset goes
-//   is before all that the log still holds      nothing; that events were lost to it is said
+//   is busy when its partition is given back    its offset, for the next owner
+//   has caught up                               nothing: its offset is removed
+//   is before all that the log still holds      nothing: a log line and a metric report dropped events
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import type { LogPoint, Offsets, StoredOffset } from '../log/offsets.ts';
@@ -16,10 +18,11 @@ import type { OwnedPartitions } from '../owning/ownership.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, ActiveIntegrations } from './integrations.ts';
 
-/** In flight at a handover: its next owner leaves it alone until this replica says how it ended. */
+/** In flight at a handover: the next owner leaves the event alone until this replica says that it is finished. */
 interface HandedOver {
   queue: EndpointQueue;
   point: LogPoint;
+  epoch: number;
 }
 
 interface ProgressOptions {
@@ -31,7 +34,7 @@ interface ProgressOptions {
   offsets: Pick<Offsets, 'save'>;
   stream: Pick<LogStream, 'facts'>;
   /** The log dropped events before this endpoint had them. */
-  onLost: (queue: EndpointQueue) => void;
+  onDropped: (queue: EndpointQueue) => void;
   log: Log;
 }
 
@@ -42,10 +45,10 @@ interface Busy {
   since: number;
   /** Where its offset was stored last; undefined while it is not behind. */
   behind: { since: number; savedAt: number; begun: number } | undefined;
-  /** Attempts that it has used up, and that are stored nowhere else. */
-  unstored: number;
-  /** That events were lost to it is said. */
-  isLost: boolean;
+  /** Uncounted failures that no stored offset has yet. */
+  uncounted: number;
+  /** `onDropped` was called. */
+  hasDropped: boolean;
 }
 
 interface Floor {
@@ -68,13 +71,13 @@ export class Progress implements AsyncDisposable {
   readonly #lessened = new Set<string>();
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
-  /** What is stored later is never older. */
+  /** One write after the other: a later one never stores an older state. */
   #storing = Promise.resolve();
   readonly #checks: PeriodicCheck;
 
   constructor(options: ProgressOptions) {
     this.#options = options;
-    const checking = { what: 'what is delivered', everyMs, log: options.log };
+    const checking = { what: 'offsets and floors', everyMs, log: options.log };
     this.#checks = openPeriodicCheck(() => this.#inTurn(() => this.#check()), checking);
   }
 
@@ -87,23 +90,23 @@ export class Progress implements AsyncDisposable {
     const known = this.#busy.get(queue);
     if (known !== undefined) return known;
     const since = performance.now();
-    const one = { first: Number.NaN, since, behind: undefined, unstored: 0, isLost: false };
+    const one = { first: Number.NaN, since, behind: undefined, uncounted: 0, hasDropped: false };
     this.#busy.set(queue, one);
     return one;
   }
 
   /**
-   * It begins at an offset that is stored already: until it has caught up, the floor of its partition says nothing of it, and
-   * each offset that is stored of another endpoint of its integration takes the place of its own as well.
+   * The queue begins at a stored offset, so the floor may pass it. Each write of the integration's document has to contain it
+   * until it has caught up.
    */
   touchBehind(queue: EndpointQueue): void {
     const now = performance.now();
     this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
   }
 
-  /** An attempt was used up that is stored nowhere else. */
-  hurry(queue: EndpointQueue): void {
-    this.touch(queue).unstored += 1;
+  /** A failure was not counted, so only the offset can hold it. */
+  storeSoon(queue: EndpointQueue): void {
+    this.touch(queue).uncounted += 1;
   }
 
   /** How many endpoints are behind, and for how long the first of them has been. */
@@ -116,7 +119,7 @@ export class Progress implements AsyncDisposable {
     return this.#busy.values().reduce((most, { behind }) => Math.max(most, now - (behind?.since ?? now)), 0);
   }
 
-  /** Stores what is undelivered of these, for their next owner. Resolves with what was in flight then. */
+  /** Stores, for the next owner, what is undelivered of these integrations. Resolves with what was in flight then. */
   handOver(integrations: readonly ActiveIntegration[]): Promise<readonly HandedOver[]> {
     const { self, owned, offsets } = this.#options;
     return this.#inTurn(async () => {
@@ -130,11 +133,12 @@ export class Progress implements AsyncDisposable {
           if (!this.#busy.has(queue)) continue;
           const offset = queue.handover(Date.now(), now, self);
           points.set(queue.id, offset);
-          for (const one of offset.open) if (one.heldBy === self) inFlight.push({ queue, point: one });
+          for (const one of offset.open)
+            if (one.heldBy === self) inFlight.push({ queue, point: one, epoch: offset.epoch });
         }
         await offsets.save(name, claim, points);
       }
-      // A check that comes before they have ended would store them without what is in flight.
+      // A check before these queues end would store their offsets without `heldBy`.
       for (const { name, queues } of integrations) {
         for (const queue of queues.values()) this.#busy.delete(queue);
         this.#lessened.delete(name);
@@ -155,16 +159,16 @@ export class Progress implements AsyncDisposable {
   async #check(): Promise<void> {
     const now = performance.now();
     this.#follow(now);
-    // Before anything is waited for: what comes meanwhile is above these floors.
+    // Computed before the writes: what comes meanwhile is above these floors.
     const floors = this.#floorsNow();
     if (!this.#options.owned.isSure) return;
     await this.#saveOffsets(now);
     await this.#saveFloors(floors, now);
   }
 
-  /** Follows the first undelivered event of each; what has none is no longer busy. */
+  /** Notes the first undelivered event of each endpoint; an endpoint that has none is no longer busy. */
   #follow(now: number): void {
-    const { stream, onLost } = this.#options;
+    const { stream, onDropped } = this.#options;
     const { firstSequence } = stream.facts;
     for (const [queue, one] of this.#busy) {
       const first = queue.firstUndelivered();
@@ -174,9 +178,9 @@ export class Progress implements AsyncDisposable {
         continue;
       }
       if (first !== one.first) [one.first, one.since] = [first, now];
-      if (first >= firstSequence || one.isLost) continue;
-      one.isLost = true;
-      onLost(queue);
+      if (first >= firstSequence || one.hasDropped) continue;
+      one.hasDropped = true;
+      onDropped(queue);
     }
   }
 
@@ -196,23 +200,23 @@ export class Progress implements AsyncDisposable {
     }
   }
 
-  /** Of all its endpoints that are behind, and of those that are to be so. */
+  /** Stores the offsets of all endpoints of the integration that are behind, or are to be so. */
   async #saveOne(name: string, now: number): Promise<void> {
     const { active, owned, offsets } = this.#options;
     const integration = active.get(name);
     const claim = integration === undefined ? undefined : owned.get(integration.partition);
     if (integration === undefined || claim === undefined) return;
     const points = new Map<string, StoredOffset>();
-    const saved: { one: Busy; begun: number; unstored: number }[] = [];
+    const saved: { one: Busy; begun: number; uncounted: number }[] = [];
     for (const queue of integration.queues.values()) {
       const one = this.#busy.get(queue);
       if (one === undefined || (one.behind === undefined && !isDue(queue, one, now))) continue;
       points.set(queue.id, queue.offset(Date.now(), now));
-      saved.push({ one, begun: queue.begun, unstored: one.unstored });
+      saved.push({ one, begun: queue.begun, uncounted: one.uncounted });
     }
     await offsets.save(name, claim, points);
-    for (const { one, begun, unstored } of saved) {
-      one.unstored -= unstored;
+    for (const { one, begun, uncounted } of saved) {
+      one.uncounted -= uncounted;
       one.behind = { since: one.behind?.since ?? now, savedAt: now, begun };
     }
   }
@@ -243,8 +247,8 @@ export class Progress implements AsyncDisposable {
   }
 }
 
-function isDue(queue: EndpointQueue, { since, behind, unstored }: Busy, now: number): boolean {
-  if (unstored > 0) return true;
+function isDue(queue: EndpointQueue, { since, behind, uncounted }: Busy, now: number): boolean {
+  if (uncounted > 0) return true;
   if (behind === undefined) return now - since >= heldUpMs;
   return (
     queue.begun - behind.begun >= savedEveryDeliveries ||

@@ -1,6 +1,5 @@
-// The outcome of an attempt, made to hold for every replica: policy.ts decides on the stored endpoint, the
-// recorder stores the decision on the condition that the endpoint is unchanged, and announces it to all
-// replicas.
+// Records the outcome of an attempt for all replicas: policy.ts decides by the stored endpoint, the recorder stores the
+// decision on the condition that the endpoint is unchanged, and tells all replicas.
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
 import { type Endpoint, type Missed, openMaxOf } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
@@ -14,14 +13,13 @@ export interface FailedAttempt {
   verdict: Attempt['verdict'];
   /** The event, with this attempt, and when it would be tried again. */
   tried: OpenEvent;
-  /** What the endpoint misses where it is disabled. */
+  /** What the endpoint misses if this attempt disables it. */
   missed: () => Missed;
 }
 
 export interface Recorder {
-  /** An attempt at the endpoint as it was then. */
+  /** `endpoint`: as it was when the attempt began. */
   succeeded(endpoint: Endpoint): Promise<void>;
-  /** The event's next step, and the endpoint as it is then; neither where the endpoint no longer exists. */
   failed(attempt: FailedAttempt): Promise<Recorded>;
 }
 
@@ -29,11 +27,10 @@ const successesMax = 4;
 
 interface RecorderOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
-  /** For failures. */
+  /** Limits the writes of failures. */
   limit: RunInTurn;
-  /** To this replica and all others. */
+  /** Tells this replica and all others. */
   tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
-  /** The endpoint was disabled, and a replica has yet to announce that. */
   announce: (endpoint: Endpoint) => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
 }
@@ -42,20 +39,20 @@ export function openRecorder(options: RecorderOptions): Recorder {
   const { endpoints, limit, tellChanged } = options;
   const limitSuccesses = openSemaphore({ max: successesMax }).run;
   /**
-   * The failures of one endpoint stand in line. Where many end together, as they do when a receiver hangs,
-   * the first marks the others as not counting, so that they need not ask the database.
+   * The last failure of each endpoint that is being recorded; the next one waits for it. Where many attempts end together, as
+   * at a receiver that hangs, only the first counts, and the others need no database.
    */
   const lines = new Map<string, Promise<Recorded>>();
 
   const record = async (attempt: FailedAttempt, left: Endpoint | undefined): Promise<Recorded> => {
-    // Mostly nothing has happened since, so the replica reads it again only where the update finds a change.
+    // Mostly nothing has changed the endpoint, so the replica reads it again only where the update finds a change.
     let read: Endpoint | null =
       left !== undefined && left.mark > attempt.endpoint.mark ? left : attempt.endpoint;
     while (read !== null) {
       if (!read.active || read.epoch !== attempt.endpoint.epoch) return { next: missed(read), left: read };
       const next = decideNext({
         number: attempt.tried.attempts,
-        // The receiver before is not the present one.
+        // A 410 of the receiver before says nothing of the present one.
         verdict: read.url === attempt.endpoint.url ? attempt.verdict : 'failed',
         counts: read.mark === attempt.endpoint.mark,
         failures: read.failures,
@@ -114,14 +111,14 @@ async function store(
   return disabled;
 }
 
-/** Empty if the endpoint is no more. */
+/** Empty if the endpoint is deleted. */
 interface Recorded {
   next?: Next;
-  /** The endpoint as it stands after that, as far as is known here. */
+  /** The endpoint after the decision, as far as this replica knows. */
   left?: Endpoint;
 }
 
-/** The event of the attempt is the one on trial from here on; how often the others were tried is not forgotten. */
+/** The event of the attempt comes on trial; the others keep their numbers of attempts. */
 const withTrial = (read: Endpoint, trial: OpenEvent): OpenEvent[] =>
   [
     trial,
@@ -130,7 +127,7 @@ const withTrial = (read: Endpoint, trial: OpenEvent): OpenEvent[] =>
     ),
   ].slice(0, openMaxOf(read));
 
-/** It was in flight when its endpoint was disabled. */
+/** The event was in flight when its endpoint was disabled. */
 const missed = ({ failures }: Endpoint): Next => ({
   event: 'missed',
   delayMs: 0,

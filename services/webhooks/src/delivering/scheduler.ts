@@ -1,5 +1,4 @@
-// Which delivery is next: in flight are a bounded number in all, an integration has its share of them, and free ones go to
-// the integrations in turn, and there to the endpoints in turn.
+// Which delivery is next. A bounded number is in flight, in turns over the integrations that have work, and over their endpoints.
 //
 //   an integration   up to its share of all (semaphore.ts), so that some are free for one that has none
 //   an endpoint      8 or what its caller asks for, while its integration has less than half of its share and of all; 1
@@ -11,7 +10,7 @@ import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
 interface SchedulerOptions {
   inFlightMax: number;
-  /** Whether anything may begin. */
+  /** Whether a delivery may begin: no other replica can have taken the partitions of this one. */
   mayBegin: () => boolean;
   now?: () => number;
 }
@@ -19,7 +18,7 @@ interface SchedulerOptions {
 /** One attempt and what follows from it. Never fails. */
 type Deliver = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
 
-/** Makes it possible to read the queue from there on, and wakes it. */
+/** Loads the chunk of the log at this sequence, and then wakes the queue. */
 export type Load = (queue: EndpointQueue, sequence: number) => void;
 
 interface Work {
@@ -28,7 +27,7 @@ interface Work {
 }
 
 const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
-/** Where nothing may begin, the scheduler asks again. */
+/** While no delivery may begin, the scheduler asks again after so long. */
 const againMs = 100;
 const timerMsMax = 60_000;
 
@@ -37,7 +36,7 @@ export class Scheduler {
   readonly #now: () => number;
   #work: Work | undefined;
   readonly #semaphore: Semaphore;
-  /** By integration, in the order of their turns; those of an integration in theirs. */
+  /** Queues that may have work, by integration; both in the order of their turns. */
   readonly #ready = new Map<string, Set<EndpointQueue>>();
   readonly #timers = new Map<EndpointQueue, NodeJS.Timeout>();
   #isClosed = false;
@@ -61,12 +60,12 @@ export class Scheduler {
     return this.#semaphore.held;
   }
 
-  /** Endpoints that have something to do and wait for their turn. */
+  /** How many endpoints wait for their turn. */
   get waiting(): number {
     return this.#ready.values().reduce((sum, queues) => sum + queues.size, 0);
   }
 
-  /** Nothing begins before. */
+  /** No delivery begins before this call. */
   start(work: Work): void {
     this.#work = work;
     this.#pump();
@@ -84,7 +83,7 @@ export class Scheduler {
     });
   }
 
-  /** Begins nothing more, and resolves once nothing is in flight. */
+  /** Begins no more deliveries, and resolves once none is in flight. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#pumpingAgain);
@@ -106,7 +105,7 @@ export class Scheduler {
       for (const [integration, queues] of this.#ready) {
         if (this.#semaphore.free === 0) break;
         if (!this.#semaphore.mayTake(integration)) continue;
-        // To the end of the round.
+        // The integration goes to the end of the round.
         this.#ready.delete(integration);
         if (!this.#turnOf(queues, work)) continue;
         went = true;
@@ -121,7 +120,7 @@ export class Scheduler {
     this.#pump();
   }
 
-  /** One turn of the integration: one delivery, of the first of its endpoints that has one. */
+  /** Begins one delivery of the integration, for the first endpoint that has one. */
   #turnOf(queues: Set<EndpointQueue>, work: Work): boolean {
     for (const queue of queues) {
       queues.delete(queue);
@@ -132,7 +131,7 @@ export class Scheduler {
     return false;
   }
 
-  /** True where one more has begun, so that the endpoint stays in turn. */
+  /** True where a delivery has begun, so that the endpoint keeps its turn. */
   #step(queue: EndpointQueue, { deliver, load }: Work): boolean {
     const next = queue.next(this.#now(), this.#limitOf(queue));
     if (next.kind === 'wait') this.#wakeAfter(queue, next.ms);

@@ -1,42 +1,34 @@
-// What follows where partitions come to this replica, go to another one, or are lost to it; and what replicas say to each other
-// of endpoints meanwhile.
+// What follows where this replica takes partitions, gives them back, or loses them.
 //
 //   partitions are   this replica
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
 //   taken            opens the queues of endpoints that are behind, at their offsets; reads from the floors on
-//   released         reads no more of them, begins nothing, waits for what ends soon, and stores what is undelivered; what
-//                    hangs stays in flight here, and its next owner hears how it ended
+//   given back       reads no more of them, begins no attempt, waits 500 ms for attempts in flight, and stores what is
+//                    undelivered; an attempt that hangs ends here, and the next owner hears of an event that it finished
 //   lost             forgets them
 import { setTimeout as wait } from 'node:timers/promises';
-import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
-import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
-import type { Log } from '@integration-sync/runtime/log';
-import type { EndpointCache } from '../endpoints/cache.ts';
-import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { LogPoint, Offsets } from '../log/offsets.ts';
 import type { LogReader } from '../log/reader.ts';
 import type { OwnershipChanges } from '../owning/ownership.ts';
-import type { EndpointQueue } from './endpoint-queue.ts';
+import type { TellFinished } from './broadcasts.ts';
 import type { ActiveIntegration, Integrations } from './integrations.ts';
 import type { Progress } from './progress.ts';
 
-/** What hangs at a handover stays with the old owner; what does not ends within this time. */
+/** An attempt that takes longer hangs, and stays with the old owner. */
 const handoverMs = 500;
 const handoverPollMs = 10;
-const deliveredSubject = 'webhooks.event.delivered';
 
 export interface TakeoverOptions {
-  integrations: Integrations;
+  integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end' | 'freeFrom'>;
   progress: Pick<Progress, 'handOver'>;
   reader: Pick<LogReader, 'add' | 'remove'>;
-  tellDelivered: TellDelivered;
+  tellFinished: TellFinished;
 }
 
 export const openTakeover = ({
   integrations,
   progress,
   reader,
-  tellDelivered,
+  tellFinished,
 }: TakeoverOptions): OwnershipChanges => ({
   async onTaken(taken, offsets) {
     await integrations.begin(taken, offsets);
@@ -51,9 +43,11 @@ export const openTakeover = ({
       const inFlight = await progress.handOver(ended);
       return async () => {
         integrations.end(released);
-        // What has ended since; what ends later says so itself.
-        const since = inFlight.filter(({ queue, point }) => queue.find(point) === undefined);
-        await Promise.all(since.map(({ queue, point }) => tellDelivered(queue, point)));
+        // In another epoch the event is missed. The deliverer tells those that it finishes from here on.
+        const finished = inFlight.filter(
+          ({ queue, point, epoch }) => queue.subscriber.epoch === epoch && queue.find(point) === undefined,
+        );
+        await Promise.all(finished.map(({ queue, point }) => tellFinished(queue, point)));
       };
     } catch (error) {
       resume();
@@ -68,7 +62,7 @@ export const openTakeover = ({
   onAlive: (alive) => integrations.freeFrom((replica) => alive.includes(replica)),
 });
 
-/** Nothing begins for these. */
+/** No attempt begins for these until the returned function is called. */
 function pause(integrations: readonly ActiveIntegration[]): () => void {
   const queues = integrations.flatMap((one) => [...one.queues.values()]);
   for (const queue of queues) queue.pauses += 1;
@@ -84,62 +78,3 @@ async function settled(integrations: readonly ActiveIntegration[]): Promise<void
   const endMs = performance.now() + handoverMs;
   while (!integrations.every(isIdle) && performance.now() < endMs) await wait(handoverPollMs);
 }
-
-export type TellDelivered = (queue: EndpointQueue, point: LogPoint) => Promise<void>;
-
-/** It was in flight when the partition was handed over. A next owner that has not read the offset yet finds it done. */
-export const openTellDelivered =
-  (bus: Pick<Bus, 'broadcast'>, offsets: Pick<Offsets, 'delivered'>, log: Log): TellDelivered =>
-  async ({ integration, id }, point) => {
-    await offsets.delivered(integration, id, point).catch(noted(log, id));
-    bus.broadcast(deliveredSubject, JSON.stringify([integration, id, point.sequence, point.index]));
-  };
-
-/** The endpoint has changed: said to this replica and all others. */
-export type TellChanged = (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
-
-export const openTellChanged =
-  (bus: Pick<Bus, 'broadcast'>, self: string, cache: Pick<EndpointCache, 'forget'>): TellChanged =>
-  ({ _id, integration }) => {
-    cache.forget(_id);
-    bus.broadcast(endpointChangedSubject, _id, {
-      replica: self,
-      [requestHeaders.integration]: integration,
-    });
-  };
-
-interface Listening {
-  cache: Pick<EndpointCache, 'forget' | 'forgetAll'>;
-  integrations: Pick<Integrations, 'refresh' | 'delivered'>;
-  log: Log;
-}
-
-/** Hears from the other replicas which endpoints have changed, and what they delivered of what is this one's now. */
-export function listenForChanges(
-  bus: Pick<Bus, 'listen'>,
-  self: string,
-  { cache, integrations, log }: Listening,
-): Disposable {
-  const stack = new DisposableStack();
-  const onChanged = ({ body, headers }: Broadcast): void => {
-    if (headers.get('replica') === self) return;
-    const id = Buffer.from(body).toString();
-    cache.forget(id);
-    const integration = headers.get(requestHeaders.integration);
-    if (integration !== undefined) void integrations.refresh(integration, id).catch(noted(log, id));
-  };
-  const onDelivered = ({ body }: Broadcast): void => {
-    const said: [string, string, number, number] = JSON.parse(Buffer.from(body).toString());
-    const [integration, endpointId, sequence, index] = said;
-    integrations.delivered(integration, endpointId, { sequence, index });
-  };
-  stack.use(bus.listen(endpointChangedSubject, onChanged, cache.forgetAll));
-  stack.use(bus.listen(deliveredSubject, onDelivered));
-  return stack;
-}
-
-/** The next look-up finds it. */
-export const noted =
-  (log: Log, endpoint: string) =>
-  (error: unknown): void =>
-    log.debug({ err: error, endpoint }, 'a change of an endpoint is not known yet');

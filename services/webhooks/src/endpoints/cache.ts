@@ -1,9 +1,8 @@
-// What a replica remembers of the endpoints, ready to send with: so that a delivery that succeeds asks MongoDB
-// nothing. It may be behind, and never matters: each delivery names the version and epoch of its endpoint that it
-// was meant for, and an older memory is not used for it. Changes are broadcast besides.
+// Endpoints in memory, ready to send with, so that a delivery that succeeds asks MongoDB nothing. Each delivery names the version
+// and epoch that it is meant for, and an older entry is not used for it. Changes are broadcast besides.
 import { openBatcher } from '@integration-sync/runtime/batcher';
 import { LRUCache } from 'lru-cache';
-import { type SigningKey, signingKeyOf } from '../secrets/signature.ts';
+import { type SigningKey, signingKeyOf } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type Endpoint, headersSealedFor, servingSecrets } from './endpoint.ts';
 import type { Endpoints } from './store.ts';
@@ -22,7 +21,7 @@ interface Meant {
   epoch: number;
 }
 
-/** The endpoint exists, and this replica cannot send to it: it cannot open its secret or its headers. */
+/** This replica cannot open the endpoint's secret or headers, and so cannot send to it. */
 class Unusable extends Error {
   override readonly name = 'Unusable';
 }
@@ -30,13 +29,13 @@ class Unusable extends Error {
 export interface EndpointCache {
   /** Null: there is no such endpoint. */
   get(meant: Meant): Promise<KnownEndpoint | null>;
-  /** Throws `Unusable` where it cannot be. */
+  /** Throws `Unusable`. */
   prepare(endpoint: Endpoint): KnownEndpoint;
   forget(endpointId: string): void;
   forgetAll(): void;
 }
 
-/** The last resort, should a broadcast get lost. */
+/** The bound on the age of an entry, where a broadcast gets lost. */
 const keptMs = 30_000;
 
 interface Entry {
@@ -127,7 +126,10 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
         endpoint.headers === undefined ? [] : JSON.parse(vault.open(endpoint.headers, headersSealedFor(_id))),
     };
   } catch (cause) {
-    throw new Unusable('its secret cannot be opened here', { cause });
+    throw new Unusable(
+      'the secret or the headers of the endpoint cannot be opened with the keys of this replica',
+      { cause },
+    );
   }
 }
 

@@ -2,8 +2,7 @@
 // once it is on the stream. Should the replica die in between, another one finds the note and publishes the event under
 // the same id, so that no receiver takes it for another event.
 //
-// Before that, what fan-outs remember of the integration is made out of date, whether a caller or an attempt disabled the
-// endpoint: what occurs from then on is not for the period that has ended.
+// The revision is replaced before, so that owners read the endpoint again: later events are not for the epoch that has ended.
 import { type EventBody, eventSubject, publishWithBatch } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -12,7 +11,7 @@ import type { Endpoints, Revisions } from './store.ts';
 
 export interface DisabledEvents {
   announce: (endpoint: Endpoint) => void;
-  /** What others have left unannounced. */
+  /** Announces what dead replicas have not. */
   sweep: () => Promise<void>;
   settled(): Promise<void>;
 }
@@ -50,7 +49,12 @@ export function openDisabledEvents({
   return {
     announce(endpoint) {
       const work = publishAll(endpoint)
-        .catch((error: unknown) => log.warn({ err: error, endpoint: endpoint._id }, 'not announced yet'))
+        .catch((error: unknown) =>
+          log.warn(
+            { err: error, endpoint: endpoint._id },
+            'webhook.disabled is not published yet, a sweep will publish it',
+          ),
+        )
         .finally(() => underWay.delete(work));
       underWay.add(work);
     },

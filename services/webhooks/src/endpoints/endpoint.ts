@@ -37,17 +37,17 @@ export interface Endpoint {
   version: number;
   /** Sealed by the vault. */
   secret: string;
-  /** Those before it, which sign beside it until they expire; newest first. Sealed too. */
+  /** The secrets before it, sealed; newest first. Each signs beside `secret` until it expires. */
   previousSecrets?: PreviousSecret[];
   /** The secret is no longer that of the registration. */
   isRotated?: boolean;
-  /** Headers of the caller's, sealed as well; their names stand beside them. Absent where there are none. */
+  /** The caller's own headers, sealed. Absent where there are none. */
   headers?: string;
   headerNames?: string[];
 
   description?: string;
   recover?: boolean;
-  /** What its caller asks for; absent where nothing was asked for. */
+  /** Absent where its caller asks for none. */
   inFlightMax?: number;
 
   active: boolean;
@@ -57,30 +57,30 @@ export interface Endpoint {
   epoch: number;
   /** When each epoch ended, newest last. */
   disablings: { epoch: number; at: Date }[];
-  /** What was undelivered when an epoch ended, by the epoch; null until the owner has said so. */
+  /** What was undelivered when an epoch ended, by the epoch; null until the owner has stored it. */
   missed?: Record<string, Missed | null>;
   /** Place in the event stream: only events after it are for the present period of activity. */
   eventsAfter: number;
   /** Origins of events that stand after it, and had occurred before: see cutoff.ts. */
   eventsUnderWay?: string[];
-  /** What it subscribed to before, each for the events up to a place in the stream; oldest first. */
+  /** Kinds that it subscribed to before, each with the cutoff up to which they hold; oldest first. */
   earlierEvents: EarlierEvents[];
 
   /** Failed attempts in a row. */
   failures: number;
-  /** The circuit is closed: all is well. Otherwise one event is tried at a time. */
+  /** True: the circuit is CLOSED, and the endpoint healthy. False: the circuit is open, and one event at a time is tried. */
   open: boolean;
   /** Moves with every counted failure and every change of url: an attempt that began under another mark does not count. */
   mark: number;
-  /** How often the events were tried that failed last; first the one on trial. */
+  /** The open events that failed last, with their numbers of attempts; first the event on trial. */
   trials?: OpenEvent[];
-  /** What is to be done next to bring it back; absent where there is nothing to do. */
+  /** The next step to bring it back, or to send what it missed; absent where there is none. */
   recovery?: Recovery;
-  /** What is still to be announced as `webhook.disabled`. */
+  /** Disablings of which `webhook.disabled` is not published yet. */
   unannounced: Announcement[];
 }
 
-/** What an owner has to know of an endpoint to find what is for it. */
+/** The fields that an owner needs to find the endpoint's events. */
 export type Subscriber = Pick<
   Endpoint,
   | '_id'
@@ -101,7 +101,7 @@ export type Subscriber = Pick<
 >;
 
 export interface Missed extends Offset {
-  /** The making of the stream that the sequences are of. */
+  /** When the log was made that the sequences are of. */
   stream: string;
 }
 
@@ -109,7 +109,7 @@ export interface Missed extends Offset {
 export interface Recovery {
   step: 'test' | 'enable' | 'send';
   dueAt: Date;
-  /** Whether what it has missed is sent to it. */
+  /** Whether the missed events are sent. */
   replays: boolean;
   /** Since when it misses events; with `send`. */
   since?: Date;
@@ -118,7 +118,7 @@ export interface Recovery {
 }
 
 export interface Announcement {
-  /** The one that ended. */
+  /** The epoch that ended. */
   epoch: number;
   at: Date;
   url: string;
@@ -131,13 +131,13 @@ export interface PreviousSecret {
   expiresAt: Date;
 }
 
-/** A caller who rotates again because the answer got lost must not end the secret that is in use. */
+/** A caller whose answer got lost rotates again, and must not end the secret in use by that. */
 export const previousSecretsMax = 3;
 
 /** The vault binds headers to this, so that they open as nothing else. */
 export const headersSealedFor = (endpointId: string): string => `${endpointId} headers`;
 
-/** Those that still sign at that time. */
+/** The previous secrets that still sign at that time. */
 export const servingSecrets = (
   { previousSecrets = [] }: Pick<Endpoint, 'previousSecrets'>,
   atMs: number,
@@ -145,12 +145,12 @@ export const servingSecrets = (
 
 export interface EarlierEvents {
   through: number;
-  /** Origins of events that stand after it, and had occurred before. */
+  /** Origins of events that occurred before the cutoff and stand after `through`. */
   underWay?: string[];
   events: EventKind[];
 }
 
-/** How many events of an endpoint are open at once, at least; each of them may become the one on trial. */
+/** So many events of an endpoint may be open at least; each may come on trial. */
 const openMin = limits.webhookInFlightDefault;
 
 export const inFlightMaxOf = ({ inFlightMax }: Pick<Endpoint, 'inFlightMax'>): number =>
@@ -177,13 +177,13 @@ interface NewEndpoint {
   settings?: EndpointSettings;
 }
 
-/** What a caller may say beside url and events, as it is stored. */
+/** What a caller may set beside url and events, as it is stored. */
 export type EndpointSettings = Pick<
   Endpoint,
   'description' | 'headers' | 'headerNames' | 'recover' | 'inFlightMax'
 >;
 
-/** As it is registered: it has had no attempt yet, so one event at a time gets one. */
+/** A new endpoint begins with an open circuit: one event at a time, until the first success. */
 export const newEndpoint = ({ id, events, settings, ...given }: NewEndpoint): Endpoint => ({
   ...given,
   ...settings,

@@ -22,7 +22,7 @@ export function nextTestAt(disabledAt: Date, after: Date): Date | undefined {
   return nextMs > testedForMs ? undefined : new Date(disabledAt.getTime() + nextMs);
 }
 
-/** For an endpoint that failures have disabled at that time, and that is to recover; it may miss events for longer. */
+/** The recovery of an endpoint that failures have disabled. `since`: it misses events from an earlier time on. */
 export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery | undefined {
   const dueAt = nextTestAt(disabledAt, now);
   if (dueAt === undefined) return undefined;
@@ -38,7 +38,7 @@ export const recovering = (collection: Collection<Endpoint>) => ({
       .find({ 'recovery.dueAt': { $lte: new Date() } })
       .limit(limit)
       .toArray(),
-  /** Undefined: another replica does it, or there is nothing to do any more. */
+  /** Undefined where another replica does the step, or it is done. */
   async holdRecovery(read: Endpoint): Promise<Endpoint | undefined> {
     const dueAt = new Date(Date.now() + heldMs);
     const held = await collection.findOneAndUpdate(
@@ -48,12 +48,12 @@ export const recovering = (collection: Collection<Endpoint>) => ({
     );
     return held ?? undefined;
   },
-  /** Without a next step it is over. */
+  /** Without a next step the recovery is over. */
   async setRecovery(held: Endpoint, next: Recovery | undefined): Promise<void> {
     const update = next === undefined ? { $unset: { recovery: 1 as const } } : { $set: { recovery: next } };
     await collection.updateOne(sameRecovery(held), update);
   },
-  /** Once: null where it has changed since it was read. Events after that place are for it again. */
+  /** Null where the endpoint has changed since it was read. Events after the place `eventsAfter` are for it again. */
   enable: (held: Endpoint, eventsAfter: number): Promise<Endpoint | null> =>
     collection.findOneAndUpdate(
       { ...sameRecovery(held), version: held.version, active: false },
@@ -83,7 +83,7 @@ const sameRecovery = ({ _id, epoch, recovery }: Endpoint): Filter<Endpoint> => (
   'recovery.dueAt': recovery?.dueAt ?? new Date(0),
 });
 
-/** What a caller or a recovery makes of a disabled endpoint. */
+/** The fields of an endpoint that a caller or a recovery has enabled. */
 export const enabled = {
   active: true,
   disabledAt: null,

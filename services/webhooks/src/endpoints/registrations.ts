@@ -8,19 +8,19 @@ export interface Registration {
   /** Made of the integration and the key. */
   _id: string;
   integration: string;
-  /** Of the body; only who has the key can compare with it. */
+  /** A hash of the body, keyed with the caller's key. */
   fingerprint: string;
   endpointId: string;
   at: Date;
-  /** The webhook was there. */
+  /** The webhook was registered. */
   isDone: boolean;
 }
 
 export interface Registrations {
-  /** The one of that key: this one, or the one before it. */
+  /** Resolves with the registration of that key: this one, or an earlier one. */
   begin(begun: Registration): Promise<Registration>;
   finish(id: string): Promise<void>;
-  /** Refused: the key is free again. */
+  /** The registration was refused; the key is free again. */
   drop(id: string): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ import { firstTest, recovering } from './recovery.ts';
 
 export const endpointsCollection = 'webhook_endpoints';
 
-/** Every method that takes an endpoint as it was read answers null where that has changed since. */
+/** A method that takes an endpoint as it was read answers null where the endpoint has changed since. */
 export type Endpoints = ReturnType<typeof managing> &
   ReturnType<typeof placesOf> &
   ReturnType<typeof recording> &
@@ -67,7 +67,6 @@ const managing = (collection: Collection<Endpoint>) => ({
       .limit(limit)
       .toArray(),
   find: (id: string) => collection.findOne({ _id: id }),
-  /** Of this integration only. */
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
   findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
   async subscribersOf(integrations: readonly string[]) {
@@ -115,8 +114,8 @@ const managing = (collection: Collection<Endpoint>) => ({
 /** The places in EVENTS that endpoints remember, and what happens to them when the stream is no longer the same. */
 export const placesOf = (collection: Collection<Endpoint>) => ({
   /**
-   * A replica made the streams again at that time: the places that older endpoints remember were in other
-   * ones. Resolves with the integrations of these endpoints.
+   * EVENTS was made again at that time: older endpoints remember places of the stream before. Resolves with the integrations of
+   * these endpoints.
    */
   async forgetPlaces(madeAt: Date) {
     const stale: Filter<Endpoint> = { createdAt: { $lt: madeAt } };
@@ -128,14 +127,14 @@ export const placesOf = (collection: Collection<Endpoint>) => ({
       });
     return integrations;
   },
-  /** The last place in EVENTS that any of them remembers. */
+  /** The last place in EVENTS that any endpoint remembers. */
   async furthestPlace() {
     const [found] = await collection
       .aggregate<{ events: number }>([{ $group: { _id: null, events: { $max: '$eventsAfter' } } }])
       .toArray();
     return found?.events ?? 0;
   },
-  /** EVENTS ends before some of the places that are remembered. Resolves with the integrations that these are of. */
+  /** EVENTS ends before some remembered places. Resolves with the integrations of their endpoints. */
   async bringBack(end: number) {
     const ahead: Filter<Endpoint> = { eventsAfter: { $gt: end } };
     const integrations = await collection.distinct('integration', ahead);
@@ -148,12 +147,12 @@ export const placesOf = (collection: Collection<Endpoint>) => ({
   },
 });
 
-/** More of them wait only while the bus is away. */
+/** More disablings wait only while NATS is away. */
 const unannouncedMax = 500;
 
-/** What attempts change in an endpoint: the circuit, the counter, and the disablings that are not announced yet. */
+/** What attempts change in an endpoint. */
 export const recording = (collection: Collection<Endpoint>) => ({
-  /** Any 2xx of where it leads now: the circuit closes, and the counter is what it says. False if there was nothing to do. */
+  /** A 2xx of its present url closes the circuit. False if the circuit was closed. */
   async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
     const { modifiedCount } = await collection.updateOne(
       { _id, epoch, url, active: true, open: false },
@@ -172,7 +171,7 @@ export const recording = (collection: Collection<Endpoint>) => ({
     collection.findOneAndUpdate(asRead(read), disabling(read, { reason, failures, at, missed }), {
       returnDocument: 'after',
     }),
-  /** Says what was undelivered when the epoch ended, unless that is known already. */
+  /** Stores what was undelivered when the epoch ended, unless it is stored already. */
   async recordMissed(id: string, epoch: number, missed: Missed) {
     const place = `missed.${epoch}`;
     await collection.updateOne({ _id: id, [place]: null }, { $set: { [place]: missed } });
@@ -195,7 +194,7 @@ export const recording = (collection: Collection<Endpoint>) => ({
   countDisabled: () => collection.countDocuments({ disabledAt: { $gt: new Date(0) } }),
 });
 
-/** These tell whether anything has happened to an endpoint since it was read. */
+/** Matches the endpoint only if nothing has changed it since it was read. */
 const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
   _id,
   version,
@@ -209,7 +208,7 @@ interface Disabling {
   reason: DisabledReason;
   failures: number;
   at: Date;
-  /** Null: its owner is to say it. */
+  /** Null: its owner stores it later. */
   missed: Missed | null;
 }
 

@@ -46,7 +46,7 @@ export async function forgetOtherStream({
   await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
 }
 
-/** The same of a stream that is older than the places. While a process runs it does not become so. */
+/** Where EVENTS was put back to an older copy. A process needs this only at its start. */
 export async function bringBackPlaces({ bus, endpoints, revisions }: StreamResetOptions): Promise<void> {
   // Before the stream is asked: it only grows, so what is beyond its end then was never in it.
   const furthest = await endpoints.furthestPlace();

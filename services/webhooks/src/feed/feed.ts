@@ -1,4 +1,4 @@
-// The event feed: a caller's question, the page that answers it, and the wait where there is nothing to answer yet.
+// The event feed: a caller asks for events after a place, gets a page, or waits until there is an event.
 import {
   Failure,
   type FailureEntry,
@@ -27,7 +27,7 @@ import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
 interface FeedOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
-  /** Of the webhooks' secrets; places are sealed with them, too. */
+  /** The keys of the vault; they seal places as well. */
   keys: string;
   registry: Metrics['registry'];
   log: Log;
@@ -35,7 +35,7 @@ interface FeedOptions {
 
 export interface Feed extends AsyncDisposable {
   handlers: Record<string, BusHandler>;
-  /** Requests that wait keep none of those that read from their turn. */
+  /** Requests of the feed have a semaphore of their own, as most of them wait. */
   semaphores: NonNullable<ServiceOptions['semaphores']>;
 }
 
@@ -43,14 +43,14 @@ interface Asked extends Omit<FeedQuery, 'after'> {
   after: Place | undefined;
 }
 
-/** Pages that are read at once, each with a chunk of 2 MiB; the rest takes turns over integrations. */
+/** Pages that are read at once, each with a chunk of 2 MiB, in turns over integrations. */
 const readLimits = { max: 4, perKeyMax: 1 };
-/** Beside those that wait. */
+/** 250 may read while all others wait. */
 const requestsMax = limits.feedWaitersMax + 250;
 /** A request is answered this much before its caller stops waiting. */
 const marginMs = 5_000;
 const answerBytesMax = 4 * 1024 * 1024;
-/** Of an answer, beside its events. */
+/** What an answer has beside its events, at most. */
 const spareBytes = 128 * 1024;
 
 export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
@@ -107,7 +107,7 @@ interface Reading {
   inTurn: RunInTurn;
 }
 
-/** Ends with an event, with more to look at, or where the wait is over. */
+/** Resolves with a page that has an event or more to read, or with the last one when the wait is over. */
 async function readOrWait({
   request,
   asked,

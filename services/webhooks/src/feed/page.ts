@@ -1,5 +1,5 @@
-// A page of the feed: the events from a place on that a caller asks for, and where the next page begins. That is the end of
-// what was looked at, not of what is shown: a filter passes over each event once.
+// A page of the feed: the events that a caller asks for, and where the next page begins. The next page begins after the last
+// event that was read, shown or not, so that a filter passes over each event once.
 import { limits } from '@integration-sync/contracts';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
 import { readEvent, type StreamEvent } from '../log/batch.ts';
@@ -12,7 +12,7 @@ export interface PageAsked {
   sinceMs: number | null;
   kinds: ReadonlySet<string> | undefined;
   limit: number;
-  /** Of all events together, as the answer has them. */
+  /** The bound on all events of the page together. */
   bytesMax: number;
 }
 
@@ -25,7 +25,6 @@ export interface Page {
   more: boolean;
 }
 
-/** Resolves with what the window has by then. */
 export async function readPage(
   window: Pick<Window, 'at' | 'load' | 'through'>,
   { from, sinceMs, kinds, limit, bytesMax }: PageAsked,
@@ -61,7 +60,7 @@ export async function readPage(
       return { ...page, more: false };
     }
     const { sequence, endpointId } = batch;
-    // What one endpoint gets again is no event.
+    // An addressed batch of a replay is not shown.
     const events = endpointId === undefined ? batch.events() : [];
     let index = sequence === page.next.sequence ? page.next.index : 0;
     for (; index < events.length; index += 1) {

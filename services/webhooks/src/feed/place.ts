@@ -1,6 +1,5 @@
-// A place of the feed: the offset from which a caller goes on, sealed. It belongs to one integration and one making of the
-// log, whatever kinds and however many events the caller asks for. A caller keeps it for days, so each of the keys opens what
-// it has sealed, as with signing secrets.
+// A place of the feed: the offset from which a caller goes on, sealed for one integration and one making of the log. The caller
+// may ask for other kinds or more events with it. A caller keeps it for days, so a former key still opens what it has sealed.
 import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import { seal, unseal } from '@integration-sync/runtime/seal';
@@ -8,7 +7,7 @@ import type { LogPoint } from '../log/offsets.ts';
 import { parseKeys } from '../secrets/vault.ts';
 
 export interface Place extends LogPoint {
-  /** The making of the log that it is in. */
+  /** When the log was made that the offset is of. */
   stream: string;
   /** Events up to this time are passed over until the first later one; epoch milliseconds. */
   sinceMs: number | null;
@@ -79,7 +78,7 @@ export async function beginningOf(
   return { ...end, sinceMs };
 }
 
-/** Not if the log was made again, nor if it was put back to an older copy. */
+/** False where the log was made again, was put back to an older copy, or has dropped what follows. */
 const isKept = ({ stream, sequence }: Place, { madeAt, firstSequence, lastSequence }: StreamFacts): boolean =>
   stream === madeAt.toISOString() && sequence >= firstSequence && sequence <= lastSequence + 1;
 

@@ -22,23 +22,23 @@ import { LRUCache } from 'lru-cache';
 import { readBatch } from '../log/batch.ts';
 import { Windows, type Window } from '../log/window.ts';
 
-/** What a request uses of it; disposing of it tells that the request is over. */
+/** The tail as one request uses it. Disposing of it ends the use. */
 export interface Tail extends Disposable {
   readonly window: Window;
-  /** A caller waits: announcements are heard from now on. Once. */
+  /** Hears announcements from now on, as a caller waits. Called once. */
   listen(): void;
-  /** How many announcements have had an effect. One since the tail was reached may have something for the caller. */
+  /** Counts announcements that brought event batches. Where it has risen since `reach`, the caller reads again. */
   readonly wakes: number;
-  /** `wake` is called after each of them. */
+  /** Calls `wake` whenever `wakes` has risen. */
   onWake(wake: () => void): void;
-  /** Resolves with how the log stands, once all that it has by then can be read from the window. */
+  /** Resolves with the facts of the log, once the window has, or can load, every batch up to its end. */
   reach(): Promise<StreamFacts>;
 }
 
-/** A tail that is listened to, for the check of lost announcements. */
+/** A tail with a waiting caller, for the check of lost announcements. */
 interface ListenedTail {
   readonly integration: string;
-  /** All of the integration up to there is known. */
+  /** The window has every batch of the integration up to there. */
   readonly through: number;
   /** By `performance.now()`. */
   readonly heardAtMs: number;
@@ -57,7 +57,7 @@ interface TailsOptions {
 
 /** Between looks for an event batch that was announced: a second in all. */
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
-/** Chunks stay for the next page of who reads on. */
+/** Chunks stay in memory for the next pages. */
 const chunksBytesMax = 24 * 1024 * 1024;
 const idleTailsMax = 200;
 
@@ -65,7 +65,7 @@ export function openTails({ bus, log }: TailsOptions): Tails {
   const windows = new Windows({ bus, log, chunksBytesMax });
   const used = new Map<string, SharedTail>();
   const idle = new LRUCache<string, SharedTail>({ max: idleTailsMax });
-  /** As the leader has it at a moment after the question. */
+  /** Concurrent requests share one question to the stream's leader. */
   const factsNow = shareWork(() => bus.streamFacts(eventBatchesStream));
 
   const options = { bus, log, factsNow };
@@ -97,12 +97,12 @@ class SharedTail implements ListenedTail {
   heardAtMs = performance.now();
   readonly #options: SharedTailOptions;
   #window: Window;
-  /** The making of the log that the window is of. */
+  /** When the log was made that the window is of. */
   #madeAtMs: number | undefined;
   #uses = 0;
   #listeners = 0;
   #listening: Disposable | undefined;
-  /** Nothing is missing between the window and what was announced since. */
+  /** No batch is missing between the window and the announcements heard since. */
   #isJoined = false;
   #announcements = 0;
   #wakes = 0;
@@ -201,7 +201,7 @@ class SharedTail implements ListenedTail {
     return facts;
   }
 
-  /** Reads all that there is behind the window. True where there was something. */
+  /** Reads the log from the end of the window on. True where it had a batch. */
   async #readRest(): Promise<boolean> {
     const { bus, log } = this.#options;
     const window = this.#window;
@@ -217,7 +217,7 @@ class SharedTail implements ListenedTail {
     return found;
   }
 
-  /** For what was announced, until it is stored. */
+  /** Reads again and again until the announced batch is stored. */
   async #look(): Promise<void> {
     this.#isLooking = true;
     for (let round = 0; round < lookDelaysMs.length && this.isListening;) {
@@ -228,7 +228,7 @@ class SharedTail implements ListenedTail {
       if (!found) continue;
       this.#wakeAll();
       if (before === this.#announcements) break;
-      // What was announced meanwhile may not be stored yet.
+      // A batch that was announced meanwhile may not be stored yet.
       round = 0;
     }
     this.#isLooking = false;

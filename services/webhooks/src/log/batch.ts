@@ -8,15 +8,15 @@ export interface LoggedBatch {
   readonly partition: number;
   readonly integration: string;
   readonly storedAt: Date;
-  /** What it takes of memory, decoded. */
+  /** Bytes in memory, once decoded. */
   readonly bytes: number;
   /** How many events it has by its first line. */
   readonly count: number;
   /** The endpoint that alone gets it; undefined where it was announced. */
   readonly endpointId: string | undefined;
-  /** Of the step from which its deliveries come. */
+  /** The parent of its deliveries in a trace. */
   traceparent: string | undefined;
-  /** In their order; an index into them is half of an offset. */
+  /** In their order; `LogPoint.index` is an index into them. */
   events(): readonly StreamEvent[];
 }
 
@@ -71,19 +71,18 @@ export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
 }
 
 const kindsMax = 10;
-/** Measured: its message and itself, and each event with a body of its own. A small push is mostly that. */
+/** Measured: what a batch takes beside its bytes, and each of its events. A small push is mostly that. */
 const [bytesBeside, bytesOfEvent] = [1_500, 500];
 
-/** An event as a replica reads it from the stream: what its message says of it, and what it says of itself. */
 export interface EventFacts {
   event: string;
   /** ISO time of the event. */
   timestamp: string;
-  /** Its place in the event stream. */
+  /** Its place in the stream EVENTS. */
   sequence: number;
-  /** What it comes of, and has occurred with. */
+  /** The push that it comes of; of any other event, its own id. */
   origin: string;
-  /** The endpoint that it says was disabled. */
+  /** The endpoint that a `webhook.disabled` is about. */
   aboutEndpoint: string | undefined;
 }
 
@@ -104,7 +103,7 @@ interface StoredEvent {
 export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
   const head = readEventHead(body);
   if (head === undefined) return undefined;
-  // One that was published without an id is still one event.
+  // An event may have been published without an id.
   const eventId = id === '' ? `event-${sequence}` : id;
   return {
     ...head,
@@ -124,13 +123,13 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
 }
 
-/** To the subject of an event nats-server holds its publisher; the body says what it likes. */
+/** nats-server holds a publisher to its subjects, so the subject decides which kind the body may name. */
 export function mayHold(subject: string): (kind: string) => boolean {
   const [, , ...ofEvent] = subject.split('.');
   return (kind) => kind === ofEvent.join('.');
 }
 
-/** The same of an event batch, whose subject has the announcer. */
+/** The subject of an event batch names the announcer, which may announce some kinds. */
 const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
@@ -141,23 +140,21 @@ const ofPush = /^(sync_[\da-f]+)-/;
 /** The push that an event comes of; of any other event, itself. */
 export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
 
-/** What an event says of itself: read from the bytes that were announced. */
 interface EventHead {
   event: string;
   timestamp: string;
 }
 
-/** As our own services write an event, so that a delivery need not parse the whole of it. */
+/** How services write an event, so that a delivery need not parse the whole of it. */
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 const usualHeadBytesMax = 128;
 
-/** What an event says of itself first, or undefined where the bytes are no event. */
+/** Undefined where the bytes are no event. */
 function readEventHead(body: Uint8Array): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(textOf(body, 0, usualHeadBytesMax)) ?? [];
   return event === undefined || timestamp === undefined ? readEvent(body) : { event, timestamp };
 }
 
-/** The whole of an event, with the integration that it is of. */
 interface EventInFull extends EventHead {
   integrationId: unknown;
   data: unknown;

@@ -1,12 +1,11 @@
-// Offsets: how far each endpoint is that is behind. An endpoint that keeps up has none: it is where its partition is. Those of
-// one integration are one document, whatever their number, and the owner of its partition writes it as a whole.
+// Offsets of the endpoints that are behind. An endpoint that keeps up has none, as the floor of its partition says enough. The
+// offsets of an integration are one document, which the owner of its partition writes as a whole.
 //
-// An offset is exactly what is undelivered: all from a point of the log on, and those open events before it that are in
-// flight or wait for another attempt.
+// An offset is exactly what is undelivered: all events from a point of the log on, and the open events before it.
 import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
 import type { LogStream } from './reader.ts';
 
-/** An event in the log: of the batch with this sequence the one with this index. */
+/** An event in the log: the sequence of its batch, and its index there. */
 export interface LogPoint {
   sequence: number;
   index: number;
@@ -17,19 +16,18 @@ export interface OpenEvent extends LogPoint {
   attempts: number;
   /** Epoch milliseconds. */
   dueAtMs: number;
-  /** How long the receiver has asked to wait, where it has. */
+  /** From the receiver's `Retry-After`. */
   retryAfterMs?: number;
-  /** The replica at which it is in flight, where another has become the owner meanwhile. */
+  /** The replica at which it is in flight, where that is no longer the owner. */
   heldBy?: string;
 }
 
-/** Everything from the point on, and the open events, is undelivered. */
 export interface Offset extends LogPoint {
   open: readonly OpenEvent[];
 }
 
 export interface StoredOffset extends Offset {
-  /** Of the endpoint; its offset of an earlier one means nothing. */
+  /** The endpoint's epoch; an offset of an earlier epoch is ignored. */
   epoch: number;
 }
 
@@ -43,7 +41,7 @@ interface StoredOffsets {
   isBehind: boolean;
 }
 
-/** Of each integration those of its endpoints. */
+/** By integration, and by endpoint. */
 export type OffsetsByIntegration = ReadonlyMap<string, ReadonlyMap<string, StoredOffset>>;
 
 export const offsetsCollection = 'webhook_offsets';
@@ -62,7 +60,6 @@ export class Offsets {
     return new Offsets(store, stream);
   }
 
-  /** Of the integrations of these partitions that have any. */
   async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
     const wanted = { isBehind: true, partition: { $in: [...partitions] } };
     const found = await this.#collection.find(wanted).toArray();
@@ -74,8 +71,8 @@ export class Offsets {
     return found === null ? new Map() : this.#read(found);
   }
 
-  /** An open event of it was delivered after all, by the replica before. */
-  async delivered(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
+  /** The replica before has finished this open event. */
+  async removeOpen(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
     const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
     await this.#collection.updateOne({ _id: integration }, { $pull: open });
   }
@@ -97,12 +94,12 @@ export class Offsets {
       { _id: integration, term: { $lte: term } },
       { $set: saved },
     );
-    // Where it has none there is nothing to keep: an integration that is being removed comes not back by that.
+    // No document is inserted without offsets: an integration that is being removed must not come back by that.
     if (replaced.matchedCount === 0 && offsets.size > 0)
       await isFirst(this.#collection.insertOne({ _id: integration, ...saved }));
   }
 
-  /** Without those of another making of the log, and those beyond its end: it was put back to an older copy. */
+  /** Leaves out offsets of another making of the log, and those beyond its end, after it was put back to an older copy. */
   #read(found: StoredOffsets): ReadonlyMap<string, StoredOffset> {
     const { id, lastSequence } = this.#stream.facts;
     const known = found.stream === id ? Object.entries(found.offsets) : [];

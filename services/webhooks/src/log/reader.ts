@@ -1,12 +1,12 @@
-// Reads the log for this replica: the partitions that it owns, in order, each from its floor on. Which these are changes
-// rarely; then reading begins anew, and what was read before is passed over.
+// Reads the partitions that this replica owns from the log, in order, each from its floor on. Where the partitions change,
+// reading begins anew, and passes over what was read before.
 import { eventBatchesStream, partitionFilter } from '@integration-sync/contracts';
 import type { Bus, FollowedMessage, Reading } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
-/** Which making of the log sequences are of, and where it ended when this replica looked last. */
+/** When the log was made, and where it began and ended when this replica last asked. */
 export class LogStream {
   readonly #bus: Pick<Bus, 'patiently' | 'streamFacts'>;
   #facts = { id: '', firstSequence: 0, lastSequence: 0 };
@@ -38,33 +38,33 @@ export interface LogStreamFacts {
 /** A partition, and how far this replica has read it. */
 export interface ReadPartition {
   partition: number;
-  /** The making of the log that its sequences are of. */
+  /** When the log was made that `through` is of. */
   stream: string;
-  /** All of it up to there was read and taken. */
+  /** All of the partition up to there was read and taken. */
   through: number;
 }
 
 interface LogReaderOptions {
   bus: Pick<Bus, 'follow'>;
   stream: Pick<LogStream, 'look'>;
-  /** Those that came together, in order. Where it fails the process stops, and they are left to the next owner. */
+  /** Takes batches that came together, in order. It fails only where the process stops; the next owner reads them then. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
-  /** Makes the stream again, should nats-server have lost it. */
+  /** Makes the stream again where nats-server has lost it. */
   ensure: () => Promise<void>;
   log: Log;
 }
 
-/** How many messages are asked for ahead of being taken, and how many bytes of them may wait. */
+/** So many messages, and bytes of them, may wait to be taken. */
 const ahead = 256;
 const waitingBytesMax = 8 * 1024 * 1024;
-/** How often idle partitions follow the end of the log. */
+/** How often the floors of idle partitions move to the end of the log. */
 const idleMs = 5_000;
 
 export class LogReader implements AsyncDisposable {
   readonly #options: LogReaderOptions;
   readonly #partitions = new Map<number, ReadPartition>();
   #reading: Reading | undefined;
-  /** Of the present reading: what came last, and may not be taken yet. */
+  /** The last sequence that the present reading has received; it may not be taken yet. */
   #received = 0;
   #waiting: LoggedBatch[] = [];
   #waitingBytes = 0;
@@ -83,14 +83,13 @@ export class LogReader implements AsyncDisposable {
     return this.#reading?.failingForMs ?? 0;
   }
 
-  /** Reads these from now on, beside those that it reads already. */
   add(partitions: Iterable<ReadPartition>): Promise<void> {
     return this.#change(() => {
       for (const one of partitions) this.#partitions.set(one.partition, one);
     });
   }
 
-  /** Resolves once nothing of them is read any more. */
+  /** Resolves once these are read no more. */
   remove(partitions: Iterable<ReadPartition>): Promise<void> {
     return this.#change(() => {
       for (const { partition } of partitions) this.#partitions.delete(partition);
@@ -153,7 +152,7 @@ export class LogReader implements AsyncDisposable {
   }
 
   async #takeWaiting(): Promise<void> {
-    // What comes together is looked up together.
+    // Messages of one turn of the event loop are looked up together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && !this.#hasFailed) {
       const batches = this.#waiting;
@@ -173,12 +172,12 @@ export class LogReader implements AsyncDisposable {
     for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
   }
 
-  /** Otherwise their owner claims them anew (owning/ownership.ts). */
+  /** Whether the partitions are of this making of the log. If not, Ownership claims them anew. */
   #isOf({ id }: LogStreamFacts): boolean {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }
 
-  /** Where nothing of its partitions is left to read, what the log has by then is behind this reader. */
+  /** Moves `through` to the end of the log where nothing of the partitions is left to read. */
   async #followEnd(): Promise<void> {
     const now = this.#reading;
     if (now === undefined) return;

@@ -14,17 +14,17 @@ import { readBatch, type LoggedBatch } from './batch.ts';
 interface WindowsOptions {
   bus: Pick<Bus, 'readStream'>;
   log: Log;
-  /** Of the chunks of older event batches, over all integrations. */
+  /** The bound on chunks, over all integrations. */
   chunksBytesMax?: number;
 }
 
 const windowBytesMax = 2 * 1024 * 1024;
-/** Where all windows together have more, none has more than this. */
+/** Where all windows together have more, each has `windowBytesMin` at most. */
 const allBytesMax = 128 * 1024 * 1024;
 const windowBytesMin = 64 * 1024;
 const chunkBytesMax = 2 * 1024 * 1024;
 const allChunksBytesMax = 64 * 1024 * 1024;
-/** Of what an empty chunk takes: many of them are as bad as a large one. */
+/** What a chunk takes beside its batches. */
 const chunkBytesMin = 1024;
 
 /** All event batches of the integration with `from <= sequence <= through`. */
@@ -37,7 +37,7 @@ interface Chunk {
 
 /** The windows of all integrations, with one bound on their memory. */
 export class Windows {
-  /** Of event batches in all windows. */
+  /** Of the event batches in all windows. */
   bytes = 0;
   readonly #options: WindowsOptions;
   readonly #chunks: LRUCache<number, { chunk: Chunk; of: Set<Chunk> }>;
@@ -52,7 +52,7 @@ export class Windows {
     });
   }
 
-  /** Of an integration, of which nothing is known before this sequence. */
+  /** A window that is empty, and begins at this sequence. */
   open(integration: string, from: number): Window {
     return new Window(this, integration, from);
   }
@@ -96,7 +96,7 @@ export class Window {
     this.#through = from - 1;
   }
 
-  /** Nothing is known of what comes after this sequence. */
+  /** The last sequence that the window knows of. */
   get through(): number {
     return this.#through;
   }
@@ -139,18 +139,18 @@ export class Window {
     return load;
   }
 
-  /** Nobody needs what is in memory. */
+  /** Drops all event batches from memory. */
   clear(): void {
     this.#drop(this.#batches.length);
     this.#from = Math.max(this.#from, this.#through + 1);
   }
 
-  /** Up to this sequence there is nothing beside what was added. */
+  /** Up to this sequence, the log has no more batches of the integration than were added. */
   advance(through: number): void {
     this.#through = Math.max(this.#through, through);
   }
 
-  /** Nothing up to this sequence is in memory, and what there is can be loaded. */
+  /** Moves the window to the end of the log. Batches up to this sequence are to be loaded. */
   jump(through: number): void {
     this.#drop(this.#batches.length);
     this.#through = through;
@@ -169,7 +169,7 @@ export class Window {
   }
 }
 
-/** By halves, as a window may have thousands. */
+/** By binary search: a window may have thousands. */
 function firstFrom(batches: readonly LoggedBatch[], sequence: number): LoggedBatch | undefined {
   let [low, high] = [0, batches.length];
   while (low < high) {

@@ -24,7 +24,7 @@ export interface Cutoff {
   underWay: string[];
 }
 
-/** For a change that makes no difference to events. */
+/** For a change after which events go out as before. */
 export const noCutoff: Cutoff = { through: 0, underWay: [] };
 
 type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
@@ -37,7 +37,7 @@ interface CutoffOptions {
   log: Log;
 }
 
-/** The caller who changes an endpoint waits for it. */
+/** The caller who changes an endpoint waits for so long. */
 const timeoutMs = 2_000;
 const sources = [subjects.catalogRunsUnannounced, subjects.batchesRunsUnannounced];
 

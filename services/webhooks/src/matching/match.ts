@@ -72,7 +72,7 @@ export function isMeantFor(
   endpoint: Pick<Endpoint, '_id' | 'events'>,
   { event, aboutEndpoint }: Pick<EventFacts, 'event' | 'aboutEndpoint'>,
 ): boolean {
-  // That an endpoint was disabled is news for the integration's others.
+  // `webhook.disabled` is for the other endpoints of the integration.
   return endpoint.events.some((kind) => kind === event) && aboutEndpoint !== endpoint._id;
 }
 
@@ -92,7 +92,7 @@ const kindsAt = ({ events, earlierEvents }: Subscriber, event: EventPlace): Endp
 
 type EventPlace = Pick<EventFacts, 'sequence' | 'origin'>;
 
-/** A cutoff as it is stored; the oldest ones know places only. */
+/** A cutoff as it is stored; old releases stored none of `underWay`. */
 type StoredCutoff = Pick<EarlierEvents, 'through' | 'underWay'>;
 
 const isBefore = ({ sequence, origin }: EventPlace, { through, underWay }: StoredCutoff): boolean =>
@@ -103,7 +103,7 @@ const startOf = ({ eventsAfter, eventsUnderWay = [] }: Subscriber): StoredCutoff
   underWay: eventsUnderWay,
 });
 
-/** Whether all of them are after each of the endpoint's cutoffs. */
+/** Whether all events of a batch are after each of the endpoint's cutoffs. */
 const areAfterEveryCutoff = (subscriber: Subscriber, first: number, origins: ReadonlySet<string>): boolean =>
   [startOf(subscriber), ...subscriber.earlierEvents].every(
     ({ through, underWay = [] }) => first > through && underWay.every((origin) => !origins.has(origin)),

@@ -1,5 +1,5 @@
-// All that webhooks keeps of one integration. Messages of ATTEMPTS name their endpoint, not its integration: so the ids of the endpoints are noted before the endpoints go, in a document that goes last. A removal that was cut off
-// anywhere finds them there.
+// All that webhooks keeps of one integration. Messages of ATTEMPTS name the endpoint, not the integration. So a removal notes the
+// ids of the endpoints before it removes them, in a document that goes last.
 import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';

@@ -1,5 +1,5 @@
-// Which keys the replicas have, and whether they open what is stored. What is sealed with a key that one of them lacks it can no
-// longer sign with, so an operator's command asks all of them before it seals anything again.
+// Which keys the replicas have, and whether they open what is stored. A replica cannot use a secret that is sealed with a key
+// that it lacks, so an operator's command asks all replicas before it seals secrets again.
 import { keysSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { ConfigError } from '@integration-sync/runtime/config';
@@ -16,7 +16,7 @@ export const tellKeys = (bus: Pick<Bus, 'answerAll'>, { marks }: Pick<Vault, 'ma
 
 const answersMs = 1_000;
 
-/** One entry for each replica that answers. Those of a release before this one do not. */
+/** One entry for each replica that answers. Replicas of an old release do not. */
 export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> {
   const answers = await bus.askAll(keysSubject, answersMs);
   return answers.map((answer): ReplicaKeys => JSON.parse(Buffer.from(answer).toString()));
@@ -80,7 +80,7 @@ const secretsOf = (endpoint: Endpoint): Sealed[] => [
     : [{ sealed: endpoint.headers, boundTo: headersSealedFor(endpoint._id) }]),
 ];
 
-/** What another key has sealed is another key's to open. */
+/** True also where the key is not configured: that is another problem. */
 function opens(vault: Vault, { sealed, boundTo }: Sealed): boolean {
   try {
     vault.open(sealed, boundTo);

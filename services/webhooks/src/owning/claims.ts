@@ -15,9 +15,9 @@ export interface Claim {
   partition: number;
   term: number;
   floor: number;
-  /** The making of the log that the floor is of. */
+  /** When the log was made that the floor is of. */
   stream: string;
-  /** Its owner before did not give it back, and may have attempts in flight. */
+  /** The owner before did not give the partition back, and may have attempts in flight. */
   isOfSilent?: boolean;
 }
 
@@ -64,7 +64,7 @@ export class Claims {
     this.#stream = stream;
   }
 
-  /** Takes those that are nobody's, and those of replicas that are dead. Resolves with those that are this replica's now. */
+  /** Claims partitions that have no owner, or a dead one. Resolves with the new claims. */
   async take(partitions: readonly number[], isDead: (owner: string) => boolean): Promise<Claim[]> {
     const found = await this.#claims.find({ _id: { $in: [...partitions] } }).toArray();
     const byId = new Map(found.map((one) => [one._id, one]));
@@ -83,12 +83,12 @@ export class Claims {
         return this.#takeOne({ partition, floor, stream: log.id }, one);
       }),
     );
-    // Those of replicas that ended long ago.
+    // The documents of replicas that ended long ago.
     await this.#replicas.deleteMany({ at: { $lt: new Date(Date.now() - forgottenAfterMs) } });
     return taken.filter((claim) => claim !== undefined);
   }
 
-  /** Those of these claims that still stand. */
+  /** The claims that no other replica has replaced. */
   async standing<Held extends Claim>(held: readonly Held[]): Promise<Held[]> {
     const found = await this.#claims.find({ owner: this.#self }).toArray();
     const terms = new Map(found.map(({ _id, term }) => [_id, term]));
@@ -115,7 +115,7 @@ export class Claims {
     );
   }
 
-  /** As far as it is stored anywhere; for whoever does not own the partition. */
+  /** The last stored floor, for a replica that does not own the partition. */
   async floorOf(partition: number): Promise<number> {
     const found = await this.#claims.findOne({ _id: partition });
     if (found === null) return 0;

@@ -17,10 +17,9 @@ import type { LogStream, ReadPartition } from '../log/reader.ts';
 import type { Claim, Claims } from './claims.ts';
 import type { Replicas } from './replicas.ts';
 
-/** `floor`: where this replica has begun to read it. */
 export interface OwnedPartition extends Claim, ReadPartition {}
 
-/** By number. Ownership alone changes it; all else of this replica looks up here what is its own. */
+/** This replica's partitions, by number. Only Ownership changes the map. */
 export class OwnedPartitions extends Map<number, OwnedPartition> {
   readonly #replicas: Pick<Replicas, 'isHeard'>;
   #wasHeard = true;
@@ -30,13 +29,13 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
     this.#replicas = replicas;
   }
 
-  /** Whether these are certainly this replica's: from when the others may not have heard it, until they are found as they were. */
+  /** False from the moment the others may not have heard this replica, until MongoDB shows that its claims stand. */
   get isSure(): boolean {
     this.#wasHeard &&= this.#replicas.isHeard;
     return this.#wasHeard;
   }
 
-  areFound(): void {
+  areVerified(): void {
     this.#wasHeard = true;
   }
 
@@ -45,18 +44,17 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
   }
 }
 
-/** What follows where partitions come and go. */
 export interface OwnershipChanges {
   /** These are this replica's from now on, with the offsets that are stored of them. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
   /**
-   * Another replica is to have these. Resolves once nothing of them is read any more and all is stored that it needs, with what
-   * is to be done when they have left `owned`.
+   * Partitions are to be given back. Resolves once they are read no more and their offsets are stored, with a function to call
+   * when they have left `owned`.
    */
   onReleased(released: readonly OwnedPartition[]): Promise<() => Promise<void>>;
-  /** These are no longer this replica's. Resolves once nothing of them is read any more. */
+  /** Another replica has taken these, or the log is another one. Resolves once they are read no more. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
-  /** Which replicas live: what others have in flight of what is this one's is theirs for as long. */
+  /** The replicas that live. Events that one of them has in flight are left to it. */
   onAlive(alive: readonly string[]): void;
 }
 
@@ -76,7 +74,7 @@ const givenBackSubject = 'webhooks.partitions.given-back';
 
 export class Ownership implements AsyncDisposable {
   readonly #options: OwnershipOptions;
-  /** Nothing of these is in memory any more, and MongoDB still has them in the name of this replica. */
+  /** Partitions that have left memory, and are this replica's in MongoDB until they are given back. */
   #released: Claim[] = [];
   #isEnding = false;
   #failingSince: number | undefined;
@@ -93,7 +91,7 @@ export class Ownership implements AsyncDisposable {
     this.#checks.now();
   }
 
-  /** For how long this replica has tried in vain to find out what is its own. */
+  /** For how long the checks have failed. */
   get failingForMs(): number {
     return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
   }
@@ -113,7 +111,7 @@ export class Ownership implements AsyncDisposable {
   async #check(): Promise<void> {
     const { replicas, owned, changes } = this.#options;
     try {
-      // Asked for each time: it notes that this replica was not heard.
+      // Read in each check: the getter notes that this replica was not heard.
       const isSure = owned.isSure;
       if (!replicas.isHeard) return;
       if (!isSure) await this.#verify();
@@ -144,17 +142,17 @@ export class Ownership implements AsyncDisposable {
       log.warn({ partitions: numbersOf(lost) }, 'another replica has taken partitions meanwhile');
       await this.#lose(lost);
     }
-    owned.areFound();
+    owned.areVerified();
   }
 
-  /** They are claimed anew: the log is another one. */
+  /** The log was made again: partitions of the log before are claimed anew. */
   async #loseOtherStreams(): Promise<void> {
     const { owned, stream } = this.#options;
     const { id } = stream.facts;
     await this.#lose([...owned.values()].filter((claim) => claim.stream !== id));
   }
 
-  /** Taken again before its reading has ended, a partition would get what comes late of that, and pass over what is before it. */
+  /** Waits for the end of reading: a late message of it would make a partition that is taken again skip what is before. */
   async #lose(lost: readonly OwnedPartition[]): Promise<void> {
     if (lost.length === 0) return;
     for (const { partition } of lost) this.#options.owned.delete(partition);
@@ -186,7 +184,7 @@ export class Ownership implements AsyncDisposable {
     const claimed = await claims.take(lacking, (owner) => alive?.includes(owner) === false);
     if (claimed.length === 0) return;
     const taken = claimed.map((claim) => Object.assign(claim, { through: claim.floor }));
-    // Where something fails they are in the name of this replica, which takes them once more.
+    // A failure leaves the claims in the name of this replica, which takes them again.
     const stored = await offsets.ofPartitions(numbersOf(taken));
     for (const one of taken) owned.set(one.partition, one);
     try {

@@ -9,13 +9,13 @@ import type { Bus } from '@integration-sync/runtime/bus';
 export interface Replicas extends AsyncDisposable {
   /** This replica, for as long as this process lives. */
   readonly self: string;
-  /** All that live, this one included; undefined while this replica can judge none. */
+  /** All that live, this one included; undefined while this replica hears not even itself. */
   alive(): readonly string[] | undefined;
-  /** Those that share the partitions, as far as this replica has heard of them. */
+  /** The replicas that share the partitions. */
   sharing(): readonly string[];
-  /** Whether the others hear this replica, as far as it can know. */
+  /** Whether this replica has heard itself within 2 s. Otherwise the others may not hear it, and take its partitions. */
   readonly isHeard: boolean;
-  /** Shares from now on. `onChange`: another one does now, or does no longer. */
+  /** Shares from now on. `onChange`: another replica has begun or ended to share. */
   share(onChange: () => void): Disposable;
 }
 

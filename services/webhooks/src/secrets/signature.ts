@@ -1,23 +1,13 @@
-// Signing secrets, and what an attempt carries of them. The two signatures are over the bytes that are sent:
+// The headers of an attempt. Its two signatures are over the bytes that are sent:
 //
 //   X-Webhook-Signature   hex HMAC-SHA256 of the body, keyed with the secret as text
 //   webhook-signature     Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the bytes
 //                         that the secret stands for; during a rotation's grace period by both secrets
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-
-/** A secret made ready for signing, so that an attempt costs no key set-up. */
-export interface SigningKey {
-  text: KeyObject;
-  bytes: KeyObject;
-}
+import { createHmac } from 'node:crypto';
+import type { SigningKey } from './signing-secret.ts';
 
 /** The newest one first. */
 type SigningKeys = readonly [SigningKey, ...SigningKey[]];
-
-export const signingKeyOf = (secret: string): SigningKey => ({
-  text: createSecretKey(secret, 'utf8'),
-  bytes: createSecretKey(secretBytes(secret)),
-});
 
 /** X-Webhook-Signature. */
 const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
@@ -28,15 +18,6 @@ const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Arra
   keys
     .map((key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`)
     .join(' ');
-
-const prefix = 'whsec_';
-const keyBytes = 32;
-
-/** As integrators see it: `whsec_` and the base64 of 32 random bytes. */
-export const makeSecret = (): string => prefix + randomBytes(keyBytes).toString('base64');
-
-/** The bytes that Standard Webhooks signs with. */
-export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length), 'base64');
 
 export interface Signable {
   /** The same on every attempt, replay and endpoint. */

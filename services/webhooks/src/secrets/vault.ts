@@ -1,6 +1,5 @@
-// Secrets at rest: AES-256-GCM under a key that only the configuration holds. A sealed secret names its key,
-// so that an operator can put a new key in front while the old one still opens what it sealed, and it is
-// bound to its endpoint, so that it opens nowhere else.
+// Secrets at rest: AES-256-GCM under a key that only the configuration has. A sealed secret names its key, so that an old key
+// still opens what it sealed. The endpoint is bound into the seal. How a secret is made: signing-secret.ts.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /** Another replica may have the key. */
@@ -8,7 +7,7 @@ export class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
 }
 
-/** Tells a key from another one of the same name, and gives nothing of it away. */
+/** Tells keys of the same id apart, without revealing them. */
 export interface KeyMark {
   id: string;
   fingerprint: string;

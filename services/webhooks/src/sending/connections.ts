@@ -1,5 +1,5 @@
-// Connections to receivers, kept alive between deliveries. Each set of them leads to one origin at one checked address,
-// whatever the name resolves to later; through an egress proxy, it is the proxy that connects to the address.
+// Connections to receivers, kept alive between deliveries. Each set leads to one origin at one checked address, whatever the name
+// resolves to later. Through an egress proxy, the proxy connects to the address.
 //
 // A set opens as many connections as there are deliveries in flight, so that a request never waits behind another
 // endpoint's hanging one. A set that was not used for a minute is closed.
@@ -14,10 +14,10 @@ import type { CheckedTarget } from './egress-guard.ts';
 import { AnswerTooLong, ProxyAway } from './outcome.ts';
 
 export interface Connections extends AsyncDisposable {
-  /** The checked addresses, those last to which no connection could be made of late. */
+  /** The checked addresses; those that could not be connected to of late come last. */
   inOrder(target: CheckedTarget): readonly string[];
   to(target: CheckedTarget, address: string): ConnectionSet;
-  /** Whether this is why no connection could be made, so that nothing was sent. */
+  /** Whether the error is of making a connection, so that nothing was sent. */
   isOfConnecting(error: unknown): boolean;
 }
 
@@ -49,7 +49,7 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
 
   const close = (key: string, { dispatcher }: ConnectionSet): void => {
     entries.delete(key);
-    // What is still in flight on it may end.
+    // Requests that are in flight on it still end.
     dispatcher.close().catch(() => undefined);
   };
 
@@ -107,7 +107,7 @@ const options = {
   allowH2: false,
 } as const;
 const connectTimeoutMs = 10_000;
-/** Well before an attempt is over, or a proxy whose machine is gone would look like a receiver that is silent. */
+/** Well below an attempt's deadline: otherwise a proxy whose machine is gone looks like a silent receiver. */
 const proxyConnectTimeoutMs = 4_000;
 
 /**
@@ -167,7 +167,7 @@ function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {
 const servernameOf = ({ host, isLiteral }: Pick<CheckedTarget, 'host' | 'isLiteral'>) =>
   isLiteral ? {} : { servername: host };
 
-/** Tells apart that the proxy is away and that a receiver is. */
+/** Connections to the proxy fail with an error of their own, so that a proxy that is away is no silent receiver. */
 const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
   const connect = buildConnector({ timeout: proxyConnectTimeoutMs });
   return new Pool(origin, {
@@ -186,7 +186,7 @@ const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
 // extensions and trailers without end, and the HTTP client hands on none of those bytes. Single bytes cost a read each, so
 // that the number of reads has a bound as well.
 const answerBytesMax = 256 * 1024;
-/** Of 256 bytes on average, which no ordinary answer falls short of. */
+/** Reads of an ordinary answer have more than 256 bytes on average. */
 const readsMax = 1_024;
 const informationalMax = 10;
 
@@ -224,7 +224,7 @@ function refuseLength(bytes: number, reads: number): AnswerTooLong | undefined {
   return reads > readsMax ? new AnswerTooLong(`the answer comes in more than ${readsMax} pieces`) : undefined;
 }
 
-/** Why an answer that begins with so many informational ones is read no further, if so. */
+/** The refusal to read on, where too many informational answers came first. */
 export const refuseInformational = (count: number): AnswerTooLong | undefined =>
   count > informationalMax
     ? new AnswerTooLong(`more than ${informationalMax} informational answers came before the answer`)

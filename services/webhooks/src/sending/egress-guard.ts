@@ -14,23 +14,23 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
 export interface CheckedTarget extends Target {
-  /** Each of them judged, and no other to be connected to. At least one. */
+  /** At least one. All are judged, and no other is connected to. */
   addresses: readonly string[];
 }
 
-/** Its words are for the integrator. */
+/** Its message is for the integrator. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
 
 export type EgressGuard = (url: string) => Promise<CheckedTarget>;
 
-/** Urls whose reading is remembered. What a name leads to is asked each time. */
+/** How many parsed urls are cached. Addresses of names are not among them. */
 const urlsMax = 10_000;
 
 export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; resolve: Resolve }): EgressGuard {
   const targets = new LRUCache<string, Target>({ max: urlsMax });
-  /** Of addresses in urls: neither they nor the rules ever change. */
+  /** Verdicts on urls that contain an address: neither the address nor the rules ever change. */
   const literals = new LRUCache<string, CheckedTarget>({ max: urlsMax });
 
   const read = (url: string): Target => {
@@ -91,7 +91,7 @@ export type Refusal = { refused: string };
 function readTarget(text: string): Target | Refusal {
   // The parser drops tabs and line breaks silently; no caller means them.
   if (/[\s\p{Cc}]/u.test(text)) return { refused: 'the url has spaces or control characters' };
-  // What other parsers read otherwise than this one does.
+  // Other parsers read these otherwise.
   if (text.includes('\\') || !text.isWellFormed())
     return { refused: 'the url has backslashes or lone surrogates' };
   if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return { refused: 'not an absolute url' };
@@ -162,7 +162,7 @@ const metadata = networks(
   'fd00:ec2::254/128',
 );
 
-/** What stands in for a metadata service's address. */
+/** Names of metadata services. */
 const metadataNames: ReadonlySet<string> = new Set([
   'metadata.google.internal',
   'metadata.goog',
@@ -248,7 +248,7 @@ export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /** Twice this long at most, as a query is sent once more. */
 const queryTimeoutMs = 1_500;
-/** How long an answer serves. Every send is checked against addresses that are no older. */
+/** How long resolved addresses serve. */
 const keptMs = 1_000;
 const namesMax = 10_000;
 const hostsPath = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts';
@@ -264,7 +264,7 @@ export function openResolver(resolve: Resolve = resolveName): Resolve {
     if (found !== undefined) return found;
     const addresses = resolve(name);
     recent.set(name, addresses);
-    // An answer that took long has only just been given.
+    // The lifetime begins when the answer has come.
     addresses.then(
       () => recent.set(name, addresses),
       () => recent.delete(name),

@@ -10,7 +10,7 @@ export interface Outcome {
   responseStatus: number | null;
   /** Null after a success. */
   error: string | null;
-  /** Where an answer came that is no success. */
+  /** Of an answer that is no success. */
   answer?: FailedAnswer;
 }
 
@@ -40,7 +40,7 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** There are other addresses to try. */
+/** No connection within an address's share of the deadline; other addresses are left. */
 export class ConnectingTooLong extends Error {
   override readonly name = 'ConnectingTooLong';
 }
@@ -50,15 +50,15 @@ export class ProxyAway extends Error {
   override readonly name = 'ProxyAway';
 }
 
-/** The receiver sent more than a replica reads. Its words are for the integrator. */
+/** The receiver sent more than a replica reads. The message is for the integrator. */
 export class AnswerTooLong extends Error {
   override readonly name = 'AnswerTooLong';
 }
 
-/** What keeps attempts from leaving and is no receiver's fault. Such an attempt counts for nothing. */
+/** The failure of this service or its proxy that kept an attempt from leaving, if so. Such an attempt does not count. */
 export function faultOfOurs(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined;
-  // What a name leads to may be what could not be found out.
+  // The cause may be that the name could not be resolved.
   if (error.name === 'TargetRefused') return faultOfOurs(error.cause);
   const why =
     error instanceof ProxyAway
@@ -82,7 +82,7 @@ const shortages: ReadonlyMap<string, string> = new Map([
   ['ENOMEM', 'there is no room for another connection'],
 ]);
 
-/** With what a proxy refused to connect; the HTTP client says it in words only. */
+/** The status with which a proxy refused to connect; the HTTP client has it in the message only. */
 const proxyAnswerOf = ({ message }: Error): number | undefined => {
   const [, status] = /^Proxy response \((\d{3})\)/.exec(message) ?? [];
   return status === undefined ? undefined : Number(status);
@@ -132,9 +132,8 @@ const breaks: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the answer’s length is not what it says'],
 ]);
 
-/** What a replica takes from an answer that is no success. */
 interface FailedAnswer {
-  /** No attempt before that time has passed; 0 where the receiver asks for none. */
+  /** From `Retry-After`; 0 without it. */
   retryAfterMs: number;
   /** The first bytes of the body as text. */
   body: string;
@@ -155,7 +154,7 @@ export function openBodyStart(): BodyStart {
   return {
     add(chunk) {
       if (left === 0) return;
-      // The HTTP client uses its memory again.
+      // A copy: the HTTP client uses the memory of the chunk again.
       const some = Buffer.from(chunk.subarray(0, left));
       chunks.push(some);
       left -= some.length;
@@ -164,7 +163,7 @@ export function openBodyStart(): BodyStart {
   };
 }
 
-/** Shorter values are no secrets, and are in every text. */
+/** Shorter values are no secrets, and occur in any text. */
 const secretCharactersMin = 6;
 
 /**
@@ -188,7 +187,7 @@ export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): 
 const seconds = /^\d{1,15}$/;
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** Of a 429 or 503: seconds, or a time; at most five minutes. */
+/** The wait that a 429 or 503 asks for, in seconds or by a time; at most five minutes. */
 export function retryAfterMsOf(status: number, header: unknown, nowMs: number): number {
   if ((status !== 429 && status !== 503) || typeof header !== 'string') return 0;
   const text = header.trim();

@@ -8,8 +8,7 @@
 //   written to it
 //   afterwards                                         the attempt has failed, for the receiver may have the request
 //
-// Nothing tells how much of what was written had reached a receiver that closes a kept connection in that very moment,
-// so that is a failed attempt too.
+// A receiver that closes a kept connection while the request is written may have got it, so that is a failed attempt too.
 //
 // One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
 import { openWatch } from '@integration-sync/runtime/watch';
@@ -39,7 +38,7 @@ export interface Post {
   secretHeaders: readonly string[];
   /** By `performance.now()`. */
   endsBy: number;
-  /** When it is given up if there is no connection by then. */
+  /** When the POST is given up if there is no connection by then. */
   connectBy: number;
 }
 
@@ -113,13 +112,13 @@ interface PostingOptions {
   connections: Pick<Connections, 'isOfConnecting'>;
 }
 
-/** Hears from the HTTP client how it goes. In a class, because eight functions for each POST take their time. */
+/** The handler of one dispatch. A class, because making eight functions for each POST costs time. */
 class Posting implements Dispatcher.DispatchHandler {
   readonly posted: Promise<Posted>;
   readonly #options: PostingOptions;
   #resolve!: (posted: Posted) => void;
   #reject!: (reason: unknown) => void;
-  /** There as soon as the request is written. */
+  /** Set when the request is written. */
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
   #informational = 0;
@@ -144,7 +143,6 @@ class Posting implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** At the time. */
   look(now: number): void {
     if (this.#options.endsBy <= now) this.giveUp();
     else if (this.#controller === undefined && this.#options.connectBy <= now)
@@ -188,7 +186,7 @@ class Posting implements Dispatcher.DispatchHandler {
     if (refusal !== undefined) this.giveUp(refusal);
   }
 
-  /** Only a failed answer is ever shown to anybody, but an answer may fail at its end. */
+  /** Only the body of a failed answer is shown, but an answer may fail at its end. */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#body ??= openBodyStart();
     this.#body.add(chunk);
@@ -199,13 +197,13 @@ class Posting implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // It was given up before.
+    // The POST was given up before.
     if (!this.#options.inFlight.has(this)) return;
     const fault = faultOfOurs(error);
     if (fault !== undefined) this.#reject(fault);
     if (this.#controller !== undefined) this.end(error);
     else if (fault !== undefined || this.#options.connections.isOfConnecting(error)) this.#unconnected(error);
-    // It waited for a connection that had been kept open, and broke. The HTTP client must be done with it first.
+    // The kept connection broke before the request was written. The HTTP client has to finish with it first.
     else if (isHangUp(error)) queueMicrotask(() => this.begin());
     else this.end(error);
   }
@@ -234,7 +232,7 @@ class Posting implements Dispatcher.DispatchHandler {
     this.#resolve({ outcome: outcomeOfSilence(error), connected: false });
   }
 
-  /** Only the first time matters. */
+  /** Only the first call matters. */
   #settle(outcome: Outcome): void {
     this.#options.inFlight.delete(this);
     this.#resolve({ outcome, connected: this.#controller !== undefined });

@@ -1,11 +1,12 @@
-// One attempt, from the url to its outcome: checked, signed, posted, timed, traced. What it means is decided elsewhere.
+// One attempt, from the url to its outcome: checked, signed, posted, timed, traced. What it means is decided in policy.ts.
 //
-// Of the addresses of a name one after the other is tried, for as long as no connection can be made: nothing has been
-// sent then. As soon as there is a connection, what comes of it is what came of the attempt.
+// The addresses of a name are tried in order until one can be connected to. Nothing is sent before that, so the outcome there is
+// the outcome of the attempt.
 import { limits, requestHeaders } from '@integration-sync/contracts';
 import { type Span, type SpanStart, traceIdOf, type Tracing } from '@integration-sync/runtime/tracing';
 import type { KnownEndpoint } from '../endpoints/cache.ts';
-import { type Signable, signedHeaders, type SigningKey } from '../secrets/signature.ts';
+import { type Signable, signedHeaders } from '../secrets/signature.ts';
+import type { SigningKey } from '../secrets/signing-secret.ts';
 import type { Connections } from './connections.ts';
 import type { CheckedTarget, EgressGuard } from './egress-guard.ts';
 import { faultOfOurs, type Outcome, outcomeOfSilence } from './outcome.ts';
@@ -14,19 +15,18 @@ import type { Post, Poster } from './post.ts';
 export interface Attempted extends Outcome {
   at: Date;
   durationMs: number;
-  /** Where it belongs to a trace. */
+  /** Undefined where the attempt belongs to no trace. */
   traceId?: string | undefined;
 }
 
 export interface Sending extends Signable {
   attempt: number;
-  /** Of the step from which it comes, where that belongs to a trace. */
+  /** Undefined where the event belongs to no trace. */
   traceparent?: string | undefined;
 }
 
 /**
- * Rejects when it could not leave through a fault of this service, or the process stops: then there was no
- * attempt.
+ * Rejects where a fault of this service kept the attempt from leaving, or the process stops: then there was no attempt.
  */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
@@ -40,7 +40,7 @@ interface SendOptions {
   tracing?: Tracing | undefined;
 }
 
-/** With other addresses left to try, which need their share of the deadline as well. */
+/** While other addresses are left, which need their share of the deadline. */
 const connectMsMax = 2_500;
 
 export function openSend(options: SendOptions): Send {
@@ -115,7 +115,7 @@ export function openSend(options: SendOptions): Send {
   };
 }
 
-/** No part of the url, which may hold what only its receiver may know. */
+/** The span has no part of the url, which may contain a secret. */
 const startOf = (
   { endpoint }: KnownEndpoint,
   { event, eventId, attempt, traceparent }: Sending,
@@ -147,7 +147,7 @@ async function traced(span: Span, work: () => Promise<Attempted>): Promise<Attem
   return attempted;
 }
 
-/** Of several addresses that could not be connected to, without naming them: each reason once. */
+/** The reasons why no address could be connected to, each once, without the addresses. */
 function summaryOf(failed: readonly Outcome[]): Outcome {
   const error = [...new Set(failed.map((outcome) => outcome.error))].join('; ');
   return { verdict: 'failed', responseStatus: null, error };

@@ -178,7 +178,10 @@ function replyParts(
     typeof reply.body === 'string' ? new TextEncoder().encode(reply.body) : (reply.body ?? new Uint8Array());
   const bytesMax = bodyBytesMax(connection);
   // NATS would throw here and the caller would wait for nothing.
-  if (body.length > bytesMax) throw new Error(`reply of ${body.length} bytes is over ${bytesMax}`);
+  if (body.length > bytesMax)
+    throw new Error(
+      `the reply to ${subject} has ${body.length} bytes; one NATS message may carry ${bytesMax}`,
+    );
   const headers: Record<string, string> = {
     [replyHeaders.status]: String(reply.status ?? statusOfAnswer(subject)),
   };

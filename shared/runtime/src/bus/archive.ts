@@ -3,12 +3,7 @@
 // milliseconds. Where all of that is needed, the leader says how far a reading must come.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import {
-  JetStreamApiError,
-  JetStreamError,
-  type DirectBatchOptions,
-  type StoredMsg,
-} from '@nats-io/jetstream';
+import { JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
 import { openSemaphore } from '../semaphore.ts';
 import type { Connection } from './connection.ts';
 import { readHeaders, traceparentIn, type Headers } from './message.ts';
@@ -104,7 +99,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
       // What came since is after the end of this reading.
       if (readThrough >= sequenceWanted) return false;
       if (performance.now() - behindSinceMs > copyBehindMaxMs) {
-        throw unreadable(new Error(`a copy of ${stream} is behind ${sequenceWanted}`));
+        throw unreadable(new Error(`a copy of stream ${stream} has not reached sequence ${sequenceWanted}`));
       }
       await wait(copyAgainMs);
       return true;
@@ -209,18 +204,6 @@ export async function purge(
   );
   return answer.purged;
 }
-
-/** Removes one message; nothing happens if it is no longer there. */
-export async function remove(connection: Connection, stream: string, sequence: number): Promise<void> {
-  try {
-    await connection.whileConnected(() => connection.manager.streams.deleteMessage(stream, sequence, false));
-  } catch (error) {
-    if (!(error instanceof JetStreamApiError && goneCodes.has(error.code))) throw error;
-  }
-}
-
-/** "no message found", and "sequence not found" as it is told apart from it. */
-const goneCodes = new Set([10_037, 10_043, 10_057]);
 
 const unreadable = (cause: unknown): Failure =>
   new Failure('unavailable', 'A stream of NATS cannot be read; try again shortly.', {

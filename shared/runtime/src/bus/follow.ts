@@ -101,7 +101,7 @@ export function follow(connection: Connection, stream: string, options: FollowOp
           await readOn(consumer);
         } finally {
           present = undefined;
-          // What is not dropped here nats-server drops by itself.
+          // If this fails, nats-server deletes the ephemeral consumer after its inactive threshold.
           void consumer.delete().catch(() => undefined);
         }
       } catch (error) {

@@ -10,7 +10,6 @@ import {
   lastOfEach,
   openReading,
   purge,
-  remove,
   streamFacts,
   type ReadOptions,
   type StoredMessage,
@@ -124,7 +123,6 @@ export interface Bus extends AsyncDisposable {
   countMessages(stream: string, subject: string): Promise<number>;
   countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
   purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
-  remove(stream: string, sequence: number): Promise<void>;
 }
 
 /** Waits until NATS is there. */
@@ -186,7 +184,6 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     countMessages: (stream, subject) => countMessages(connection, stream, subject),
     countBySubject: (stream, subject) => countBySubject(connection, stream, subject),
     purge: (stream, subject, throughSequence) => purge(connection, stream, subject, throughSequence),
-    remove: (stream, sequence) => remove(connection, stream, sequence),
     async [Symbol.asyncDispose]() {
       const checked = watch[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();

@@ -96,7 +96,7 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
     announce(announcement) {
       const { syncId, records } = announcement;
       if (held.pushes >= pushesMax || held.records >= recordsMax) {
-        log.warn({ syncId }, 'too much to announce, left to the sweepers');
+        log.warn({ syncId }, 'the announcer is full: a sweeper will publish the events of this push');
         return;
       }
       held.pushes += 1;

@@ -1,8 +1,6 @@
 // Where a listing ended, sealed: a caller can carry a cursor but neither change nor make one, nor use it on
-// another listing than the one that issued it.
-import { randomBytes } from 'node:crypto';
+// another listing than the one that issued it. What may stand beside a cursor: listing-request.ts.
 import { seal, unseal } from '@integration-sync/runtime/seal';
-import { isFirst, type Store } from '@integration-sync/runtime/store';
 
 /** What a listing is narrowed by beside `since`: values by the names of their parameters. */
 export type Filters = Readonly<Record<string, string>>;
@@ -81,23 +79,3 @@ export function openCursor(key: Uint8Array, listing: string, text: string): Curs
 }
 
 const toDate = (at: string | undefined): Date | undefined => (at ? new Date(Number(at)) : undefined);
-
-// A secret that all replicas of a service share without a setting: the first one makes it, the others find it.
-
-interface StoredKey {
-  _id: string;
-  key: Uint8Array;
-}
-
-const keyBytes = 32;
-
-export async function sharedKey(store: Store, collection: string, name: string): Promise<Uint8Array> {
-  const keys = store.collection<StoredKey>(collection);
-  const find = () => keys.findOne({ _id: name }, { promoteBuffers: true });
-  const found = await find();
-  if (found !== null) return found.key;
-  await isFirst(keys.insertOne({ _id: name, key: randomBytes(keyBytes) }));
-  const made = await find();
-  if (made === null) throw new Error(`the key ${name} was made, but is not there`);
-  return made.key;
-}

@@ -6,7 +6,7 @@ import { fieldNames, type Fields } from '../kind.ts';
 import type { ListingRule } from './listing.ts';
 import { narrowingOf, readNarrowing } from './narrowing.ts';
 import type { RecordDocument } from '../records/record-document.ts';
-import { statusField, statusOf } from '../items/status.ts';
+import { statusField, statusOf } from '../items/sync-status.ts';
 
 export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
   const { kind } = of;

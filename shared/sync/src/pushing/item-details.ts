@@ -1,5 +1,5 @@
-// What became of each item of a push, or would become of it: which fields it changed, what was wrong with it, and which of its
-// fields were ignored.
+// What became of each item of a push, or what a plan says would become of it: which fields it changed, what was wrong with it,
+// and which of its fields were ignored.
 import { isStrict, pointerPart, readOneOf, refuseIfAny, requestHeaders } from '@integration-sync/contracts';
 import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';

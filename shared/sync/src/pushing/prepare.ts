@@ -10,7 +10,7 @@ import { acceptItems, referencedIds } from '../items/accept.ts';
 import type { Rejected } from '../items/answer.ts';
 import type { PushBody } from '../items/body.ts';
 import { gatherRecords, type AcceptedItem, type PushedRecord } from '../items/fold.ts';
-import { isErased } from '../items/status.ts';
+import { isErased } from '../items/sync-status.ts';
 import { refuseUnknown } from '../items/unknown-fields.ts';
 import type { Verdict } from '../items/validate.ts';
 import type { Reference } from '../kind.ts';

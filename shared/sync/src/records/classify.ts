@@ -1,4 +1,5 @@
-// Which records of a push are new, which change, and which stay as they are. Pure; what the database then says
+// Which records of a push are new, which change, and which stay as they are. What each action makes of a record that is
+// archived or erased: items/sync-status.ts. Pure; what the database then says
 // may move a new one to the others.
 import { foldItems, type Folded, type PushedRecord } from '../items/fold.ts';
 import type { FieldReader } from '../items/fields.ts';

@@ -5,7 +5,7 @@ import { orderOf } from '../ids.ts';
 import { allOfThem, byTheirIds, type ByIds } from './by-ids.ts';
 import type { RecordDocument, Writing } from './record-document.ts';
 import { byId, inParts } from './record-parts.ts';
-import { isErased, statusField } from '../items/status.ts';
+import { isErased, statusField } from '../items/sync-status.ts';
 
 export interface RecordWrites {
   /** Returns those that another push has created meanwhile. */

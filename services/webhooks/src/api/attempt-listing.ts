@@ -34,7 +34,7 @@ interface AttemptsOptions {
   cursorKey: string;
 }
 
-/** An attempt is listed when it has ended, under the time when it began, which is this long before at most. */
+/** An attempt is listed when it has ended, under the time of its begin, at most so long before. */
 const settlingMs = 12_000;
 
 export const attemptsHandlers = ({
@@ -151,7 +151,7 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
 
 const withoutPlace = ({ place: _place, ...entry }: LoggedAttempt): DeliveryAttempt => entry;
 
-/** Never behind the given one, never ahead of what may still be listed. */
+/** Never before the given `since`, nor after an attempt that may still be listed. */
 export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null, nowMs: number): Date {
   const settledMs = nowMs - settlingMs;
   const newestMs = all.length === 0 ? settledMs : Math.max(...all.map(({ at }) => Date.parse(at)));

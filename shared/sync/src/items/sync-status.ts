@@ -6,7 +6,7 @@
 //   archive    archived                         stays                        stays
 //   erase      no fields, erased                no fields, erased            stays
 //
-// Of an erased record its externalId is gone as well (records.ts). Pure.
+// Of an erased record its externalId is gone as well (record-writes.ts). Pure.
 import type { Action } from '../action.ts';
 import { fieldReader, type Changes, type FieldReader } from './fields.ts';
 import type { Fields, Kind } from '../kind.ts';

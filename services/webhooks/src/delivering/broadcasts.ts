@@ -1,0 +1,75 @@
+// What replicas tell each other of endpoints: that an endpoint has changed, and that an event of a partition that was given
+// back is finished. A broadcast may get lost.
+import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
+import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import type { EndpointCache } from '../endpoints/cache.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { LogPoint, Offsets } from '../log/offsets.ts';
+import type { EndpointQueue } from './endpoint-queue.ts';
+import type { Integrations } from './integrations.ts';
+
+/** Delivered, or given up. */
+const finishedSubject = 'webhooks.event.delivered';
+
+export type TellFinished = (queue: EndpointQueue, point: LogPoint) => Promise<void>;
+
+/**
+ * An event that was in flight when its partition was given back is finished here. A next owner that has yet to read the offset no
+ * longer finds the event there.
+ */
+export const openTellFinished =
+  (bus: Pick<Bus, 'broadcast'>, offsets: Pick<Offsets, 'removeOpen'>, log: Log): TellFinished =>
+  async ({ integration, id }, point) => {
+    await offsets.removeOpen(integration, id, point).catch(logged(log, id));
+    bus.broadcast(finishedSubject, JSON.stringify([integration, id, point.sequence, point.index]));
+  };
+
+/** Tells this replica and all others that the endpoint has changed. */
+export type TellChanged = (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
+
+export const openTellChanged =
+  (bus: Pick<Bus, 'broadcast'>, self: string, cache: Pick<EndpointCache, 'forget'>): TellChanged =>
+  ({ _id, integration }) => {
+    cache.forget(_id);
+    bus.broadcast(endpointChangedSubject, _id, {
+      replica: self,
+      [requestHeaders.integration]: integration,
+    });
+  };
+
+interface Listening {
+  cache: Pick<EndpointCache, 'forget' | 'forgetAll'>;
+  integrations: Pick<Integrations, 'refresh' | 'finish'>;
+  log: Log;
+}
+
+/** Hears from other replicas which endpoints have changed, and which events of this replica's partitions they have finished. */
+export function listenForChanges(
+  bus: Pick<Bus, 'listen'>,
+  self: string,
+  { cache, integrations, log }: Listening,
+): Disposable {
+  const stack = new DisposableStack();
+  const onChanged = ({ body, headers }: Broadcast): void => {
+    if (headers.get('replica') === self) return;
+    const id = Buffer.from(body).toString();
+    cache.forget(id);
+    const integration = headers.get(requestHeaders.integration);
+    if (integration !== undefined) void integrations.refresh(integration, id).catch(logged(log, id));
+  };
+  const onFinished = ({ body }: Broadcast): void => {
+    const said: [string, string, number, number] = JSON.parse(Buffer.from(body).toString());
+    const [integration, endpointId, sequence, index] = said;
+    integrations.finish(integration, endpointId, { sequence, index });
+  };
+  stack.use(bus.listen(endpointChangedSubject, onChanged, cache.forgetAll));
+  stack.use(bus.listen(finishedSubject, onFinished));
+  return stack;
+}
+
+/** The failure needs no more: the next look-up finds the change. */
+export const logged =
+  (log: Log, endpoint: string) =>
+  (error: unknown): void =>
+    log.debug({ err: error, endpoint }, 'a change of an endpoint is not known yet');

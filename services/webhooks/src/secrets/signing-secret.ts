@@ -1,0 +1,22 @@
+// How a signing secret is made and read. Where it is sealed for MongoDB: vault.ts; what it signs: signature.ts.
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+
+const prefix = 'whsec_';
+const keyBytes = 32;
+
+/** As integrators see it: `whsec_` and the base64 of 32 random bytes. */
+export const makeSecret = (): string => prefix + randomBytes(keyBytes).toString('base64');
+
+/** The bytes that Standard Webhooks signs with. */
+export const secretBytes = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length), 'base64');
+
+/** A secret made ready for signing, so that an attempt costs no key set-up. */
+export interface SigningKey {
+  text: KeyObject;
+  bytes: KeyObject;
+}
+
+export const signingKeyOf = (secret: string): SigningKey => ({
+  text: createSecretKey(secret, 'utf8'),
+  bytes: createSecretKey(secretBytes(secret)),
+});
