@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { allScopes } from '@integration-sync/contracts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { authSecret, signHs256 } from '../../support/access-tokens.ts';
+import { authSecret, goodClaims, signHs256 } from '../../support/access-tokens.ts';
 import { clientEntry, clientsFile, testSecret, type TestClientsFile } from '../../support/clients.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
@@ -83,6 +83,13 @@ const partsOf = (token: string): Record<string, unknown>[] =>
 
 const list = (token: string, at: TestGateway = gateway): Promise<Response> =>
   fetch(`${at.url}/api/v1/integration/suppliers`, { headers: { authorization: `Bearer ${token}` } });
+
+const push = (token: string): Promise<Response> =>
+  fetch(`${gateway.url}/api/v1/integration/suppliers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"suppliers":[{"externalId":"S-1","name":"One"}]}',
+  });
 
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
@@ -232,6 +239,29 @@ describe('a token', () => {
     } finally {
       nowMs = undefined;
       await file.replace(entries);
+    }
+  });
+
+  it('of five minutes, replaced just before it ends, pushes for an hour without a refusal', async () => {
+    const begunAt = Date.now();
+    const statuses = new Map<number, number>();
+    const used: string[] = [];
+    let endsAt = begunAt;
+    try {
+      for (nowMs = begunAt; nowMs < begunAt + 3_600_000; nowMs += 5_000) {
+        if (nowMs >= endsAt - 5_000) {
+          const iat = Math.floor(nowMs / 1_000);
+          endsAt = (iat + 300) * 1_000;
+          used.push(signHs256(goodClaims({ iat, exp: iat + 300 })));
+        }
+        const { status } = await push(used.at(-1) ?? '');
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+      expect(statuses).toEqual(new Map([[200, 720]]));
+      expect(used.length).toBeGreaterThanOrEqual(12);
+      for (const token of used.slice(0, -1)) expect((await push(token)).status).toBe(401);
+    } finally {
+      nowMs = undefined;
     }
   });
 });
