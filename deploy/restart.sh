@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # restart.sh SERVICE…: restarts the containers of services of docker compose one after the other, each once the one before is
-# healthy again. Where a service has two containers, no request fails.
+# healthy again. Where a service has two containers, no request fails. COMPOSE_FILE names the file of a cluster.
 set -euo pipefail
 (($# > 0)) || { echo 'usage: restart.sh SERVICE…' >&2; exit 2; }
 for container in $(docker compose ps --quiet "$@"); do

@@ -130,6 +130,10 @@ describe('the cluster', () => {
       });
   });
 
+  it.each(['nats-1', 'nats-2', 'nats-3'])('ends %s in order, so that no request fails', (name) => {
+    expect(cluster.services[name]).toMatchObject({ stop_signal: 'SIGUSR2', stop_grace_period: '30s' });
+  });
+
   it.each(containers)('bounds memory, processor and logs of %s', (_name, { deploy, logging }) => {
     expect(deploy?.resources?.limits).toEqual({ cpus: '1', memory: expect.stringMatching(/^\d+[MG]$/) });
     expect(logging?.options).toEqual({ 'max-size': '10m', 'max-file': '5' });
