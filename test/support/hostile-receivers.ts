@@ -72,7 +72,7 @@ const reasons: Readonly<Record<string, RegExp>> = {
   'chunk extensions': new RegExp(`^${tooLong}$`),
   trailers: /headers are too large$/,
   // On a slow machine the time of an attempt is over before so many single bytes have come.
-  'single bytes': /^the answer comes in more than 4096 pieces$|^timeout/,
+  'single bytes': /^the answer comes in more than 1024 pieces$|^timeout/,
   'a body': new RegExp(`^${tooLong}$`),
 };
 
