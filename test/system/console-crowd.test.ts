@@ -57,7 +57,7 @@ describe.each(browsers)(`the console beside ${records} records in %s`, (chromium
       url: receiver.url,
       events: ['sync.completed'],
     });
-    expect(registered.status).toBe(201);
+    if (registered.status !== 201) throw new Error(`the registration is answered ${registered.status}`);
     webhook = String(registered.body['id']);
     // The first look-ups after so many inserts may take longer than a push waits.
     const pushed = await eventually(
