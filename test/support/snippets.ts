@@ -122,7 +122,8 @@ function* faultsOfCompose(rest: string): Generator<string> {
     .replace(/-f \S+/, '')
     .trim()
     .split(/\s+/);
-  const arguments_ = words.filter((word) => !word.startsWith('-')).map((word) => word.split('=')[0] ?? '');
+  // A variable of a loop names several.
+  const arguments_ = words.filter((word) => !/^[-$]/.test(word)).map((word) => word.split('=')[0] ?? '');
   for (const name of verb === 'run' ? arguments_.slice(0, 1) : arguments_)
     if (compose.get(file)?.has(name) !== true) yield `${file} has no service ${name}`;
 }
