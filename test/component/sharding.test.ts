@@ -12,7 +12,7 @@ import { openMongos } from '../support/mongos.ts';
 import { answer, openReceiver, type Receiver } from '../support/receiver.ts';
 import { isTargeted, partsOf, readSharding, type Part, type Sharding } from '../support/shard-keys.ts';
 import { openWorld, type Caller, type World } from '../support/sync.ts';
-import { askWebhooks } from '../upgrade/data-set.ts';
+import { askWebhooks, type Asking } from '../upgrade/data-set.ts';
 import { openNats, untilTaken } from '../upgrade/nats.ts';
 import { readKnown, restore } from '../upgrade/restore.ts';
 
@@ -153,8 +153,7 @@ async function listAll(caller: Caller): Promise<void> {
 }
 
 async function useWebhooks(caller: Caller): Promise<void> {
-  const ask = (verb: string, asking: { id?: string; query?: string; body?: unknown } = {}) =>
-    askWebhooks(world.bus, caller.integration, verb, asking);
+  const ask = (verb: string, asking: Asking = {}) => askWebhooks(world.bus, caller.integration, verb, asking);
   const url = (path: string): string => receiver.url.replace('/hook', path);
   receiver.behave((hit, response, request) => {
     const status = { '/failing': 500, '/gone': 410 }[hit.path] ?? 204;
@@ -164,6 +163,7 @@ async function useWebhooks(caller: Caller): Promise<void> {
   const ids: string[] = [];
   for (const path of ['/well', '/failing', '/gone']) {
     const { id } = await ask('endpoints.register', {
+      key: path,
       body: { url: url(path), events: ['supplier.created'] },
     });
     ids.push(id);

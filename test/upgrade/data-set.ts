@@ -114,10 +114,12 @@ export interface StoredStream {
   consumers: StoredConsumer[];
 }
 
-interface Asking {
+export interface Asking {
   id?: string;
   query?: string;
   body?: unknown;
+  /** As a caller's `Idempotency-Key`. */
+  key?: string;
 }
 
 /** Asks webhooks as the gateway does. */
@@ -125,10 +127,10 @@ export async function askWebhooks(
   bus: Bus,
   integration: string,
   subject: string,
-  { id, query, body }: Asking = {},
+  { id, query, key, body }: Asking = {},
 ): Promise<AnswerBody> {
   const reply = await bus.request(`svc.webhooks.${subject}`, {
-    headers: { integration, 'request-id': randomUUID(), id, query },
+    headers: { integration, 'request-id': randomUUID(), id, query, 'idempotency-key': key },
     body: body === undefined ? '' : JSON.stringify(body),
     timeoutMs: 30_000,
   });
