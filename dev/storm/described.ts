@@ -16,21 +16,27 @@ export interface Described {
   faultOfDelivery(kind: string, headers: IncomingHttpHeaders, body: string): string | undefined;
 }
 
+/** Validates one part of a message; undefined where the description has no such message. */
+export type ValidatorOf = (name: string, part: 'headers' | 'payload') => ValidateFunction | undefined;
+
+export function openValidators(components: object): ValidatorOf {
+  const ajv = new Ajv2020({ strict: false, logger: false });
+  formats.default(ajv);
+  ajv.addSchema({ $id: 'messages', components });
+  return (name, part) => ajv.getSchema(`messages#/components/messages/${name}/${part}`);
+}
+
 export function openDescribed(): Described {
   const { components }: { components: { messages: Record<string, Message> } } = JSON.parse(
     JSON.stringify(describeMessages()),
   );
-  const ajv = new Ajv2020({ strict: false, logger: false });
-  formats.default(ajv);
-  ajv.addSchema({ $id: 'messages', components });
+  const validatorOf = openValidators(components);
 
   function faultOf(name: string, parts: { headers: object; payload: unknown }): string | undefined {
-    if (components.messages[name] === undefined) return `${name} is not described`;
     for (const part of ['headers', 'payload'] as const) {
-      const isValid: ValidateFunction | undefined = ajv.getSchema(
-        `messages#/components/messages/${name}/${part}`,
-      );
-      if (isValid?.(parts[part]) !== true) return `${name}, ${part}: ${ajv.errorsText(isValid?.errors)}`;
+      const isValid = validatorOf(name, part);
+      if (isValid === undefined) return `${name} is not described`;
+      if (!isValid(parts[part])) return `${name}, ${part}: ${inWords(isValid.errors)}`;
     }
     return undefined;
   }
@@ -52,3 +58,6 @@ export function openDescribed(): Described {
     },
   };
 }
+
+const inWords = (errors: ValidateFunction['errors']): string =>
+  (errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`.trim()).join(', ');

@@ -12,9 +12,8 @@ import {
   readEventBatch,
 } from '@integration-sync/contracts';
 import { describeMessages } from '@integration-sync/gateway/asyncapi';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import formats from 'ajv-formats';
 import { expect, it } from 'vitest';
+import { openValidators } from '../../dev/storm/described.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -65,12 +64,10 @@ it('has every part that it refers to, and no message that no operation has', () 
 });
 
 it('has an example of each message that is valid by the document, and one of which a key is missing is not', () => {
-  const ajv = new Ajv2020({ strict: false, logger: false });
-  formats.default(ajv);
-  ajv.addSchema({ $id: 'messages', components: document.components });
-  for (const { name, headers, payload, examples } of Object.values(document.components.messages)) {
-    const isHeaders = ajv.compile(headers);
-    const isPayload = ajv.compile(JSON.parse(JSON.stringify(payload).replaceAll('"#/', '"messages#/')));
+  const validatorOf = openValidators(document.components);
+  for (const { name, examples } of Object.values(document.components.messages)) {
+    const isHeaders = validatorOf(name, 'headers')!;
+    const isPayload = validatorOf(name, 'payload')!;
     expect(examples).toHaveLength(1);
     for (const example of examples) {
       expect([name, isHeaders(example.headers), isHeaders.errors]).toEqual([name, true, null]);
