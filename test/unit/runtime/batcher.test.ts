@@ -2,6 +2,14 @@ import { expect, it } from 'vitest';
 import { oneByOne, openBatcher, shareWork } from '@integration-sync/runtime/batcher';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 
+/** Answers each question with itself, and notes which came together. */
+const echoing =
+  (asked: number[][]) =>
+  async (all: readonly number[]): Promise<number[]> => {
+    asked.push([...all]);
+    return [...all];
+  };
+
 it('asks once for what is asked in one moment, and gives each its own answer', async () => {
   const asked: number[][] = [];
   const double = openBatcher<number, number>(async (all) => {
@@ -30,14 +38,7 @@ it('takes what comes while it asks into the next batch', async () => {
 
 it('asks when it is its turn, for all that came until then', async () => {
   const asked: number[][] = [];
-  const ask = openBatcher<number, number>(
-    async (all) => {
-      asked.push([...all]);
-      return [...all];
-    },
-    10,
-    openSemaphore({ max: 1 }).run,
-  );
+  const ask = openBatcher(echoing(asked), 10, openSemaphore({ max: 1 }).run);
   expect(await Promise.all([ask(1), ask(2)])).toEqual([1, 2]);
   const third = ask(3);
   await Promise.resolve();
@@ -104,11 +105,8 @@ it('asks beside a question that has no answer for long, or fails', async () => {
 
 it('waits for a pause before each question, and asks for all that came meanwhile', async () => {
   const asked: number[][] = [];
-  const ask = openBatcher<number, number>(
-    async (all) => {
-      asked.push([...all]);
-      return [...all];
-    },
+  const ask = openBatcher(
+    echoing(asked),
     10,
     oneByOne({ pause: () => new Promise((resolve) => setTimeout(resolve, 200)) }),
   );
