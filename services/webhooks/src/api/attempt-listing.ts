@@ -18,7 +18,7 @@ import {
   subjects,
   testKind,
 } from '@integration-sync/contracts';
-import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
+import { queryOf, type Bus, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { seal, unseal } from '@integration-sync/runtime/seal';
 import type { AttemptLog, LoggedAttempt, StoredAttempt } from '../delivering/attempt-log.ts';
@@ -43,7 +43,7 @@ export const attemptsHandlers = ({
   cursorKey,
 }: AttemptsOptions): Record<string, BusHandler> => ({
   [subjects.deliveriesList]: async (request) => {
-    const query = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
+    const query = queryOf(request);
     const asked = readQuery(query);
     const endpoint = await endpointOf(endpoints, request);
     const { _id } = endpoint;

@@ -5,10 +5,9 @@ import {
   type FailureEntry,
   readListingQuery,
   refuseIfAny,
-  requestHeaders,
   subjects,
 } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
+import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import { seal, unseal } from '@integration-sync/runtime/seal';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
@@ -34,10 +33,10 @@ export const listingHandlers = ({
   cursorKey,
 }: ListingOptions): Record<string, BusHandler> => ({
   [subjects.endpointsList]: async (request) => {
-    const { integration, headers } = request;
-    const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
+    const { integration } = request;
+    const query = queryOf(request);
     const errors: FailureEntry[] = [];
-    const shownAs = showingOf(request, errors);
+    const shownAs = showingOf(query, errors);
     const walk = readWalk(query, { key: cursorKey, integration }, errors);
     const { after, page, limit } = walk;
     const [found, total] = await Promise.all([

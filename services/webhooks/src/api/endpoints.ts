@@ -12,7 +12,7 @@ import {
   subjects,
   testKind,
 } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
+import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
@@ -51,7 +51,7 @@ export function endpointsHandlers(options: EndpointsOptions): Record<string, Bus
     [subjects.endpointsRegister]: registering(options),
     [subjects.endpointsGet]: async (request) => {
       const errors: FailureEntry[] = [];
-      const shown = showingOf(request, errors);
+      const shown = showingOf(queryOf(request), errors);
       refuseIfAny(errors);
       return json(shown(await endpointOf(options.endpoints, request)));
     },
@@ -76,7 +76,7 @@ function changing(options: EndpointsOptions): BusHandler {
       const changed = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       // Another caller changed it meanwhile, or a failed delivery did.
       if (changed === null) continue;
-      // Also without a change: the replica that made it a moment ago may have died before it told.
+      // Also where MongoDB had this change already: the replica that stored it may have died before its broadcast.
       await revisions.changed(changed.integration);
       tellChanged(changed);
       if (endpoint.active && !changed.active) {
@@ -94,7 +94,7 @@ const removing =
     const id = request.headers.get(requestHeaders.id) ?? '';
     const removed = await endpoints.remove(request.integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
-    // Also without a deletion: the replica that deleted it a moment ago may have died before it told.
+    // Also where MongoDB no longer had the endpoint: the replica that deleted it may have died before its broadcast.
     await revisions.changed(request.integration);
     tellChanged({ _id: id, integration: request.integration });
     if (!removed) throw absent();

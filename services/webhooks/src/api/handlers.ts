@@ -32,10 +32,9 @@ export const json = (body: unknown) => ({ body: JSON.stringify(body) });
 
 /** How the request wants endpoints to be shown. */
 export function showingOf(
-  { headers }: Pick<BusRequest, 'headers'>,
+  query: URLSearchParams,
   errors: FailureEntry[],
 ): (endpoint: Endpoint) => DetailedWebhook {
-  const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
   const details = readOneOf(query, 'details', ['true', 'false'], errors);
   return details === 'true' ? detailedWebhookOf : webhookOf;
 }

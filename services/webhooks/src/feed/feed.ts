@@ -6,7 +6,6 @@ import {
   limits,
   readFeedQuery,
   refuseIfAny,
-  requestHeaders,
   subjects,
 } from '@integration-sync/contracts';
 import {
@@ -16,6 +15,7 @@ import {
   largeRequests,
   type ServiceOptions,
   type Wait,
+  queryOf,
 } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { type Metrics, openGauge } from '@integration-sync/runtime/metrics';
@@ -85,11 +85,10 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
   };
 }
 
-function readAsked({ headers, integration }: BusRequest, places: Places): Asked {
+function readAsked(request: BusRequest, places: Places): Asked {
   const errors: FailureEntry[] = [];
-  const query = new URLSearchParams(headers.get(requestHeaders.query) ?? '');
-  const { after: text, ...asked } = readFeedQuery(query, errors);
-  const after = text === undefined ? undefined : places.open(integration, text);
+  const { after: text, ...asked } = readFeedQuery(queryOf(request), errors);
+  const after = text === undefined ? undefined : places.open(request.integration, text);
   if (text !== undefined && after === undefined) {
     errors.push({ pointer: 'after', detail: 'after: not a place that this feed gave to your integration' });
   }

@@ -45,7 +45,7 @@ export type { ReadOptions, StoredMessage, StreamFacts } from './archive.ts';
 export type { Forbidden } from './connection.ts';
 export type { FollowedMessage, FollowOptions, Reading } from './follow.ts';
 export type { ConsumerFigures, InspectedConsumer, InspectedFacts, InspectedStream } from './inspect.ts';
-export type { Headers } from './message.ts';
+export { queryOf, type Headers } from './message.ts';
 export type { OutgoingMessage, Published } from './publish.ts';
 export type { Reply, RequestOptions } from './request.ts';
 export { quantityInWords, type Difference } from './quantities.ts';
@@ -145,7 +145,7 @@ export async function openBus(options: BusOptions): Promise<Bus> {
     askAll: (subject, forMs) => askAll(connection, subject, forMs),
     answerAll: (subject, say) => answerAll(connection, subject, say),
     broadcast(subject, body, headers = {}) {
-      // A process that leaves may have an attempt end after its bus.
+      // Work that ends after the bus of its process may still want to broadcast.
       if (connection.nats.isDraining() || connection.nats.isClosed()) return;
       connection.nats.publish(subject, body, { headers: writeHeaders(headers) });
     },

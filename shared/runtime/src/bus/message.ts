@@ -5,6 +5,10 @@ import { readTraceparent } from '../tracing/index.ts';
 
 export type Headers = ReadonlyMap<string, string>;
 
+/** The query string of a request, as its caller wrote it in the URL. */
+export const queryOf = ({ headers }: { headers: Headers }): URLSearchParams =>
+  new URLSearchParams(headers.get(requestHeaders.query) ?? '');
+
 export function readHeaders(from: MsgHdrs | undefined): Headers {
   const map = new Map<string, string>();
   if (from !== undefined) for (const [name, values] of from) map.set(name, values[0] ?? '');

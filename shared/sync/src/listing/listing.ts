@@ -1,6 +1,6 @@
 // One page of a listing, for every kind of thing that is listed in creation order.
-import { limits, requestHeaders, type Listing } from '@integration-sync/contracts';
-import type { BusHandler } from '@integration-sync/runtime/bus';
+import { limits, type Listing } from '@integration-sync/contracts';
+import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import type { Engine } from '../engine.ts';
@@ -66,7 +66,7 @@ export function openListing<Document extends ListedDocument>(
     const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
     const asked = readPageAsked(
-      new URLSearchParams(request.headers.get(requestHeaders.query) ?? ''),
+      queryOf(request),
       seal,
       narrowed === undefined ? undefined : (...given) => narrowed.read(integration, ...given),
     );
@@ -224,7 +224,7 @@ export interface PageBounds {
 }
 
 /** There is one more than the limit where there are more. They are read no further than is needed. */
-export async function takePage<Document>(
+async function takePage<Document>(
   found: AsyncIterable<Document> | Iterable<Document>,
   { limit, bytesMax }: PageBounds,
   entityOf: (document: Document) => unknown,
@@ -255,7 +255,7 @@ export async function takePage<Document>(
 // unchanged has missed no push that was answered before the page was asked for.
 
 /** Reads a page with the watermark of its listing, as that is at some moment after this call. */
-export type ReadWithWatermark = <Page>(
+type ReadWithWatermark = <Page>(
   key: string,
   pageOf: (watermark: Watermark) => Promise<Page>,
 ) => Promise<Page>;

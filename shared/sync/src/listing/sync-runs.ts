@@ -13,7 +13,7 @@ import {
   type SyncRun,
   type SyncRunInFull,
 } from '@integration-sync/contracts';
-import type { BusHandler, BusRequest } from '@integration-sync/runtime/bus';
+import { queryOf, type BusHandler, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
@@ -169,8 +169,7 @@ export const listRuns =
   (journals: readonly RunJournal[], cursorKey: Uint8Array): BusHandler =>
   async (request) => {
     const seal = { key: cursorKey, listing: watermarkKey(request.integration, listed) };
-    const parameters = new URLSearchParams(request.headers.get(requestHeaders.query) ?? '');
-    const asked = readPageAsked(parameters, seal, readFilters);
+    const asked = readPageAsked(queryOf(request), seal, readFilters);
     const { page, limit, after } = asked;
     const filter = filterOf(asked);
     const { entityType } = filter;
