@@ -1,5 +1,5 @@
-// The settings of an endpoint beside its url and events: what is wrong with them, and how they are stored. No message contains a
-// header's value.
+// Validates and stores what a caller may set of an endpoint beside its url and events: headers, description, recover and
+// inFlightMax. No error message contains a header's value.
 import {
   type ChangeWebhook,
   type FailureEntry,

@@ -1,4 +1,4 @@
-// What follows where this replica takes partitions, gives them back, or loses them.
+// What a replica does when it takes partitions, gives them back, or loses them to another replica.
 //
 //   partitions are   this replica
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -17,7 +17,7 @@ import type { Progress } from './progress.ts';
 const handoverMs = 500;
 const handoverPollMs = 10;
 
-export interface TakeoverOptions {
+interface TakeoverOptions {
   integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end' | 'freeFrom'>;
   progress: Pick<Progress, 'handOver'>;
   reader: Pick<LogReader, 'add' | 'remove'>;

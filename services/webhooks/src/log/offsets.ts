@@ -1,7 +1,7 @@
 // Offsets of the endpoints that are behind. An endpoint that keeps up has none, as the floor of its partition says enough. The
 // offsets of an integration are one document, which the owner of its partition writes as a whole.
 //
-// An offset is exactly what is undelivered: all events from a point of the log on, and the open events before it.
+// The offset of an endpoint names all of its undelivered events: those from a point of the log on, and open events before it.
 import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
 import type { LogStream } from './reader.ts';
 
