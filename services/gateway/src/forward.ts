@@ -132,7 +132,7 @@ function readFact(value: string): Exchange['facts'][string] {
 const addressHeaders: ReadonlySet<string> = new Set(['link', 'location']);
 
 /** The header's value as a caller in front of the proxy needs it. */
-export function publicAddress(publicBasePath: string, name: string, value: string): string {
+function publicAddress(publicBasePath: string, name: string, value: string): string {
   if (publicBasePath === '' || !addressHeaders.has(name)) return value;
   return value.startsWith(basePath)
     ? publicBasePath + value

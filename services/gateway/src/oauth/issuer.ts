@@ -38,7 +38,7 @@ export const metadataOf = (issuer: string) => ({
 
 const lifetimeSeconds = 60 * 60;
 
-export interface IssuedToken {
+interface IssuedToken {
   token: string;
   expiresInSeconds: number;
 }
@@ -50,7 +50,7 @@ export interface Grant {
   audience: string;
 }
 
-export type IssueToken = (grant: Grant) => Promise<IssuedToken>;
+type IssueToken = (grant: Grant) => Promise<IssuedToken>;
 
 export function openIssuing(secret: string, now: () => number): IssueToken {
   const key = createSecretKey(Buffer.from(secret));

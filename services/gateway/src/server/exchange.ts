@@ -159,7 +159,7 @@ export interface Trace {
   traceId: string | undefined;
 }
 
-export function openTrace(
+function openTrace(
   { raw: { headers }, method }: FastifyRequest,
   route: string | undefined,
   tracing: Tracing | undefined,

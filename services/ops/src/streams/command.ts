@@ -106,7 +106,7 @@ export const streams = defineCommand({
 // The repairs: those of a start, at once and for all streams, and the removal of what only a release before reads. What a
 // stream has it keeps, unless STREAMS_MAY_SHRINK says otherwise (shared/runtime/src/bus/quantities.ts).
 
-export interface Repaired {
+interface Repaired {
   what: string;
   outcome: 'done' | 'refused';
   words?: string;

@@ -225,7 +225,7 @@ async function respond(
 
 // To which trace a request belongs that a service answers, and the span from its message to its reply.
 
-export interface RequestTrace {
+interface RequestTrace {
   /** Undefined where nothing is traced. */
   span: Span | undefined;
   /** For what comes of the request; undefined where nothing is traced and its caller names no trace. */
@@ -233,7 +233,7 @@ export interface RequestTrace {
 }
 
 /** Of what is asked all the time, which is `quiet`, there is no span. */
-export function openRequestTrace(
+function openRequestTrace(
   { tracing }: Connection,
   { subject, headers, quiet }: { subject: string; headers: Headers; quiet: boolean },
 ): RequestTrace {
@@ -254,7 +254,7 @@ export function openRequestTrace(
 }
 
 /** The same handler; what it asks the database is part of the span. */
-export function handlerWithin<Request, Reply>(
+function handlerWithin<Request, Reply>(
   { tracing }: Connection,
   { span }: RequestTrace,
   handler: (request: Request) => Promise<Reply>,
@@ -263,7 +263,7 @@ export function handlerWithin<Request, Reply>(
   return (request) => tracing.within(span, () => handler(request));
 }
 
-export function closeRequestTrace(
+function closeRequestTrace(
   { span }: RequestTrace,
   {
     logFields = {},

@@ -116,13 +116,13 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
 /** A note can wait a little for the next ones: until then an entry is only announced again by mistake. */
 const delayMs = 200;
 
-export interface NotesOptions {
+interface NotesOptions {
   write: (syncIds: readonly string[]) => Promise<void>;
   onError: (error: unknown, syncIds: readonly string[]) => void;
   background: Background;
 }
 
-export function openNotes({ write, onError, background }: NotesOptions): (syncId: string) => void {
+function openNotes({ write, onError, background }: NotesOptions): (syncId: string) => void {
   const note = openBatcher<string, null>(
     async (syncIds) => {
       await write(syncIds).catch((error: unknown) => onError(error, syncIds));
@@ -136,14 +136,14 @@ export function openNotes({ write, onError, background }: NotesOptions): (syncId
 
 // Work that goes on after its caller has gone on: it is waited for when the process stops.
 
-export interface Background extends AsyncDisposable {
+interface Background extends AsyncDisposable {
   readonly follow: (work: Promise<unknown>) => void;
   /** Resolves when the process stops: from then on, no work waits for anything but its end. */
   readonly closing: Promise<void>;
   readonly isClosing: boolean;
 }
 
-export function openBackground(): Background {
+function openBackground(): Background {
   const underWay = new Set<Promise<unknown>>();
   const closing = Promise.withResolvers<void>();
   let isClosing = false;
@@ -173,7 +173,7 @@ const againMs = 250;
 const hinderedMs = 15_000;
 
 /** When the tries of a push that is answered now are over, by `performance.now()`. */
-export const triesEnd = (): number => performance.now() + triesForMs;
+const triesEnd = (): number => performance.now() + triesForMs;
 
 export interface Tries {
   /** Undefined where it was refused to the end. */
@@ -185,7 +185,7 @@ export interface Tries {
   readonly areHindered: boolean;
 }
 
-export function openTries(log: Log, background: Background): Tries {
+function openTries(log: Log, background: Background): Tries {
   let refusedAtMs = -Infinity;
   return {
     async patiently({ syncId, untilMs }, work) {
