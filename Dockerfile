@@ -78,7 +78,8 @@ ARG REVISION=unknown
 LABEL org.opencontainers.image.title="integration-sync-service" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
-ENV NODE_ENV=production NODE_COMPILE_CACHE=/compiled BUILD_REVISION=${REVISION}
+# glibc gives memory of 1 MB or more back once it is free. By itself it keeps that of large bodies, in pieces: 90 MB in a busy gateway.
+ENV NODE_ENV=production NODE_COMPILE_CACHE=/compiled MALLOC_MMAP_THRESHOLD_=1000000 BUILD_REVISION=${REVISION}
 # The user `node` of the base image, by number: Kubernetes can see that it is not root (runAsNonRoot).
 USER 1000:1000
 # The young generation may grow larger than by itself, so that what a push makes is garbage before it is copied.

@@ -52,6 +52,8 @@ export function settingsOf(
     METRICS_PORT: '0',
     // Node keeps what it has compiled: a service that died is back in half the time.
     NODE_COMPILE_CACHE: environment['NODE_COMPILE_CACHE'] || join(cacheFolder(environment), 'compiled'),
+    // glibc gives the memory of a large body back at once, as in the image.
+    MALLOC_MMAP_THRESHOLD_: '1000000',
   };
   if (natsMonitor !== undefined) all['NATS_MONITOR_URL'] = natsMonitor;
   const signing: Settings = authSecret === undefined ? {} : { AUTH_JWT_SECRET: authSecret };
