@@ -22,7 +22,10 @@ export async function runAsCommand(usage: string, run: (start: Start) => Promise
     starts.add(started);
     return started.finally(() => starts.delete(started));
   };
-  const running = carryOut(() => run(start)).catch((error: unknown) => {
+  // An error that nothing waits for would end the process, and leave behind what was started.
+  const unforeseen = Promise.withResolvers<never>();
+  process.on('unhandledRejection', unforeseen.reject);
+  const running = carryOut(() => Promise.race([run(start), unforeseen.promise])).catch((error: unknown) => {
     process.exitCode = 1;
     // One that is stopped finds that its engines are gone.
     if (!stop.signal.aborted) process.stderr.write(`${wordsFor(error, usage)}\n`);
