@@ -114,6 +114,39 @@ export function readListingQuery(query: QueryParameters, errors: FailureEntry[])
   return { page, limit, since, cursor };
 }
 
+export const cursorExpected = 'expected one from the Link header of this listing';
+
+/** The values of parameters by their names; a time in milliseconds. */
+type Kept = Readonly<Record<string, string | number | null | undefined>>;
+
+/**
+ * Adds to `errors` what may not stand beside a cursor: a page, and what differs from what the cursor keeps. `kept` is undefined
+ * for a text that the listing did not issue.
+ */
+export function checkBesideCursor(
+  query: QueryParameters,
+  asked: Kept,
+  kept: Kept | undefined,
+  errors: FailureEntry[],
+): void {
+  const wrong = new Set(errors.map(({ pointer }) => pointer));
+  const refuse = (name: string, detail: string): void => {
+    // A value that is wrong in itself is an error once.
+    if (query.getAll(name).length > 0 && !wrong.has(name))
+      errors.push({ pointer: name, detail: `${name}: ${detail}` });
+  };
+  refuse('page', 'expected none beside a cursor');
+  if (kept === undefined) {
+    refuse('cursor', cursorExpected);
+    return;
+  }
+  for (const name of Object.keys({ ...asked, ...kept })) {
+    if ((asked[name] ?? null) === (kept[name] ?? null)) continue;
+    const what = name === 'limit' ? String(kept[name]) : 'one';
+    refuse(name, `expected the ${what} that the cursor keeps, or none`);
+  }
+}
+
 export function refuseIfAny(errors: FailureEntry[]): void {
   if (errors.length === 0) return;
   throw new Failure('invalid_request', errors.map(inOneLine).join(' '), { errors });

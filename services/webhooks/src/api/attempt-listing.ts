@@ -2,6 +2,7 @@
 // (1,000 entries, or what 7 days bring), so the replica reads all of it. And one event of it: what was sent, what was answered.
 import {
   basePath,
+  checkBesideCursor,
   type DeliveryAttempt,
   eventBatchesStream,
   type EventDelivery,
@@ -25,7 +26,6 @@ import type { AttemptLog, LoggedAttempt, StoredAttempt } from '../delivering/att
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { readBatch, type StreamEvent } from '../log/batch.ts';
-import { invalidRequest } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 
 interface AttemptsOptions {
@@ -47,8 +47,7 @@ export const attemptsHandlers = ({
     const asked = readQuery(query);
     const endpoint = await endpointOf(endpoints, request);
     const { _id } = endpoint;
-    const start = startOf(asked, cursorKey, _id);
-    if (asked.cursor !== undefined) refuseOthers(query, asked, start);
+    const start = startOf(query, asked, cursorKey, _id);
     const all = (await attemptLog.read(endpoint, request.deadline)).toReversed();
     const listed = listAttempts(all, start);
     const next =
@@ -92,39 +91,19 @@ function readQuery(query: URLSearchParams): Asked {
 }
 
 /** Where the page begins: a cursor keeps all filters of the first question. */
-function startOf(
-  { page, limit, since, cursor, outcome, event }: Asked,
-  key: string,
-  endpointId: string,
-): Start {
-  if (cursor === undefined) {
-    const filters = { sinceMs: since?.getTime() ?? null, outcome: outcome ?? null, event: event ?? null };
-    return { before: undefined, page, limit, ...filters };
-  }
+function startOf(query: URLSearchParams, asked: Asked, key: string, endpointId: string): Start {
+  const { page, limit, since, cursor, outcome = null, event = null } = asked;
+  const filters = { sinceMs: since?.getTime() ?? null, outcome, event };
+  const begin: Start = { before: undefined, page, limit, ...filters };
+  if (cursor === undefined) return begin;
   const opened = openCursor(key, endpointId, cursor);
-  if (opened !== undefined) return opened;
-  throw invalidRequest([{ pointer: 'cursor', detail: 'cursor: not one that this listing issued' }]);
-}
-
-/** Beside a cursor, only what it keeps anyway. */
-function refuseOthers(query: URLSearchParams, asked: Asked, kept: Start): void {
   const errors: FailureEntry[] = [];
-  const compare = (name: string, given: Kept | undefined, keptValue: Kept): void => {
-    if (!query.has(name) || given === keptValue) return;
-    errors.push({
-      pointer: name,
-      detail: `${name}: expected what the cursor keeps, or none beside a cursor`,
-    });
-  };
-  compare('page', undefined, null);
-  compare('limit', asked.limit, kept.limit);
-  compare('since', asked.since?.getTime(), kept.sinceMs);
-  compare('outcome', asked.outcome, kept.outcome);
-  compare('event', asked.event, kept.event);
+  checkBesideCursor(query, keptOf(begin), opened && keptOf(opened), errors);
   refuseIfAny(errors);
+  return opened ?? begin;
 }
 
-type Kept = string | number | null;
+const keptOf = ({ limit, sinceMs, outcome, event }: Start) => ({ limit, since: sinceMs, outcome, event });
 
 type Start = Omit<Cursor, 'before'> & { before: number | undefined };
 

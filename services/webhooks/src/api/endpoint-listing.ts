@@ -2,6 +2,8 @@
 // after which webhook the next page begins; it is sealed, so that a caller can carry it, but neither make nor change one.
 import {
   basePath,
+  checkBesideCursor,
+  cursorExpected,
   type FailureEntry,
   readListingQuery,
   refuseIfAny,
@@ -67,8 +69,6 @@ export const listingHandlers = ({
   },
 });
 
-const cursorExpected = 'expected one from the Link header of this listing';
-
 /** Throws the failure that names everything that is wrong. */
 function readWalk(
   query: URLSearchParams,
@@ -82,16 +82,8 @@ function readWalk(
     refuseIfAny(errors);
     return { after: undefined, page, limit };
   }
-  const refuse = (pointer: string, detail: string): void => {
-    errors.push({ pointer, detail: `${pointer}: ${detail}` });
-  };
   const walk = openWalk(key, integration, cursor);
-  if (walk === undefined) refuse('cursor', cursorExpected);
-  const isFine = (name: string): boolean => errors.every(({ pointer }) => pointer !== name);
-  if (query.has('page') && isFine('page')) refuse('page', 'expected none beside a cursor');
-  if (walk !== undefined && query.has('limit') && limit !== walk.limit && isFine('limit')) {
-    refuse('limit', `expected the ${walk.limit} that the cursor keeps, or none`);
-  }
+  checkBesideCursor(query, { limit }, walk && { limit: walk.limit }, errors);
   refuseIfAny(errors);
   return walk ?? { after: undefined, page, limit };
 }

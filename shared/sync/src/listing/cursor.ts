@@ -1,5 +1,5 @@
 // Where a listing ended, sealed: a caller can carry a cursor but neither change nor make one, nor use it on
-// another listing than the one that issued it. What may stand beside a cursor: listing-request.ts.
+// another listing than the one that issued it. What may stand beside a cursor: `checkBesideCursor` of the contracts.
 import { seal, unseal } from '@integration-sync/runtime/seal';
 
 /** What a listing is narrowed by beside `since`: values by the names of their parameters. */

@@ -1,6 +1,8 @@
 // What a listing is asked for, worked out from its query, and the way to the page after. Pure.
 import {
   basePath,
+  checkBesideCursor,
+  cursorExpected,
   readListingQuery,
   refuseIfAny,
   type FailureEntry,
@@ -53,7 +55,6 @@ export function readPageAsked(
 
 type Asked = ListingQuery & { filters: Filters };
 
-/** A cursor keeps `limit`, `since` and the filters. They may be said again, but not differently. */
 function readCursor(
   parameters: URLSearchParams,
   seal: CursorSeal,
@@ -61,28 +62,16 @@ function readCursor(
   errors: FailureEntry[],
 ): Cursor | undefined {
   if (asked.cursor === undefined) return undefined;
-  const wrong = new Set(errors.map(({ pointer }) => pointer));
-  const refuse = (name: string, detail: string): void => {
-    // A value that is wrong in itself is an error once.
-    if (parameters.has(name) && !wrong.has(name))
-      errors.push({ pointer: name, detail: `${name}: ${detail}` });
-  };
-  refuse('page', 'expected none beside a cursor');
   const cursor = openCursor(seal.key, seal.listing, asked.cursor);
-  if (cursor === undefined) {
-    refuse('cursor', cursorExpected);
-    return undefined;
-  }
-  if (asked.limit !== cursor.limit)
-    refuse('limit', `expected the ${cursor.limit} that the cursor keeps, or none`);
-  if (asked.since?.getTime() !== cursor.since?.getTime()) refuse('since', keptOrNone);
-  for (const name of Object.keys({ ...asked.filters, ...cursor.filters })) {
-    if (asked.filters[name] !== cursor.filters[name]) refuse(name, keptOrNone);
-  }
+  checkBesideCursor(parameters, keptOf(asked), cursor && keptOf(cursor), errors);
   return cursor;
 }
 
-const cursorExpected = 'expected one from the Link header of this listing';
+const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'filters'>) => ({
+  limit,
+  since: since?.getTime(),
+  ...filters,
+});
 
 /**
  * Throws for a cursor whose listing is gone: records leave a watermark (`left`: its stamp), runs are there (`left`: how many)
@@ -92,8 +81,6 @@ export function refuseCursorOfRemoved({ after }: PageAsked, left: number): void 
   if (after !== undefined && left === 0)
     refuseIfAny([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
 }
-
-const keptOrNone = 'expected the one that the cursor keeps, or none';
 
 /** A `Link` header to the page after, relative to wherever the caller reaches us. */
 export function linkToNext(path: string, seal: CursorSeal, asked: PageAsked, after: string): string {
