@@ -6,6 +6,7 @@ import { token } from '../../support/access-tokens.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';
 import { startNats } from '../../support/nats.ts';
 import { openRaw } from '../../support/raw-http.ts';
+import { standStill } from '../../support/stand-still.ts';
 
 const stack = new AsyncDisposableStack();
 let gateway: TestGateway;
@@ -24,11 +25,10 @@ const head =
 const body = '{"suppliers":[]}';
 
 /** Its timers come next and its sockets after them, as in a process that was stopped. */
-async function standStill(before: () => void): Promise<void> {
+async function standStillAfter(before: () => void): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   before();
-  const until = performance.now() + 1.6 * requestTimeoutMs;
-  while (performance.now() < until);
+  standStill(1.6 * requestTimeoutMs);
 }
 
 it.each([
@@ -39,7 +39,7 @@ it.each([
   using connection = await openRaw(gateway.port);
   if (before !== '') connection.send(before);
   await wait(100);
-  await standStill(() => connection.send(meanwhile));
+  await standStillAfter(() => connection.send(meanwhile));
   expect((await connection.answer()).status).toBe(200);
   // And the connection is as good as before.
   await wait(2 * requestTimeoutMs);
@@ -55,7 +55,7 @@ it.each([
   using connection = await openRaw(gateway.port);
   await wait(100);
   if (sent !== '') connection.send(sent);
-  await standStill(() => undefined);
+  await standStillAfter(() => undefined);
   const wokeAt = performance.now();
   expect((await connection.answer(5 * requestTimeoutMs)).status).toBe(408);
   expect(performance.now() - wokeAt).toBeGreaterThan(0.9 * requestTimeoutMs);

@@ -15,6 +15,7 @@ import {
 import { MongoBulkWriteError } from 'mongodb';
 import { openTestLog } from '../../support/log.ts';
 import { openMongos } from '../../support/mongos.ts';
+import { standStill } from '../../support/stand-still.ts';
 import { countTurns } from '../../support/turns.ts';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
@@ -174,7 +175,7 @@ describe('an open store', () => {
     const collection = farms();
     await collection.insertOne({ _id: 'a', name: 'Alma' });
     const underWay = collection.updateOne({ _id: 'a' }, { $set: { hectares: 1 } });
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+    standStill(4_000);
     await expect(underWay).resolves.toMatchObject({ modifiedCount: 1 });
     await expect(collection.findOne()).resolves.toMatchObject({ hectares: 1 });
     expect(store.connected).toBe(true);

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { openConnections } from '../../../services/webhooks/src/sending/connections.ts';
 import { openPoster } from '../../../services/webhooks/src/sending/post.ts';
+import { standStill } from '../../support/stand-still.ts';
 
 /** In a process of its own, so that it does not stand still as well. */
 async function openDistantReceiver(answer: string) {
@@ -28,9 +29,7 @@ async function openDistantReceiver(answer: string) {
   };
 }
 
-function standStill(): void {
-  for (const startedAt = performance.now(); performance.now() - startedAt < 3_000;);
-}
+const stillForMs = 3_000;
 
 function openWay(port: number) {
   const stack = new AsyncDisposableStack();
@@ -67,7 +66,7 @@ async function postAndStandStill(port: number, asked: Promise<unknown>) {
   const outcome = way.post(2_000);
   await asked;
   // At this point the process reads nothing before it looks at its timers.
-  setImmediate(standStill);
+  setImmediate(() => standStill(stillForMs));
   return await outcome;
 }
 
@@ -98,7 +97,7 @@ it.each([
     );
     await using way = openWay(receiver.port);
     expect((await way.post(5_000)).verdict).toBe('succeeded');
-    standStill();
+    standStill(stillForMs);
     expect(await way.post(5_000)).toMatchObject({ verdict: 'succeeded', error: null });
     await expect.poll(() => receiver.requests()).toBe(2);
   },
