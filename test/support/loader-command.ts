@@ -39,6 +39,8 @@ export function openLoader({ stack, integration, folder, environment, scope }: L
       stdio: 'pipe',
       env: {
         PATH: process.env['PATH'],
+        // A loader that finds what another has compiled starts with a quarter of the processor time.
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         INTEGRATION_SYNC_URL: stack.gateway,
         INTEGRATION_SYNC_KEY: stack.token({ integration, ...(scope === undefined ? {} : { scope }) }),
         ...environment,
