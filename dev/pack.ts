@@ -6,14 +6,15 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-const packages = ['client', 'loader'] as const;
+export const packages = ['client', 'loader'] as const;
+export type PackageName = (typeof packages)[number];
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 /** Where each tarball is. */
-export async function pack(folder: string): Promise<string[]> {
+export async function pack(folder: string, names: readonly PackageName[] = packages): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const made: string[] = [];
-  for (const name of packages) {
+  for (const name of names) {
     const staged = join(folder, name);
     await rm(staged, { recursive: true, force: true });
     const source = join(root, name);

@@ -2,18 +2,21 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { pack } from '@integration-sync/dev/pack';
+import { pack, packages, type PackageName } from '@integration-sync/dev/pack';
 
 const modules = resolve(import.meta.dirname, '../../node_modules');
-/** What the packages depend on. */
+/** What the loader depends on; the client needs nothing. */
 const dependencies = ['iconv-lite', 'safer-buffer'];
 
 /** Where they are installed. */
-export async function installPackages(folder: string): Promise<string> {
+export async function installPackages(
+  folder: string,
+  names: readonly PackageName[] = packages,
+): Promise<string> {
   const packed = join(folder, 'packed');
-  const tarballs = await pack(packed);
+  const tarballs = await pack(packed, names);
   const npm = (...args: string[]): string => execFileSync('npm', args, { cwd: folder }).toString();
-  for (const name of dependencies) {
+  for (const name of names.includes('loader') ? dependencies : []) {
     const how = ['--silent', '--offline', '--ignore-scripts', '--pack-destination', packed];
     tarballs.push(join(packed, npm('pack', ...how, join(modules, name)).trim()));
   }
