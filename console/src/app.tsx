@@ -86,7 +86,7 @@ function Head() {
           )}
           {problem !== undefined && <span class="bad">events are away</span>}
           <button type="button" class="small" onClick={signOut}>
-            Leave
+            Sign out
           </button>
         </p>
       )}

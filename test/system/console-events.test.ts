@@ -146,7 +146,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     expect(asked()).toEqual(before);
     await show('visible');
     await page
-      .getByRole('img', { name: 'The last 1 pushes: 1 items, 0 of them failed. The largest had 1.' })
+      .getByRole('img', { name: 'The last 1 push: 1 item, 0 of them failed. The largest had 1.' })
       .waitFor();
     await page.getByText('sync.completed').waitFor();
     await page.context().close();

@@ -6,7 +6,7 @@ import type { Stack } from '@integration-sync/dev/stack';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browsers, openBrowser, type Browser, type OpenedPage } from '../support/browser.ts';
-import { expectNoFindings, goTo, openPrefix, press, takePicture } from '../support/console.ts';
+import { choose, expectNoFindings, goTo, openPrefix, press, takePicture } from '../support/console.ts';
 import { answer, openReceiver, type Receiver } from '../support/receiver.ts';
 import { openClient, startTestStack, type Client } from '../support/stack.ts';
 
@@ -26,6 +26,9 @@ const scopesBut = (left: string): string =>
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+/** Of the first ten minutes, where it is ticked off. */
+const ticked = (page: Page, title: string) =>
+  page.getByRole('listitem').filter({ hasText: `${title} — done` });
 const supplier = (externalId: string, name = externalId) => ({ externalId, name });
 
 async function register(client: Client, receiver: Receiver): Promise<string> {
@@ -33,27 +36,59 @@ async function register(client: Client, receiver: Receiver): Promise<string> {
   return String(body['id']);
 }
 
+/** What the dying receiver answers. */
+const closed = 'closed <b>today</b>';
+
+interface Dying {
+  client: Client;
+  receiver: Receiver;
+  id: string;
+}
+
 describe.each(browsers)('the console in %s', (chromium) => {
   const stack = new AsyncDisposableStack();
   let system: Stack;
   let browser: Browser;
 
+  /** The webhook that the last test brings back. */
+  let dying: Promise<Dying> | undefined;
+
   beforeAll(async () => {
     system = stack.use(await startTestStack({ environment: { CONSOLE: 'on', PUBLIC_BASE_PATH: '/sync' } }));
     browser = stack.use(await openBrowser(chromium));
+    dying = beginToDie();
   });
   afterAll(() => stack.disposeAsync());
+
+  async function beginToDie(): Promise<Dying> {
+    const receiver = stack.use(
+      await openReceiver((_hit, response) => void response.writeHead(503).end(closed)),
+    );
+    const client = openClient(system);
+    const { body } = await client.post('/webhook-events', {
+      url: receiver.url,
+      events: ['supplier.created'],
+    });
+    await client.post('/suppliers', { suppliers: ['S-1', 'S-2', 'S-3'].map((one) => supplier(one)) });
+    return { client, receiver, id: String(body['id']) };
+  }
 
   interface Opened extends OpenedPage {
     client: Client;
     token: string;
   }
 
+  interface Opening {
+    at?: string;
+    scope?: string;
+    ttlSeconds?: number;
+    hash?: string;
+  }
+
   /** The page of an integration that no other test knows. */
-  async function open(
-    options: { at?: string; scope?: string; ttlSeconds?: number; hash?: string } = {},
-  ): Promise<Opened> {
-    const client = openClient(system);
+  const open = (options: Opening = {}): Promise<Opened> => openFor(openClient(system), options);
+
+  async function openFor(client: Client, options: Opening = {}): Promise<Opened> {
     const { at = system.gateway, hash, ...who } = options;
     const token = system.token({ integration: client.integration, ...who });
     const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
@@ -74,7 +109,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
     async (_where, prefix) => {
       await using behind = await openPrefix(system.gateway, prefix);
       await using receiver = await openReceiver();
-      const { page, client, complaints, requested } = await open({ at: behind.url });
+      const { page, client, complaints, requested, settled } = await open({ at: behind.url });
       await press(button(page, 'Push a sample'));
       await page
         .getByText('2 created, 0 known already, 1 failed.')
@@ -83,6 +118,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
         .waitFor();
       await press(page.getByRole('link', { name: 'Open the run that has a failure.' }));
       await page.getByRole('cell', { name: /country: expected .* got "Estonia"/ }).waitFor();
+      await page.getByRole('cell', { name: '3 (index 2)', exact: true }).waitFor();
 
       // 410 disables at once; ten failures in a row take 75 s.
       receiver.behave(answer(410));
@@ -91,11 +127,18 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await press(button(page, 'Push the sample again'));
       const broken = page.getByRole('link', { name: 'See its attempts' });
       await broken.waitFor();
+      // It is registered, and has been sent something: that is no delivery yet, also for who looks again.
+      await page.reload();
+      await broken.waitFor();
+      await settled();
+      await page.getByText('One is registered').waitFor();
+      expect(await ticked(page, 'Read why one failed').count()).toBe(1);
+      expect(await ticked(page, 'Start a receiver').count()).toBe(0);
       await takePicture(page, 'console-overview');
       await press(broken);
       await page.getByText(/^Disabled at .* the receiver answered 410 Gone\.$/).waitFor();
-      await page.getByRole('img', { name: 'The last 1 attempts: 1 failed.' }).waitFor();
-      await takePicture(page, 'console-webhook');
+      await page.getByRole('img', { name: 'The last 1 attempt: 1 failed.' }).waitFor();
+      await page.getByRole('cell', { name: 'none: disabled' }).waitFor();
 
       receiver.behave(answer(204));
       await press(button(page, 'Enable'));
@@ -103,7 +146,11 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await press(button(page, 'Replay …'));
       const dialog = page.getByRole('dialog', { name: 'Send events again' });
       // When it was disabled is filled in, though it is enabled now.
-      expect(await dialog.getByRole('textbox', { name: 'After' }).inputValue()).toMatch(/^20.*Z$/);
+      await expect
+        .poll(() => dialog.getByRole('textbox', { name: 'After' }).inputValue())
+        .toBe(new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('missedSince'));
+      // Enabling has sent nothing old.
+      expect(receiver.hits).toHaveLength(1);
       await press(dialog.getByRole('button', { name: 'Replay', exact: true }));
       await dialog.getByText('1 event is sent again.').waitFor();
       await receiver.received(2);
@@ -116,6 +163,17 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await press(page.getByRole('searchbox', { name: 'Go to an id' }));
       await page.keyboard.type('SAMPLE-1\n');
       await page.getByText('Nordic Timber AB', { exact: true }).waitFor();
+      await page.getByRole('searchbox', { name: 'Go to an id' }).fill('SAMPLE-3');
+      await page.keyboard.press('Enter');
+      const why = page.getByText(
+        /^SAMPLE-3 failed in a push, not stored: .*It was item 3 \(index 2\) of the run/,
+      );
+      await press(why.getByRole('link', { name: 'the run' }));
+      await page.getByText('Why they failed').waitFor();
+      await press(page.getByRole('link', { name: 'Overview' }));
+      await ticked(page, 'Start a receiver').waitFor();
+      await ticked(page, 'See its delivery').waitFor();
+      expect(await button(page, 'Push the sample again').isEnabled()).toBe(true);
 
       expect(complaints).toEqual([]);
       expect(new Set(requested.map((url) => new URL(url).origin))).toEqual(
@@ -191,7 +249,7 @@ describe.each(browsers)('the console in %s', (chromium) => {
         await expectNoFindings(page);
         await page.keyboard.press('Escape');
       }
-      await press(button(page, 'Leave'));
+      await press(button(page, 'Sign out'));
       await heading(page, 'Integration Sync').waitFor();
       await expectNoFindings(page);
       expect(complaints).toEqual([]);
@@ -201,15 +259,29 @@ describe.each(browsers)('the console in %s', (chromium) => {
 
   it('makes five requests at most for a view', async () => {
     const { page, client, requested, settled } = await open();
-    await client.post('/suppliers', { suppliers: [supplier('S-1')] });
+    await using receiver = await openReceiver();
+    const id = await register(client, receiver);
+    await client.post('/suppliers', { suppliers: [supplier('S-1'), { externalId: 'S-2' }] });
     await heading(page, 'Overview').waitFor();
     await settled();
-    for (const view of ['runs', 'records', 'webhooks', 'events', '']) {
-      const before = requested.length;
+    // The icon is the browser's.
+    const asked = (): number => requested.filter((url) => !url.endsWith('.svg')).length;
+    for (const view of [
+      'runs',
+      'records',
+      'records?externalId=S-2',
+      'records?externalId=S-2&kind=suppliers',
+      'webhooks',
+      `webhooks/${id}`,
+      `webhooks/${id}?outcome=never`,
+      'events',
+      '',
+    ]) {
+      const before = asked();
       await goTo(page, `#/${view}`);
       await heading(page, /./).waitFor();
       await settled();
-      expect({ view, asked: Math.max(requested.length - before, 5) }).toEqual({ view, asked: 5 });
+      expect({ view, asked: Math.max(asked() - before, 5) }).toEqual({ view, asked: 5 });
     }
     await page.context().close();
   });
@@ -243,8 +315,8 @@ describe.each(browsers)('the console in %s', (chromium) => {
     const saved = await saving;
     expect(saved.suggestedFilename()).toBe(`${run}-errors.csv`);
     const [head, first, ...rest] = (await readFile(await saved.path(), 'utf8')).trimEnd().split('\r\n');
-    expect(head).toBe('index,externalId,error');
-    expect(first).toMatch(/^0,'=S-0,/);
+    expect(head).toBe('item,index,externalId,error');
+    expect(first).toMatch(/^1,0,'=S-0,/);
     expect(rest).toHaveLength(99);
     await page.context().close();
   });
@@ -335,6 +407,32 @@ describe.each(browsers)('the console in %s', (chromium) => {
     await page.context().close();
   });
 
+  it('registers a receiver of this machine, names its fields in errors, and hands out the secret', async () => {
+    await using receiver = await openReceiver();
+    const { page, complaints } = await open({ hash: '#/webhooks' });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await press(button(page, 'Register a webhook'));
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('http://127.0.0.1:9000/').waitFor();
+    const confirm = dialog.getByRole('button', { name: 'Register', exact: true });
+    await dialog.getByRole('textbox', { name: 'Address' }).fill('ftp://receiver');
+    await press(confirm);
+    for (const words of [/Address: \w/, /Events: expected/]) await dialog.getByText(words).waitFor();
+    await dialog.getByRole('textbox', { name: 'Address' }).fill(receiver.url);
+    await press(dialog.getByRole('button', { name: 'All', exact: true }));
+    await press(confirm);
+    await dialog.getByText(/Your receiver checks with it .*docs\/receiving-webhooks\.md/).waitFor();
+    await press(dialog.getByRole('button', { name: 'Copy', exact: true }));
+    await dialog.getByRole('button', { name: 'Copied', exact: true }).waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toMatch(/^whsec_/);
+    await expectNoFindings(page);
+    await page.keyboard.press('Escape');
+    await page.getByText('1 of 1 webhook', { exact: true }).waitFor();
+    // The browser's own words for the first answer.
+    expect(complaints).toEqual([expect.stringContaining('400')]);
+    await page.context().close();
+  });
+
   it(
     'keeps what was there while a service is away, with its age, and asks again',
     { timeout: 120_000 },
@@ -352,6 +450,149 @@ describe.each(browsers)('the console in %s', (chromium) => {
       await system.resume('catalog');
       await system.ready();
       await page.getByText('What you see is from').waitFor({ state: 'detached', timeout: 60_000 });
+      await page.context().close();
+    },
+  );
+
+  it('shows and changes what a webhook is besides its address', async () => {
+    await using receiver = await openReceiver();
+    const { page, client } = await open();
+    const { body } = await client.post('/webhook-events', { url: receiver.url, events: ['sync.completed'] });
+    await goTo(page, `#/webhooks/${String(body['id'])}`);
+    await press(page.getByRole('button', { name: 'Change …', exact: true }));
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Description' }).fill('the warehouse');
+    await dialog.getByRole('checkbox', { name: 'Comes back by itself after failures' }).press(' ');
+    await dialog.getByRole('spinbutton', { name: 'Deliveries at once' }).fill('1');
+    await press(dialog.getByRole('button', { name: 'Change', exact: true }));
+    await dialog.getByText('Changed.').waitFor();
+    await page.keyboard.press('Escape');
+    const changed = await client.get(`/webhook-events/${String(body['id'])}?details=true`);
+    expect(changed.body['details']).toMatchObject({
+      description: 'the warehouse',
+      recover: true,
+      inFlightMax: 1,
+    });
+    await page.getByText('the warehouse').waitFor();
+    await page.context().close();
+  });
+
+  // Setup: a webhook with a header.
+  // What this proves: its name is shown and no value, replacing gives all anew, the receiver has them, and none clears them.
+  it('shows the names of its headers, replaces them, and clears them', async () => {
+    await using receiver = await openReceiver();
+    const { page, client, requested, complaints } = await open();
+    const { body } = await client.post('/webhook-events', {
+      url: receiver.url,
+      events: ['sync.completed'],
+      headers: { 'X-Shop': 'north' },
+    });
+    const id = String(body['id']);
+    await goTo(page, `#/webhooks/${id}`);
+    await page.getByRole('definition').filter({ hasText: 'X-Shop' }).waitFor();
+    const dialog = page.getByRole('dialog');
+    const inDialog = (name: string) => dialog.getByRole('button', { name, exact: true });
+    const header = (number: number, name: string) =>
+      dialog.getByRole('group', { name: `Header ${number}` }).getByLabel(name, { exact: true });
+    await press(page.getByRole('button', { name: 'Change …', exact: true }));
+    expect(await inDialog('Change').isDisabled()).toBe(true);
+    await press(inDialog('Replace them'));
+    expect(await header(1, 'Name').inputValue()).toBe('X-Shop');
+    expect(await header(1, 'Value').inputValue()).toBe('');
+    await header(1, 'Value').fill('south-secret');
+    await press(inDialog('Add a header'));
+    await header(2, 'Name').fill('X-Team');
+    await header(2, 'Value').fill('team-secret');
+    await expectNoFindings(page);
+    await press(inDialog('Change'));
+    await dialog.getByText('Changed.').waitFor();
+    expect(await page.content()).not.toMatch(/south-secret|team-secret/);
+    await page.keyboard.press('Escape');
+    await page.getByRole('definition').filter({ hasText: 'X-Shop, X-Team' }).waitFor();
+    await client.post('/suppliers', { suppliers: [{ externalId: 'S-1', name: 'one' }] });
+    const [hit] = await receiver.received(1);
+    expect(hit?.headers).toMatchObject({ 'x-shop': 'south-secret', 'x-team': 'team-secret' });
+
+    await press(page.getByRole('button', { name: 'Change …', exact: true }));
+    await press(inDialog('Replace them'));
+    await press(inDialog('Remove header 2'));
+    await press(inDialog('Remove header 1'));
+    await press(inDialog('Change'));
+    await dialog.getByText('Changed.').waitFor();
+    const cleared = await client.get(`/webhook-events/${id}?details=true`);
+    expect(cleared.body['details']).toMatchObject({ headerNames: [] });
+    expect(requested.filter((url) => url.includes('secret') && !url.includes('rotate'))).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  // Setup: a receiver that answers 503 with words until its webhook is disabled, after ten failures in 75 s. It has begun before
+  // all other tests of this file.
+  // Timeline: why, enabled, all that was not delivered is sent, then one event again.
+  // What this proves: a person sees why, and brings back a webhook with what was given up before it was disabled.
+  it(
+    'shows body and answer of a dead webhook, which is brought back and sent one again',
+    { timeout: 180_000 },
+    async () => {
+      const { client, receiver, id } = await (dying ?? beginToDie());
+      dying = undefined;
+      const { page, complaints } = await openFor(client, { hash: `#/webhooks/${id}` });
+      await page
+        .getByText(/^Disabled at \d\d:\d\d:\d\d after 10 failures, the last a 503\.$/)
+        .waitFor({ timeout: 120_000 });
+
+      // Two were given up after four attempts, the third waited after two. Each says what it is about.
+      const attempts = page.getByRole('region', { name: 'Attempts, newest first' });
+      await attempts.getByRole('row', { name: /S-2 4 503 .*given up$/ }).waitFor();
+      await takePicture(page, 'console-webhook', 960);
+      await choose(page.getByRole('combobox', { name: 'Outcome' }), 'Never');
+      await page.getByText('The last attempt of each event that was never delivered').waitFor();
+      expect(await attempts.getByRole('row').count()).toBe(1 + 3);
+      await attempts.getByRole('row', { name: /S-3 2 503 .*none: disabled$/ }).waitFor();
+      await press(page.getByRole('link', { name: 'supplier.created' }).first());
+      await page.getByLabel('The body as it was sent').getByText('"externalId"').waitFor();
+      expect(await page.getByText(closed, { exact: true }).count()).toBeGreaterThan(0);
+      await expectNoFindings(page);
+      await page.goBack();
+
+      await press(button(page, 'Send a test'));
+      await page.locator('output.bad').getByText('Not delivered: a 503 after').waitFor();
+      receiver.behave(answer(204));
+      const hits = receiver.hits.length;
+      await press(button(page, 'Enable'));
+      await page.getByText('Active.').waitFor();
+      await press(button(page, 'Replay …'));
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText(/^It was disabled .* enabling alone sends nothing old\.$/).waitFor();
+      await dialog.getByText('2 events were given up before, after four attempts each').waitFor();
+      await expectNoFindings(page);
+      const after = dialog.getByRole('textbox', { name: 'After' });
+      const earliest = await after.inputValue();
+      await press(dialog.getByRole('button', { name: 'From the disabling alone' }));
+      expect(earliest < (await after.inputValue())).toBe(true);
+      await after.fill('when it began');
+      await dialog.getByText(/^After: a time as this page shows it, such as \d\d:\d\d:\d\d or/).waitFor();
+      expect(await dialog.getByRole('button', { name: 'Replay', exact: true }).isDisabled()).toBe(true);
+      // As the page prints it.
+      await after.fill(earliest.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'));
+      expect(receiver.hits).toHaveLength(hits);
+      await press(dialog.getByRole('button', { name: 'Replay', exact: true }));
+      await dialog.getByText('3 events are sent again.').waitFor();
+      await receiver.received(hits + 3);
+      await page.keyboard.press('Escape');
+      // The list is still narrowed, and shows what has become of it.
+      await page.getByText('No attempt matches.').waitFor({ timeout: 4_000 });
+
+      await choose(page.getByRole('combobox', { name: 'Outcome' }), 'Succeeded');
+      await press(page.getByRole('link', { name: 'supplier.created' }).first());
+      await page.getByLabel('The body as it was sent').waitFor();
+      const sent = new URL(page.url()).hash.replace(/\?.*/, '').split('/').at(-1);
+      await press(button(page, 'Send again'));
+      await page.getByText('It is sent again.').waitFor();
+      const [again] = (await receiver.received(hits + 3 + 1)).slice(-1);
+      expect(again?.headers['webhook-id']).toBe(sent);
+      await page.getByText('succeeded: 204').nth(1).waitFor();
+      expect(complaints).toEqual([]);
       await page.context().close();
     },
   );

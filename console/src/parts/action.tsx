@@ -15,6 +15,10 @@ export interface ActionProps<T> {
   kind?: 'plain' | 'main' | 'danger';
   /** What the page says once it is done. */
   said: (body: T) => string;
+  /** Whether an answer says that it went as wanted; it does unless this says no. */
+  isGood?: (body: T) => boolean;
+  /** The words of the page for the fields of the interface, by name: errors bear them. */
+  fields?: Readonly<Record<string, string>>;
   onDone?: (body: T) => void;
   disabled?: boolean;
 }
@@ -32,6 +36,8 @@ export function Action<T>({
   scope,
   kind = 'plain',
   said,
+  isGood = () => true,
+  fields = {},
   onDone,
   disabled = false,
 }: ActionProps<T>) {
@@ -55,11 +61,11 @@ export function Action<T>({
     setOutcome(undefined);
     try {
       const { body } = await call<T>(request);
-      setOutcome({ text: said(body), isGood: true });
+      setOutcome({ text: said(body), isGood: isGood(body) });
       onDone?.(body);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      setOutcome({ text: error.message, isGood: false });
+      setOutcome({ text: inWords(error.message, fields), isGood: false });
     } finally {
       setBusy(false);
       window.clearTimeout(timer.current);
@@ -89,3 +95,10 @@ export function Action<T>({
     </div>
   );
 }
+
+/** A detail begins with the name of a field; several details stand behind each other. */
+const inWords = (message: string, fields: Readonly<Record<string, string>>): string =>
+  message.replaceAll(
+    /(?<=^|; )\w+(?=[:/]| is required)/g,
+    (name) => (Object.hasOwn(fields, name) ? fields[name] : undefined) ?? name,
+  );

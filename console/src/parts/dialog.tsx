@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useRef } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 
 interface DialogProps {
   /** Of the button that opens it. */
@@ -11,23 +11,32 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A native dialog: Escape closes it, and the focus goes back to the button. */
+/** A native dialog: Escape closes it, and the focus goes back to the button. What it has in it begins anew each time. */
 export function Dialog({ label, title, kind = 'plain', disabled = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const [isOpen, setOpen] = useState(false);
   const id = useId();
+  const open = (): void => {
+    setOpen(true);
+    dialog.current?.showModal();
+  };
+  const end = (): void => {
+    setOpen(false);
+    onClose?.();
+  };
   return (
     <>
-      <button type="button" class={kind} disabled={disabled} onClick={() => dialog.current?.showModal()}>
+      <button type="button" class={kind} disabled={disabled} onClick={open}>
         {label}
       </button>
-      <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+      <dialog ref={dialog} aria-labelledby={id} onClose={end}>
         <header class="row">
           <h2 id={id}>{title}</h2>
           <button type="button" class="small" onClick={() => dialog.current?.close()}>
             Close
           </button>
         </header>
-        {children}
+        {isOpen && children}
       </dialog>
     </>
   );

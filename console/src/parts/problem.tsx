@@ -4,7 +4,7 @@ import type { Loaded } from '../state/use-load.ts';
 import { shortTime, spanOf } from '../text/time.ts';
 
 /** One line for what went wrong. What was there stays, with its age. */
-export function ProblemLine({ of }: { of: Loaded<unknown> }) {
+export function ProblemLine({ of }: { of: Pick<Loaded<unknown>, 'problem' | 'at'> & { answer: unknown } }) {
   const { problem, at, answer } = of;
   const tick = useRedraw();
   const isOld = problem !== undefined && answer !== undefined;

@@ -1,5 +1,6 @@
 // The state of a webhook as a sentence. Pure.
 import type { DeliveryAttempt, Webhook } from '../api/shapes.ts';
+import { counted } from './count.ts';
 import { shortTime } from './time.ts';
 
 export type Standing = 'well' | 'failing' | 'stopped';
@@ -9,12 +10,19 @@ export const standingOf = ({ active, consecutiveFailures }: Webhook): Standing =
   return consecutiveFailures > 0 ? 'failing' : 'well';
 };
 
+/** So many failures in a row disable a webhook. */
+const failuresMax = 10;
+
 /** `last` is its newest failed attempt, where the page knows it. */
 export function sentenceOf(webhook: Webhook, last?: DeliveryAttempt, now = new Date()): string {
   const { active, consecutiveFailures: failures, disabledAt, disabledReason } = webhook;
-  const times = `${failures} ${failures === 1 ? 'failure' : 'failures'}`;
+  const times = counted(failures, 'failure');
   const lastly = last === undefined ? '' : `, the last ${answerOf(last)}`;
-  if (active) return failures === 0 ? 'Active.' : `Failing: ${times} in a row${lastly}.`;
+  if (active) {
+    if (failures === 0) return 'Active.';
+    const toGo = Math.max(failuresMax - failures, 0);
+    return `Failing: ${times} in a row${lastly}. Disabled after ${failuresMax} failures in a row; ${toGo} to go.`;
+  }
   const at = disabledAt === null ? '' : ` at ${shortTime(new Date(disabledAt), now)}`;
   if (disabledReason === 'manual') return `Paused by hand${at}.`;
   if (disabledReason === 'gone') return `Disabled${at}: the receiver answered 410 Gone.`;

@@ -26,3 +26,32 @@ export function spanOf(ms: number): string {
 
 export const durationOf = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const local =
+  /^(?:(?<date>\d{1,2}) (?<month>[A-Z][a-z]{2})t? )?(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d)(?::(?<seconds>[0-5]\d))?$/;
+const utc = /^(?<day>\d{4}-\d\d-\d\d) (?<clock>\d\d:\d\d:\d\d)(?:\.\d+)? UTC$/;
+
+/** The times that the page prints, as the interface takes them; any other text as it is. */
+export function instantOf(text: string, now = new Date()): string {
+  const printed = text.trim();
+  // Where the page prints both forms, the second one is exact.
+  const { day: utcDay, clock: utcClock } = utc.exec(printed.split(' · ').at(-1) ?? '')?.groups ?? {};
+  if (utcDay !== undefined && utcClock !== undefined) return `${utcDay}T${utcClock}Z`;
+  const { date, month, hours, minutes, seconds = 0 } = local.exec(printed)?.groups ?? {};
+  if (hours === undefined || minutes === undefined) return printed;
+  const at = new Date(now);
+  at.setHours(Number(hours), Number(minutes), Number(seconds), 0);
+  if (date !== undefined && month !== undefined) {
+    at.setMonth(months.indexOf(month), Number(date));
+    if (!months.includes(month) || at.getDate() !== Number(date)) return printed;
+    // No time that is shown is ahead: this one was last year.
+    if (at > now) at.setFullYear(at.getFullYear() - 1);
+  }
+  return at.toISOString();
+}
+
+/** Whether the interface takes it for a time: a day, or a date-time with Z or an offset. */
+export const isInstant = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/i.test(text) &&
+  !Number.isNaN(Date.parse(text));

@@ -9,6 +9,7 @@ import { ProblemLine } from '../parts/problem.tsx';
 import { Time } from '../parts/time.tsx';
 import { linkTo } from '../state/route.ts';
 import { useLoad } from '../state/use-load.ts';
+import { useNowAndSoon } from '../state/use-soon.ts';
 import { runOf } from '../text/box.ts';
 import { durationOf } from '../text/time.ts';
 import { webhooksRead, webhooksWrite } from './webhooks.tsx';
@@ -20,6 +21,7 @@ export function Delivery({ id, eventId }: { id: string; eventId: string }) {
   const path = `/webhook-events/${encodeURIComponent(id)}`;
   const request = get(`${path}/deliveries/${encodeURIComponent(eventId)}`);
   const loaded = useLoad<Entity>(isOff ? undefined : request, everyMs);
+  const reload = useNowAndSoon(loaded.reload);
   const delivery = loaded.answer?.body;
   const run = runOf(eventId);
   return (
@@ -46,7 +48,7 @@ export function Delivery({ id, eventId }: { id: string; eventId: string }) {
           scope={webhooksWrite}
           request={post(`${path}/replay`, { eventIds: [eventId] })}
           said={() => 'It is sent again.'}
-          onDone={loaded.reload}
+          onDone={reload}
         />
         <Curl request={request} what="curl of this delivery" />
       </div>

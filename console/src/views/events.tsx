@@ -15,6 +15,7 @@ import { feed, feedScope, keptEventsMax } from '../state/feed.ts';
 import { useKinds, type EventKind } from '../state/kinds.ts';
 import { linkTo, route } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
+import { aboutOf } from '../text/about.ts';
 import { runOf, timeIn } from '../text/box.ts';
 import { shortTime } from '../text/time.ts';
 
@@ -106,7 +107,7 @@ class EventRow extends Component<{ event: FeedEvent }, { isOpen: boolean }> {
         <details onToggle={({ currentTarget }) => this.setState({ isOpen: currentTarget.open })}>
           <summary>
             <Time at={event.timestamp} /> <strong>{event.event}</strong>{' '}
-            <bdi class="about">{aboutOf(event)}</bdi>
+            <bdi class="about">{aboutOf(event.data)}</bdi>
           </summary>
           {this.state.isOpen && <EventFacts event={event} />}
         </details>
@@ -131,15 +132,6 @@ function EventFacts({ event }: { event: FeedEvent }) {
       <Json value={event.data} label={`The data of ${event.event}`} />
     </>
   );
-}
-
-/** The one thing that tells the events of a kind apart. */
-function aboutOf({ data }: FeedEvent): string {
-  const { externalId, batchExternalId, syncId, url, entityType } = data;
-  const words = [externalId, batchExternalId, url, entityType, syncId].find(
-    (one) => typeof one === 'string' && one !== '',
-  );
-  return typeof words === 'string' ? words : '';
 }
 
 const pagesMax = 5;

@@ -1,28 +1,15 @@
 // The first ten minutes of an integration that has nothing yet: four steps, ticked off as they are done.
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { get, post } from '../api/request.ts';
-import type { DeliveryAttempt, Listing, PushAnswer, SyncRun, Webhook } from '../api/shapes.ts';
-import { Action } from '../parts/action.tsx';
+import { useEffect, useRef } from 'preact/hooks';
+import { get } from '../api/request.ts';
+import type { DeliveryAttempt, Listing, SyncRun, Webhook } from '../api/shapes.ts';
 import { feed } from '../state/feed.ts';
 import { linkTo } from '../state/route.ts';
 import { leaveSteps, steps } from '../state/steps.ts';
 import { useStore } from '../state/store.ts';
 import { useLoad, type Loaded } from '../state/use-load.ts';
-import { webhooksRead } from './webhooks.tsx';
-import { useLacks } from '../parts/off.tsx';
+import { PushSample } from './sample.tsx';
 
-/** Two that are good, and one whose country is no code. */
-const sample = {
-  suppliers: [
-    { externalId: 'SAMPLE-1', name: 'Nordic Timber AB', country: 'SE' },
-    { externalId: 'SAMPLE-2', name: 'Sägewerk Müller', country: 'DE' },
-    { externalId: 'SAMPLE-3', name: 'Baltic Oak OÜ', country: 'Estonia' },
-  ],
-};
-
-/** An integration with more pushes than these has begun long ago. */
-const pushesMax = 5;
 const everyMs = 3_000;
 
 interface FirstStepsProps {
@@ -32,46 +19,48 @@ interface FirstStepsProps {
 }
 
 export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
-  const { hasRead, isDone } = useStore(steps);
+  const { hasRead } = useStore(steps);
   const { events } = useStore(feed);
-  const noWebhooks = useLacks(webhooksRead);
   const pushes = runs.answer?.body;
-  const isNew = pushes !== undefined && pushes.total <= pushesMax && !isDone;
-  const webhook = webhooks.answer?.body.entities[0];
+  const all = webhooks.answer?.body.entities ?? [];
+  // Another one may be tried after the first.
+  const webhook = all.findLast(({ active }) => active) ?? all.at(-1);
   const sent = useLoad<Listing<DeliveryAttempt>>(
-    isNew && webhook !== undefined
-      ? get(`/webhook-events/${webhook.id}/deliveries`, { limit: 1 })
-      : undefined,
+    webhook === undefined
+      ? undefined
+      : get(`/webhook-events/${webhook.id}/deliveries`, { outcome: 'succeeded', limit: 1 }),
     everyMs,
   );
   // What the feed tells has changed what is listed.
   const newest = events[0]?.id;
+  const seen = useRef(newest);
   useEffect(() => {
-    if (isNew && newest !== undefined) onDone();
+    if (newest !== seen.current) onDone();
+    seen.current = newest;
   }, [newest]);
   // A registration is no event.
   useEffect(() => {
-    if (!isNew || webhook !== undefined) return undefined;
+    if (webhook !== undefined) return undefined;
     const timer = window.setInterval(webhooks.reload, everyMs);
     return () => window.clearInterval(timer);
-  }, [isNew, webhook === undefined]);
-  if (!isNew || noWebhooks) return null;
+  }, [webhook === undefined]);
+  if (pushes === undefined) return null;
 
   const failed = pushes.entities.find((run) => run.failed > 0);
   const hasPushed = pushes.total > 0;
   const delivered = sent.answer?.body.entities[0];
-  const push = <PushSample again={hasPushed} onDone={onDone} />;
+  const link = webhook && linkTo('webhooks', [webhook.id]);
   return (
     <section class="card first" aria-labelledby="first">
       <div class="row">
         <h2 id="first">The first ten minutes</h2>
         <button type="button" class="small" onClick={leaveSteps}>
-          Leave them
+          Hide the steps
         </button>
       </div>
       <ol>
         <Step done={hasPushed} title="Push a sample">
-          Three suppliers, one of them wrong. {!hasPushed && push}
+          Three suppliers, one of them wrong. <PushSample again={hasPushed} onDone={onDone} />
         </Step>
         <Step done={hasPushed && hasRead} title="Read why one failed">
           {failed === undefined ? (
@@ -80,11 +69,17 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
             <a href={linkTo('runs', [failed.syncId])}>Open the run that has a failure.</a>
           )}
         </Step>
-        <Step done={webhook !== undefined} title="Start a receiver">
+        <Step done={delivered !== undefined} title="Start a receiver">
           In another terminal: <code>npm run receive</code>. It registers itself as a webhook.
+          {link !== undefined && delivered === undefined && (
+            <>
+              {' '}
+              <a href={link}>One is registered</a>, and has answered no delivery with a 2xx yet.
+            </>
+          )}
         </Step>
         <Step done={delivered !== undefined} title="See its delivery">
-          {webhook !== undefined && delivered === undefined && <>It gets what happens from now on. {push}</>}
+          {webhook !== undefined && delivered === undefined && 'Push the sample again: it gets what happens.'}
           {webhook !== undefined && delivered !== undefined && (
             <a href={linkTo('webhooks', [webhook.id, delivered.eventId])}>
               Open what it was sent and answered.
@@ -94,21 +89,6 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
         </Step>
       </ol>
     </section>
-  );
-}
-
-function PushSample({ again, onDone }: { again: boolean; onDone: () => void }) {
-  return (
-    <Action<PushAnswer>
-      label={again ? 'Push the sample again' : 'Push a sample'}
-      kind={again ? 'plain' : 'main'}
-      scope="integration:suppliers:write"
-      request={post('/suppliers', sample)}
-      said={({ created, updated, errors }) =>
-        `${created} created, ${updated} known already, ${errors.length} failed.`
-      }
-      onDone={onDone}
-    />
   );
 }
 

@@ -10,18 +10,26 @@ import { Standing } from '../parts/standing.tsx';
 import { Time } from '../parts/time.tsx';
 import { feed, feedScope, rateSeconds } from '../state/feed.ts';
 import { linkTo } from '../state/route.ts';
+import { steps } from '../state/steps.ts';
 import { useStore } from '../state/store.ts';
+import { useEverySecond } from '../state/ticks.ts';
+import { useAllWebhooks } from '../state/use-all-webhooks.ts';
 import { useLoad, type Loaded } from '../state/use-load.ts';
+import { counted } from '../text/count.ts';
+import { isOfThisMachine } from '../text/here.ts';
 import { standingOf } from '../text/state.ts';
 import { shortTime, spanOf } from '../text/time.ts';
 import { FirstSteps } from './first-steps.tsx';
-import { useEverySecond } from '../state/ticks.ts';
 import { runsScope } from './runs.tsx';
+import { PushSample } from './sample.tsx';
 import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 
 const everyMs = 10_000;
 const pushesShown = 100;
 const failedShown = 5;
+const firstPushes = 20;
+/** So many are looked at in one request, which goes without saying. */
+const fewWebhooks = 100;
 const lately = 24 * 3_600_000;
 
 export function Overview() {
@@ -35,10 +43,10 @@ export function Overview() {
     noRuns ? undefined : get('/sync-runs', { failed: true, limit: failedShown }),
     everyMs,
   );
-  const webhooks = useLoad<Listing<Webhook>>(
-    noWebhooks ? undefined : get('/webhook-events', { limit: 100 }),
-    everyMs,
-  );
+  const webhooks = useAllWebhooks(noWebhooks);
+  const { isDone } = useStore(steps);
+  // An integration with more pushes has begun long ago.
+  const isNew = !noWebhooks && !isDone && (runs.answer?.body.total ?? Infinity) <= firstPushes;
   const reload = (): void => {
     for (const one of [runs, failed, webhooks]) one.reload();
   };
@@ -47,9 +55,11 @@ export function Overview() {
       <h1 tabIndex={-1}>Overview</h1>
       {noRuns ? <Off scope={runsScope} what="The history of pushes" /> : <ProblemLine of={runs} />}
       {noWebhooks ? <Off scope={webhooksRead} what="The state of webhooks" /> : <ProblemLine of={webhooks} />}
-      <FirstSteps runs={runs} webhooks={webhooks} onDone={reload} />
+      {isNew && <FirstSteps runs={runs} webhooks={webhooks} onDone={reload} />}
       <Hand failed={failed} webhooks={webhooks} onDone={reload} />
-      {!noRuns && <Pushes runs={runs} />}
+      {!noRuns && (
+        <Pushes runs={runs} hasSample={!isNew && isOfThisMachine(location.hostname)} onDone={reload} />
+      )}
       <div class="pair">
         <Rate />
         <Services />
@@ -72,6 +82,7 @@ function Hand({ failed, webhooks, onDone }: HandProps) {
   const since = Date.now() - lately;
   const runs = (failed.answer?.body.entities ?? []).filter(({ startedAt }) => Date.parse(startedAt) > since);
   const isKnown = all !== undefined || failed.answer !== undefined;
+  const isAll = all === undefined || all.entities.length >= all.total;
   const isQuiet = broken.length === 0 && runs.length === 0;
   return (
     <section aria-labelledby="hand">
@@ -79,7 +90,7 @@ function Hand({ failed, webhooks, onDone }: HandProps) {
       {isKnown && isQuiet && (
         <p class="fine">
           <span class="dot well" aria-hidden="true" />
-          Nothing: no webhook fails, and no item of the last day did.
+          {isAll ? 'Nothing' : 'Nothing so far'}: no webhook fails, and no item of the last day did.
         </p>
       )}
       <ul class="cards">
@@ -90,8 +101,8 @@ function Hand({ failed, webhooks, onDone }: HandProps) {
           <li key={run.syncId}>
             <p>
               <span class="dot failing" aria-hidden="true" />
-              {run.failed.toLocaleString('en')} of {countOf(run).toLocaleString('en')} {run.entityType} items
-              failed at <Time at={run.startedAt} />.
+              {run.failed.toLocaleString('en')} of {counted(countOf(run), `${run.entityType} item`)} failed at{' '}
+              <Time at={run.startedAt} />.
             </p>
             <a class="button" href={linkTo('runs', [run.syncId])}>
               Read why
@@ -99,10 +110,10 @@ function Hand({ failed, webhooks, onDone }: HandProps) {
           </li>
         ))}
       </ul>
-      {all !== undefined && all.total > all.entities.length && (
+      {all !== undefined && (!isAll || all.total > fewWebhooks) && (
         <p class="quiet">
-          The first {all.entities.length} of {all.total.toLocaleString('en')} webhooks were looked at;{' '}
-          <a href={linkTo('webhooks')}>all of them</a>.
+          {isAll ? 'All' : `${all.entities.length.toLocaleString('en')} of`} {all.total.toLocaleString('en')}{' '}
+          <a href={linkTo('webhooks')}>webhooks</a> were looked at{!isAll && ', the others follow'}.
         </p>
       )}
     </section>
@@ -148,7 +159,13 @@ const kinds = [
   ['failed', 'failed'],
 ] as const;
 
-function Pushes({ runs }: { runs: Loaded<Listing<SyncRun>> }) {
+interface PushesProps {
+  runs: Loaded<Listing<SyncRun>>;
+  hasSample: boolean;
+  onDone: () => void;
+}
+
+function Pushes({ runs, hasSample, onDone }: PushesProps) {
   const pushes = runs.answer?.body.entities ?? [];
   const most = Math.max(1, ...pushes.map(countOf));
   const bars = pushes.toReversed().map((run): Bar => {
@@ -167,13 +184,14 @@ function Pushes({ runs }: { runs: Loaded<Listing<SyncRun>> }) {
   });
   const items = pushes.reduce((sum, run) => sum + countOf(run), 0);
   const failures = pushes.reduce((sum, run) => sum + run.failed, 0);
-  const label = `The last ${pushes.length} pushes: ${items} items, ${failures} of them failed. The largest had ${most}.`;
+  const label = `The last ${counted(pushes.length, 'push', 'pushes')}: ${counted(items, 'item')}, ${failures} of them failed. The largest had ${most}.`;
   return (
     <section aria-labelledby="pushes">
       <div class="row">
         <h2 id="pushes">The last pushes</h2>
         <a href={linkTo('runs')}>All runs</a>
         <Curl request={get('/sync-runs', { limit: pushesShown })} />
+        {hasSample && pushes.length > 0 && <PushSample again onDone={onDone} />}
       </div>
       {pushes.length === 0 ? (
         runs.answer !== undefined && <p class="quiet">There is none yet.</p>
@@ -183,7 +201,7 @@ function Pushes({ runs }: { runs: Loaded<Listing<SyncRun>> }) {
           <figcaption class="row">
             <Legend kinds={kinds} />
             <span class="quiet">
-              {pushes.length} pushes, {items.toLocaleString('en')} items; the largest had {most}
+              {counted(pushes.length, 'push', 'pushes')}, {counted(items, 'item')}; the largest had {most}
             </span>
           </figcaption>
         </figure>
@@ -218,11 +236,11 @@ function Rate() {
             a second over the last minute
           </p>
           <Bars
-            label={`${sum} events in the last minute, at most ${most} in a second.`}
+            label={`${counted(sum, 'event')} in the last minute, at most ${most} in a second.`}
             slots={rateSeconds}
             bars={counts.map((count, index) => ({
               key: String(seconds[index]),
-              title: `${count} events`,
+              title: counted(count, 'event'),
               parts: [{ kind: 'changed', share: count / most }],
             }))}
           />

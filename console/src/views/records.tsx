@@ -1,5 +1,5 @@
-import { useId, useState } from 'preact/hooks';
-import { get } from '../api/request.ts';
+import { useEffect, useId, useState } from 'preact/hooks';
+import { get, type Request } from '../api/request.ts';
 import type { DetailedRecord, Listing } from '../api/shapes.ts';
 import { Curl } from '../parts/curl.tsx';
 import { Choice } from '../parts/filters.tsx';
@@ -8,19 +8,29 @@ import { Off, useLacks } from '../parts/off.tsx';
 import { ProblemLine } from '../parts/problem.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { goTo, linkTo, route, withQuery } from '../state/route.ts';
+import { goTo, linkTo, route, withQuery, type Route } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
+import { FailedPush } from './failed-push.tsx';
 
 const kinds = ['suppliers', 'products', 'batches'] as const;
 type Kind = (typeof kinds)[number];
+const singular = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
+/** That a view makes by itself. */
+const requestsMax = 5;
+
+const requestOf = (kind: Kind, { externalId, cursor }: Route['query']): Request =>
+  get(`/${kind}`, { externalId, details: true, limit: 50, cursor });
 
 /** By an exact id in all kinds, or one kind page by page. */
 export function Records() {
   const { query } = useStore(route);
-  const { externalId } = query;
+  const { externalId, run } = query;
+  const [counts, setCounts] = useState<ReadonlyMap<string, number>>(new Map());
+  const count = (path: string, one: number): void => setCounts((before) => new Map(before).set(path, one));
   const kind = kinds.find((one) => one === query['kind']);
   const shown = kind !== undefined ? [kind] : externalId === undefined ? (['suppliers'] as const) : kinds;
+  const isNowhere = shown.every((one) => counts.get(requestOf(one, query).path) === 0);
   return (
     <>
       <h1 tabIndex={-1}>Records</h1>
@@ -38,8 +48,17 @@ export function Records() {
         <ById key={externalId} />
       </div>
       {shown.map((one) => (
-        <OfKind key={one} kind={one} isOneOfAll={shown.length > 1} />
+        <OfKind key={one} kind={one} isOneOfAll={shown.length > 1} onCount={count} />
       ))}
+      {externalId !== undefined && isNowhere && (
+        <FailedPush
+          key={`${externalId} ${kind}`}
+          externalId={externalId}
+          entityType={kind && singular[kind]}
+          run={run}
+          requestsMax={requestsMax - shown.length}
+        />
+      )}
     </>
   );
 }
@@ -53,7 +72,7 @@ function ById() {
       class="field"
       onSubmit={(event) => {
         event.preventDefault();
-        goTo(withQuery(here, { externalId: text }));
+        goTo(withQuery(here, { externalId: text, run: undefined }));
       }}
     >
       <label for={id}>Exact externalId</label>
@@ -70,14 +89,24 @@ function ById() {
   );
 }
 
-function OfKind({ kind, isOneOfAll }: { kind: Kind; isOneOfAll: boolean }) {
+interface OfKindProps {
+  kind: Kind;
+  isOneOfAll: boolean;
+  /** Told how many records the answer to a request has. */
+  onCount: (path: string, count: number) => void;
+}
+
+function OfKind({ kind, isOneOfAll, onCount }: OfKindProps) {
   const { query } = useStore(route);
   const scope = `integration:${kind}:read`;
   const isOff = useLacks(scope);
-  const { externalId, cursor } = query;
-  const request = get(`/${kind}`, { externalId, details: true, limit: 50, cursor });
+  const { externalId } = query;
+  const request = requestOf(kind, query);
   const loaded = useLoad<Listing<DetailedRecord>>(isOff ? undefined : request);
   const entities = loaded.answer?.body.entities;
+  useEffect(() => {
+    if (entities !== undefined) onCount(request.path, entities.length);
+  }, [loaded.answer]);
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
   if (isOff) return <Off scope={scope} what={title} />;
   return (
@@ -95,7 +124,7 @@ function OfKind({ kind, isOneOfAll }: { kind: Kind; isOneOfAll: boolean }) {
       {externalId !== undefined
         ? entities?.map((record) => <Whole key={record.internalId} record={record} />)
         : entities !== undefined && entities.length > 0 && <Rows kind={kind} records={entities} />}
-      {!isOneOfAll && <Pager of={loaded} noun={kind} />}
+      {!isOneOfAll && <Pager of={loaded} noun={singular[kind]} nouns={kind} />}
     </section>
   );
 }

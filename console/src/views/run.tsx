@@ -10,6 +10,7 @@ import { linkTo } from '../state/route.ts';
 import { readOne } from '../state/steps.ts';
 import { useLoad } from '../state/use-load.ts';
 import { csvOf } from '../text/csv.ts';
+import { placeOf } from '../text/place.ts';
 import { groupByReason } from '../text/reasons.ts';
 import { runsScope } from './runs.tsx';
 
@@ -83,8 +84,8 @@ const Figure = ({ words, count, kind }: { words: string; count: number; kind: st
 function Errors({ run }: { run: SyncRunInFull }) {
   const { errors, failed, errorsOmitted, syncId, entityType } = run;
   const download = (): void => {
-    const rows = errors.map(({ index, externalId, error }) => [index, externalId, error] as const);
-    save(`${syncId}-errors.csv`, csvOf([['index', 'externalId', 'error'], ...rows]));
+    const rows = errors.map(({ index, externalId, error }) => [index + 1, index, externalId, error] as const);
+    save(`${syncId}-errors.csv`, csvOf([['item', 'index', 'externalId', 'error'], ...rows]));
   };
   return (
     <section aria-labelledby="errors">
@@ -92,7 +93,7 @@ function Errors({ run }: { run: SyncRunInFull }) {
         <h2 id="errors">Why they failed</h2>
         <span class="quiet">
           {errors.length} of {failed.toLocaleString('en')}
-          {errorsOmitted > 0 && ' are kept'}
+          {errorsOmitted > 0 && (errors.length === 1 ? ' is kept' : ' are kept')}
         </span>
         <button type="button" onClick={download}>
           Save as CSV
@@ -103,15 +104,18 @@ function Errors({ run }: { run: SyncRunInFull }) {
           <summary>
             <strong>{group.length} ×</strong> {group.length === 1 ? group[0]?.error : reason}
           </summary>
-          <Table label={`Items that failed: ${reason}`} heads={['#Place', 'externalId', 'Error']}>
+          <Table label={`Items that failed: ${reason}`} heads={['Item', 'externalId', 'Error']}>
             {group.map(({ index, externalId, error }) => (
               <tr key={index}>
-                <td class="number">{index}</td>
+                <td>{placeOf(index)}</td>
                 <td>
                   {externalId === '' ? (
                     <span class="quiet">none</span>
                   ) : (
-                    <a class="id" href={linkTo('records', [], { kind: records[entityType], externalId })}>
+                    <a
+                      class="id"
+                      href={linkTo('records', [], { kind: records[entityType], externalId, run: syncId })}
+                    >
                       {externalId}
                     </a>
                   )}

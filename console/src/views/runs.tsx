@@ -52,7 +52,7 @@ export function Runs() {
       {loaded.answer !== undefined && loaded.answer.body.entities.length > 0 && (
         <RunTable runs={loaded.answer.body.entities} label="Runs, newest first" />
       )}
-      <Pager of={loaded} noun="runs" />
+      <Pager of={loaded} noun="run" />
     </>
   );
 }

@@ -7,7 +7,7 @@ import { Action } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { KindBoxes } from '../parts/kinds.tsx';
 import type { StepProps } from './webhook-steps.tsx';
-import { webhooksWrite } from './webhooks.tsx';
+import { webhookFields, webhooksWrite } from './webhooks.tsx';
 
 type Header = readonly [name: string, value: string];
 
@@ -63,6 +63,7 @@ export function Change({ path, webhook, onDone }: StepProps & { webhook: Webhook
         disabled={Object.keys(changes).length === 0}
         request={patch(path, changes)}
         shown={patch(path, withoutValues(changes))}
+        fields={webhookFields}
         said={() => 'Changed.'}
         onDone={() => {
           set({ headers: undefined });

@@ -1,12 +1,16 @@
 // The steps with a webhook that ask for more than a click.
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { post, remove } from '../api/request.ts';
-import type { RotatedWebhook, Webhook } from '../api/shapes.ts';
+import type { DeliveryAttempt, RotatedWebhook, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { Time } from '../parts/time.tsx';
 import { goTo, linkTo } from '../state/route.ts';
+import { useUndelivered } from '../state/use-undelivered.ts';
+import { counted } from '../text/count.ts';
+import { instantOf, isInstant, shortTime, utcOf } from '../text/time.ts';
+import { isGivenUp, startOf } from '../text/undelivered.ts';
 import { webhooksWrite } from './webhooks.tsx';
 
 export interface StepProps {
@@ -16,54 +20,60 @@ export interface StepProps {
 
 const dayMs = 86_400_000;
 
-export function Replay({
-  path,
-  since,
-  kinds,
-  onDone,
-}: StepProps & { since: string | undefined; kinds: readonly string[] }) {
+interface ReplayProps extends StepProps {
+  /** When it was last disabled. */
+  since: string | undefined;
+  kinds: readonly string[];
+}
+
+export const Replay = (props: ReplayProps) => (
+  <Dialog label="Replay …" title="Send events again" kind={props.since === undefined ? 'plain' : 'main'}>
+    <ReplayForm {...props} />
+  </Dialog>
+);
+
+const replayFields = { since: 'After', until: 'Until', events: 'Events' };
+
+function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   const [typed, setTyped] = useState<string>();
   const [until, setUntil] = useState('');
   const [kind, setKind] = useState('');
   const id = useId();
-  const from = typed ?? since ?? new Date(Date.now() - dayMs).toISOString().slice(0, 16).concat(':00Z');
+  const givenUp = useGivenUp(path);
+  const first = startOf(givenUp ?? []);
+  const proposed = [first, since].filter((at) => at !== undefined).toSorted()[0] ?? dayAgo();
+  const from = typed ?? (givenUp === undefined ? '' : proposed);
+  const [after, to] = [instantOf(from), instantOf(until)];
+  const wrong = [...(isInstant(after) ? [] : ['After']), ...(to === '' || isInstant(to) ? [] : ['Until'])];
   const request = post(`${path}/replay`, {
-    since: from,
-    ...(until === '' ? {} : { until }),
+    since: after,
+    ...(to === '' ? {} : { until: to }),
     ...(kind === '' ? {} : { events: [kind] }),
   });
   return (
-    <Dialog label="Replay …" title="Send events again" kind={since === undefined ? 'plain' : 'main'}>
-      <p>
-        Sends what happened after a time once more, in order.
-        {since !== undefined && (
-          <>
-            {' '}
-            It was disabled <Time at={since} full />: what it missed since then is filled in.
-          </>
-        )}
-      </p>
+    <>
+      <WhatReplaySends since={since} givenUp={givenUp?.length ?? 0} />
+      <TimeField label="After" value={from} onChange={setTyped} />
+      {since !== undefined && first !== undefined && (
+        <p class="row">
+          <button type="button" class="small" onClick={() => setTyped(first)}>
+            With what was given up
+          </button>
+          <button type="button" class="small" onClick={() => setTyped(since)}>
+            From the disabling alone
+          </button>
+        </p>
+      )}
+      <TimeField label="Until (now, where it is empty)" value={until} onChange={setUntil} />
+      {givenUp !== undefined && wrong.length > 0 && (
+        <p class="bad" role="status">
+          {wrong.join(' and ')}: a time as this page shows it, such as {shortTime(new Date())} or{' '}
+          {utcOf(new Date())}, or a day such as {new Date().toISOString().slice(0, 10)}.
+        </p>
+      )}
       <p class="field">
-        <label for={`${id}-since`}>After</label>
-        <input
-          id={`${id}-since`}
-          value={from}
-          spellcheck={false}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-        />
-      </p>
-      <p class="field">
-        <label for={`${id}-until`}>Until (now, where it is empty)</label>
-        <input
-          id={`${id}-until`}
-          value={until}
-          spellcheck={false}
-          onInput={({ currentTarget }) => setUntil(currentTarget.value)}
-        />
-      </p>
-      <p class="field">
-        <label for={`${id}-kind`}>Events</label>
-        <select id={`${id}-kind`} value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
+        <label for={id}>Events</label>
+        <select id={id} value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
           <option value="">All that it subscribes to</option>
           {kinds.map((one) => (
             <option key={one}>{one}</option>
@@ -74,13 +84,70 @@ export function Replay({
         label="Replay"
         kind="main"
         scope={webhooksWrite}
+        disabled={wrong.length > 0}
         request={request}
-        said={({ queued }) => `${queued} ${queued === 1 ? 'event is' : 'events are'} sent again.`}
+        fields={replayFields}
+        said={({ queued }) => `${counted(queued, 'event')} ${queued === 1 ? 'is' : 'are'} sent again.`}
         onDone={onDone}
       />
-    </Dialog>
+    </>
   );
 }
+
+/** Read once: what is sent again from here is delivered meanwhile. Undefined until it is known whether there are any. */
+function useGivenUp(path: string): readonly DeliveryAttempt[] | undefined {
+  const { answer, problem } = useUndelivered(path);
+  const [givenUp, setGivenUp] = useState<readonly DeliveryAttempt[]>();
+  useEffect(() => {
+    if (givenUp !== undefined || (answer === undefined && problem === undefined)) return;
+    setGivenUp(answer?.attempts.filter(isGivenUp) ?? []);
+  }, [answer, problem]);
+  return givenUp;
+}
+
+const WhatReplaySends = ({ since, givenUp }: { since: string | undefined; givenUp: number }) => (
+  <>
+    <p>
+      Sends what happened after a time once more, in order. By its <code>webhook-id</code> a receiver knows an
+      event that it has had.
+    </p>
+    {since !== undefined && (
+      <p>
+        It was disabled <Time at={since} full />. What waited then, and what happened since, is sent from that
+        time on; enabling alone sends nothing old.
+      </p>
+    )}
+    {givenUp > 0 && (
+      <p>
+        {counted(givenUp, 'event')} {givenUp === 1 ? 'was' : 'were'} given up before, after four attempts
+        each: the time just before the first of them is filled in.
+      </p>
+    )}
+  </>
+);
+
+interface TimeFieldProps {
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+}
+
+function TimeField({ label, value, onChange }: TimeFieldProps) {
+  const id = useId();
+  return (
+    <p class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        value={value}
+        spellcheck={false}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </p>
+  );
+}
+
+const dayAgo = (): string => new Date(Date.now() - dayMs).toISOString().slice(0, 16).concat(':00Z');
 
 export function Rotate({ path, onDone }: StepProps) {
   const [seconds, setSeconds] = useState(86_400);

@@ -11,6 +11,8 @@ import { Time } from '../parts/time.tsx';
 import { linkTo, route, withQuery } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
+import { useNowAndSoon } from '../state/use-soon.ts';
+import { counted } from '../text/count.ts';
 import { durationOf } from '../text/time.ts';
 import { Attempts } from './attempts.tsx';
 import { Change } from './webhook-change.tsx';
@@ -30,10 +32,12 @@ export function Webhook({ id }: { id: string }) {
     everyMs,
   );
   const webhook = loaded.answer?.body;
-  const reload = (): void => {
+  const [turn, setTurn] = useState(0);
+  const reload = useNowAndSoon(() => {
     loaded.reload();
     log.reload();
-  };
+    setTurn((count) => count + 1);
+  });
   const since = useMissedSince(webhook);
   const last = log.answer?.body.entities.find(({ outcome }) => outcome === 'failed');
   return (
@@ -64,6 +68,7 @@ export function Webhook({ id }: { id: string }) {
               scope={webhooksWrite}
               request={post(`${path}/test`)}
               said={saidOfTest}
+              isGood={({ delivered }) => delivered}
               onDone={reload}
             />
             <Change path={path} webhook={webhook} onDone={reload} />
@@ -74,7 +79,7 @@ export function Webhook({ id }: { id: string }) {
         </>
       )}
       <Curl request={request} what="curl of this webhook" />
-      {webhook !== undefined && <Attempts id={id} log={log} kinds={webhook.events} />}
+      {webhook !== undefined && <Attempts id={id} log={log} kinds={webhook.events} turn={turn} />}
     </>
   );
 }
@@ -128,7 +133,7 @@ function Facts({ webhook }: { webhook: Entity }) {
           <dt>Comes back by itself</dt>
           <dd>{details.recover ? 'yes' : 'no'}</dd>
           <dt>At once</dt>
-          <dd>{details.inFlightMax} deliveries at most</dd>
+          <dd>{counted(details.inFlightMax, 'delivery', 'deliveries')} at most</dd>
           <dt>Headers</dt>
           <dd>
             {details.headerNames.length === 0 ? (

@@ -14,10 +14,21 @@ import { Time } from '../parts/time.tsx';
 import { linkTo, route } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
+import { isOfThisMachine } from '../text/here.ts';
 
 export const webhooksRead = 'integration:webhooks:read';
 export const webhooksWrite = 'integration:webhooks:write';
 const everyMs = 10_000;
+
+/** The words of the page for the fields of a webhook. */
+export const webhookFields = {
+  url: 'Address',
+  events: 'Events',
+  description: 'Description',
+  inFlightMax: 'Deliveries at once',
+  recover: 'Comes back by itself after failures',
+  headers: 'Headers of each delivery',
+};
 
 export function Webhooks() {
   const { query } = useStore(route);
@@ -64,7 +75,7 @@ export function Webhooks() {
           ))}
         </Table>
       )}
-      <Pager of={loaded} noun="webhooks" />
+      <Pager of={loaded} noun="webhook" />
     </>
   );
 }
@@ -96,12 +107,19 @@ function Register({ onDone }: { onDone: () => void }) {
           onInput={({ currentTarget }) => setUrl(currentTarget.value)}
         />
       </p>
+      {isOfThisMachine(location.hostname) && (
+        <p class="quiet">
+          With <code>npm start</code> on this machine, a receiver on it is allowed too, by <code>http</code>{' '}
+          and on any port: <code>http://127.0.0.1:9000/</code>.
+        </p>
+      )}
       <KindBoxes chosen={events} onChange={setEvents} />
       <Action<RegisteredWebhook>
         label="Register"
         kind="main"
         scope={webhooksWrite}
         request={post('/webhook-events', { url, events })}
+        fields={webhookFields}
         said={() => 'Registered.'}
         onDone={(webhook) => {
           setMade(webhook);

@@ -3,10 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { curlOf, get, page, post, remove } from '../../../console/src/api/request.ts';
 import type { DeliveryAttempt, Webhook } from '../../../console/src/api/shapes.ts';
 import { leadOf, runOf, timeIn } from '../../../console/src/text/box.ts';
+import { counted } from '../../../console/src/text/count.ts';
 import { csvOf } from '../../../console/src/text/csv.ts';
+import { isOfThisMachine } from '../../../console/src/text/here.ts';
+import { placeOf } from '../../../console/src/text/place.ts';
 import { groupByReason } from '../../../console/src/text/reasons.ts';
 import { sentenceOf } from '../../../console/src/text/state.ts';
-import { shortTime, spanOf, utcOf } from '../../../console/src/text/time.ts';
+import { instantOf, isInstant, shortTime, spanOf, utcOf } from '../../../console/src/text/time.ts';
+import { endOf, startOf, undeliveredIn } from '../../../console/src/text/undelivered.ts';
 
 const run = `sync_01a217635ae6${'0'.repeat(20)}`;
 
@@ -107,7 +111,11 @@ describe('the sentence of a webhook', () => {
 
   it.each([
     [webhook, undefined, 'Active.'],
-    [{ ...webhook, consecutiveFailures: 1 }, last, 'Failing: 1 failure in a row, the last a 503.'],
+    [
+      { ...webhook, consecutiveFailures: 1 },
+      last,
+      'Failing: 1 failure in a row, the last a 503. Disabled after 10 failures in a row; 9 to go.',
+    ],
     [
       { ...stopped, disabledReason: 'failures' as const },
       last,
@@ -135,4 +143,109 @@ it('shows times of today without their day, and UTC beside', () => {
   expect(shortTime(at, new Date(2026, 10, 27))).toBe('26 Nov 02:14:09');
   expect(utcOf(new Date('2026-11-26T02:14:09.123Z'))).toBe('2026-11-26 02:14:09 UTC');
   expect([3_400, 240_000, 7_200_000, 432_000_000].map(spanOf)).toEqual(['3 s', '4 min', '2 h', '5 d']);
+});
+
+it('takes a time in each form that it prints, as the interface takes it, and leaves other texts to the interface', () => {
+  const now = new Date(2026, 10, 26, 23);
+  const at = new Date(2026, 10, 26, 2, 14, 9);
+  const other = new Date(2026, 9, 3, 2, 14, 9);
+  const instant = (text: string): string => instantOf(text, now);
+  expect(instant(shortTime(at, now))).toBe(at.toISOString());
+  expect(instant(shortTime(other, now))).toBe(other.toISOString());
+  expect(instant(utcOf(at))).toBe(at.toISOString().replace('.000', ''));
+  // As the page prints both beside each other.
+  expect(instant(` ${shortTime(other, now)} · ${utcOf(other)}`)).toBe(
+    other.toISOString().replace('.000', ''),
+  );
+  // How browsers shorten September.
+  expect(instant('3 Sept 02:14:09')).toBe(new Date(2026, 8, 3, 2, 14, 9).toISOString());
+  expect(instant('31 Dec 02:14:09')).toBe(new Date(2025, 11, 31, 2, 14, 9).toISOString());
+  for (const text of ['2026-11-26', '2026-11-26T02:14:09.123Z', '2026-11-26T02:14:09+01:00']) {
+    expect(instant(text)).toBe(text);
+    expect(isInstant(text)).toBe(true);
+  }
+  for (const text of ['', 'yesterday', '3 Foo 02:14:09', '31 Feb 02:14:09', '2026-11-26 02:14', '25:14:09'])
+    expect({ text, is: isInstant(instant(text)) }).toEqual({ text, is: false });
+});
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 10, 26, 2, minute)).toISOString();
+const logPage = (attempts: DeliveryAttempt[], isCut = false) => ({ attempts, isCut });
+const namesOf = ({ attempts }: { attempts: DeliveryAttempt[] }): string[] =>
+  attempts.map(({ eventId, attempt }) => `${eventId} ${attempt}`);
+
+const attemptOf = (
+  eventId: string,
+  minute: number,
+  more: Partial<DeliveryAttempt> = {},
+): DeliveryAttempt => ({
+  eventId,
+  event: 'supplier.created',
+  attempt: 4,
+  at: at(minute),
+  outcome: 'failed',
+  responseStatus: 503,
+  durationMs: 1,
+  error: null,
+  nextAttemptAt: null,
+  ...more,
+});
+const idOf = (minute: number, name: string): string =>
+  `sync_${Date.parse(at(minute)).toString(16).padStart(12, '0')}${'0'.repeat(20)}-${name}`;
+const succeeded = (eventId: string, minute: number): DeliveryAttempt =>
+  attemptOf(eventId, minute, { outcome: 'succeeded' });
+
+describe('what a webhook never got', () => {
+  it('is the newest attempt of each event that failed and never succeeded, and no test', () => {
+    const failed = [
+      attemptOf('c', 9, { attempt: 2 }),
+      attemptOf('t', 8, { event: 'webhook.test', attempt: 1 }),
+      attemptOf('b', 7),
+      attemptOf('a', 6),
+      attemptOf('a', 5, { attempt: 3 }),
+    ];
+    const found = undeliveredIn(logPage(failed), logPage([succeeded('b', 8)]));
+    expect(namesOf(found)).toEqual(['c 2', 'a 4']);
+    expect(found.from).toBeUndefined();
+  });
+
+  it('is told of no time before which a page of the log does not reach', () => {
+    const failed = [attemptOf('b', 7), attemptOf('a', 3)];
+    const found = undeliveredIn(logPage(failed), logPage([succeeded('x', 8), succeeded('y', 5)], true));
+    expect(namesOf(found)).toEqual(['b 4']);
+    expect(found.from).toBe(at(5));
+  });
+
+  it.each([
+    [attemptOf('a', 1), 'given up'],
+    [attemptOf('a', 1, { attempt: 2 }), 'none: disabled'],
+    [attemptOf('a', 1, { event: 'webhook.test', attempt: 1 }), ''],
+    [succeeded('a', 1), ''],
+  ])('%# says in the table what comes next', (one, words) => {
+    expect(endOf(one)).toBe(words);
+  });
+
+  it('is replayed from before its push, as the time of an event is before its first attempt', () => {
+    const given = [attemptOf(idOf(4, 'created-0'), 9), attemptOf(idOf(3, 'created-0'), 8)];
+    expect(startOf(given)).toBe('2026-11-26T02:02:59.999Z');
+    expect(startOf([attemptOf('wh_1-disabled-1', 8)])).toBe('2026-11-26T02:07:59.999Z');
+    expect(startOf([])).toBeUndefined();
+  });
+});
+
+it('counts one thing as one, and items from 1 beside their index', () => {
+  expect([0, 1, 2_000].map((count) => counted(count, 'push', 'pushes'))).toEqual([
+    '0 pushes',
+    '1 push',
+    '2,000 pushes',
+  ]);
+  expect(placeOf(2)).toBe('3 (index 2)');
+});
+
+it('knows a page of this machine', () => {
+  expect(['localhost', '127.0.0.1', '127.1.2.3', '[::1]'].map(isOfThisMachine)).toEqual(
+    Array.from({ length: 4 }, () => true),
+  );
+  expect(
+    ['example.com', '127.0.0.1.example.com', '10.0.0.1', 'localhost.example.com'].filter(isOfThisMachine),
+  ).toEqual([]);
 });

@@ -1,0 +1,33 @@
+// What the events of a table are about: the attempt log has their ids alone, and the feed has their data.
+import { useMemo } from 'preact/hooks';
+import { get } from '../api/request.ts';
+import type { EventPage, FeedEvent } from '../api/shapes.ts';
+import { useLacks } from '../parts/off.tsx';
+import { aboutOf } from '../text/about.ts';
+import { timeIn } from '../text/box.ts';
+import { feed, feedScope, keptEventsMax } from './feed.ts';
+import { useStore } from './store.ts';
+import { useLoad } from './use-load.ts';
+
+/** By id, of those that one page of the feed has. It is asked for once for each `table`; later events come by themselves. */
+export function useAbouts(
+  ids: readonly string[],
+  kinds: readonly string[],
+  table: string,
+): ReadonlyMap<string, string> {
+  const isOff = useLacks(feedScope);
+  const { events } = useStore(feed);
+  const isThere = ids.length > 0;
+  const since = useMemo(() => {
+    const times = ids.map(timeIn).filter((time) => time !== undefined);
+    return times.length === 0 ? undefined : new Date(Math.min(...times) - 1).toISOString();
+  }, [table, isThere]);
+  const { answer } = useLoad<EventPage>(
+    isOff || since === undefined
+      ? undefined
+      : get('/events', { since, events: kinds.join(','), limit: keptEventsMax }),
+  );
+  return useMemo(() => new Map([...(answer?.body.events ?? []), ...events].map(entryOf)), [answer, events]);
+}
+
+const entryOf = ({ id, data }: FeedEvent): [string, string] => [id, aboutOf(data)];

@@ -1,0 +1,16 @@
+import { useEffect, useRef } from 'preact/hooks';
+
+const answeredMs = 1_000;
+
+/** Acts at once, and again when what was sent has been answered. */
+export function useNowAndSoon(act: () => void): () => void {
+  const latest = useRef(act);
+  latest.current = act;
+  const timer = useRef<number | undefined>(undefined);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  return () => {
+    act();
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => latest.current(), answeredMs);
+  };
+}
