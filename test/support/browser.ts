@@ -47,7 +47,8 @@ export async function openBrowser(executablePath: string): Promise<Browser> {
   });
   return {
     async open(options = {}) {
-      const context = await browser.newContext(options);
+      // Transitions are pictures that no test looks at.
+      const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
       return listenTo(await context.newPage());
     },
     openTab: async (beside) => listenTo(await beside.context().newPage()),

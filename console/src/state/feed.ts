@@ -44,7 +44,19 @@ const nothing: Feed = {
   isHeard: false,
 };
 
-export const feed = createStore<Feed>(nothing);
+let shownAtMs = -Infinity;
+
+/** Four times a second at most, however fast it comes, and not at all in a tab that nobody sees. */
+function show(tell: () => void): void {
+  const inMs = Math.max(0, shownAtMs + betweenMs - performance.now());
+  const draw = (): void => {
+    shownAtMs = performance.now();
+    tell();
+  };
+  window.setTimeout(() => requestAnimationFrame(draw), inMs);
+}
+
+export const feed = createStore<Feed>(nothing, show);
 export const isFeedOn = ({ described, ended }: Session): boolean =>
   ended === undefined && described?.scopes.includes(feedScope) === true;
 

@@ -7,14 +7,21 @@ export interface Store<T> {
   subscribe(listener: () => void): () => void;
 }
 
-export function createStore<T>(initial: T): Store<T> {
+/** `when` says when those who follow it are told of a change; of several changes until then they are told once. */
+export function createStore<T>(initial: T, when: (tell: () => void) => void = (tell) => tell()): Store<T> {
   let value = initial;
+  let isTelling = false;
   const listeners = new Set<() => void>();
   return {
     get: () => value,
     set(next) {
       value = next;
-      for (const listener of listeners) listener();
+      if (isTelling) return;
+      isTelling = true;
+      when(() => {
+        isTelling = false;
+        for (const listener of listeners) listener();
+      });
     },
     subscribe(listener) {
       listeners.add(listener);
