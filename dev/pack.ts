@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
-export const packages = ['client', 'loader'] as const;
-export type PackageName = (typeof packages)[number];
+const packages = ['client', 'loader'] as const;
+type PackageName = (typeof packages)[number];
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 /** Where each tarball is. */
@@ -56,6 +56,28 @@ const published = ({ private: _private, ...manifest }: Manifest): object => ({
   exports: '.' in manifest.exports ? { '.': compiled } : {},
   files: ['dist'],
 });
+
+/** What the loader depends on; the client needs nothing. */
+const dependencies = ['iconv-lite', 'safer-buffer'];
+
+/** The packages as users have them: their tarballs, installed by npm in an empty folder, without a registry. Says where they are. */
+export async function installPackages(
+  folder: string,
+  names: readonly PackageName[] = packages,
+): Promise<string> {
+  const packed = join(folder, 'packed');
+  const tarballs = await pack(packed, names);
+  const npm = (...args: string[]): string => execFileSync('npm', args, { cwd: folder }).toString();
+  for (const name of names.includes('loader') ? dependencies : []) {
+    const how = ['--silent', '--offline', '--ignore-scripts', '--pack-destination', packed];
+    tarballs.push(join(packed, npm('pack', ...how, join(root, 'node_modules', name)).trim()));
+  }
+  const place = join(folder, 'empty');
+  await mkdir(place);
+  const how = ['--prefix', place, '--offline', '--no-audit', '--no-fund', '--cache', join(folder, 'cache')];
+  npm('install', ...how, ...tarballs);
+  return place;
+}
 
 if (import.meta.main) {
   const made = await pack(join(root, '.local/packages'));

@@ -1,4 +1,4 @@
-// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns crowd consoles]
+// npm run bench [-- push gateway events listings floors rivals rival-pages beside turns crowd consoles loads]
 // How the service compares with bare scripts, with floors and with rivals on the same engines. Brings up a stack of its
 // own, in a temporary folder, and leaves nothing behind. The machine should have nothing else to do.
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { benchEvents } from './events.ts';
 import { benchFloors } from './floors.ts';
 import { benchGateway } from './gateway.ts';
 import { benchListings } from './listings.ts';
+import { benchLoads } from './loads.ts';
 import { parseBenchOptions, usage, withRivals, type Bench, type BenchOptions } from './options.ts';
 import { benchPushes } from './push.ts';
 import { benchRivals } from './rivals.ts';
@@ -37,6 +38,7 @@ const runs: Readonly<Record<Bench, (setting: Setting) => Promise<void>>> = {
   turns: benchTurns,
   crowd: benchCrowd,
   consoles: benchConsoles,
+  loads: benchLoads,
 };
 
 async function bench(options: BenchOptions, start: Start): Promise<void> {

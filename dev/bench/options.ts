@@ -15,13 +15,14 @@ export const benches = [
   'turns',
   'crowd',
   'consoles',
+  'loads',
 ] as const;
 export type Bench = (typeof benches)[number];
 
 /** They install packages of their own, so that they run only where they are named. */
 export const withRivals: ReadonlySet<Bench> = new Set(['rivals', 'rival-pages', 'beside']);
 
-const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'crowd', 'consoles']);
+const onlyNamed: ReadonlySet<Bench> = new Set([...withRivals, 'turns', 'crowd', 'consoles', 'loads']);
 
 export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
 
@@ -30,11 +31,12 @@ export const usage = `Usage: npm run bench [-- ${benches.join(' ')}] [OPTIONS]
   --beside FOLDER    another checkout with its packages, that this one is compared with (turns)
   --seconds N        for how long each crowd pushes (crowd)
   --sizes N,N        lengths of the listings (listings)
+  --rows N           rows of the files (loads)
   --engines SOURCE   MongoDB and NATS from docker, path, download or build alone
   --help             print this
 
 rivals, rival-pages and beside run only where they are named: they install packages of their own in dev/bench/rivals.
-So do turns, which needs --beside, crowd, which takes a minute for each line, and consoles.
+So do turns, which needs --beside, crowd, which takes a minute for each line, consoles and loads.
 `;
 
 export interface BenchOptions {
@@ -43,6 +45,7 @@ export interface BenchOptions {
   turns: number | undefined;
   warm: number | undefined;
   seconds: number | undefined;
+  rows: number | undefined;
   engines: Forced | undefined;
   beside: string | undefined;
   help: boolean;
@@ -56,13 +59,14 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
       turns: { type: 'string' },
       warm: { type: 'string' },
       seconds: { type: 'string' },
+      rows: { type: 'string' },
       sizes: { type: 'string', default: '1000,100000,1000000' },
       engines: { type: 'string' },
       beside: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { turns, warm, seconds, sizes, engines, beside, help } = values;
+  const { turns, warm, seconds, rows, sizes, engines, beside, help } = values;
   const names =
     positionals.length === 0 ? benches.filter((name) => !onlyNamed.has(name)) : positionals.map(benchOf);
   if (names.includes('turns') && !beside)
@@ -72,6 +76,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     sizes: sizes.split(',').map((size) => readCount('--sizes', size, [1_000, 10_000_000])),
     turns: turns === undefined ? undefined : readCount('--turns', turns, [1, 1_000]),
     warm: warm === undefined ? undefined : readCount('--warm', warm, [0, 100_000]),
+    rows: rows === undefined ? undefined : readCount('--rows', rows, [1_000, 10_000_000]),
     seconds: seconds === undefined ? undefined : readCount('--seconds', seconds, [1, 3_600]),
     engines: readEngines(engines),
     beside,

@@ -3,7 +3,7 @@ import type * as clientPackage from '@integration-sync/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { browsers, openBrowser, type OpenedPage } from '../support/browser.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { installPackages } from '../support/packages.ts';
+import { installPackages } from '@integration-sync/dev/pack';
 import { answer, openReceiver } from '../support/receiver.ts';
 import { openClient as openHttp, startTestStack, type Client as Http } from '../support/stack.ts';
 

@@ -176,7 +176,7 @@ async function carryOut(how: CarryingOut): Promise<ExitCode> {
     outputs,
     folder,
     send: isPlan ? planItems(how, planned) : pushItems(how),
-    lanes: countOf('lanes', values.lanes, 1, 64),
+    inFlightMax: countOf('lanes', values.lanes, 1, 64),
     interrupt: context.interrupt,
     ...(isPlan ? { accepted: (kind: Kind, id: string) => addTo(planned, kind, id) } : {}),
     progressed: (file, row, total) => {

@@ -72,7 +72,7 @@ export const singer: Command = {
       client,
       send: (kind, items) => pushUnchecked(client, kind, items),
       rulesOf: (stream) => rules.get(stream) ?? {},
-      lanes: countOf('lanes', values.lanes, 1, 64),
+      inFlightMax: countOf('lanes', values.lanes, 1, 64),
       rejectsFolder: resolve(settings.rejects ?? 'rejects'),
       mostPercent: settings.prune_most ?? 10,
       emit: (state) => context.streams.out(`${state}\n`),

@@ -7,11 +7,15 @@ const plain: Readonly<Record<DecimalSign, RegExp>> = {
   '.': /^[+-]?(?:\d+|\d{1,3}(?:[, '\u00a0\u202f]\d{3})+)(?:\.\d+)?(?:e[+-]?\d+)?$/i,
 };
 
+const groups: Readonly<Record<DecimalSign, RegExp>> = {
+  ',': /[. '\u00a0\u202f]/g,
+  '.': /[, '\u00a0\u202f]/g,
+};
+
 export function readNumber(text: string, decimal: DecimalSign): number | undefined {
   const signed = text.endsWith('-') ? `-${text.slice(0, -1).trim()}` : text;
   if (!plain[decimal].test(signed)) return undefined;
-  const groups = decimal === ',' ? /[. '\u00a0\u202f]/g : /[, '\u00a0\u202f]/g;
-  return Number(signed.replaceAll(groups, '').replace(',', '.'));
+  return Number(signed.replaceAll(groups[decimal], '').replace(',', '.'));
 }
 
 /** A value that can be read in one way only, such as 1.250,5 or 12,5. */

@@ -22,11 +22,11 @@ export async function* openBytes(path: string): AsyncGenerator<Buffer, void, und
 }
 
 /** All chunks are in one piece of memory: a stream leaves 70 MB of them before its garbage is collected. */
-async function* chunksOf(path: string): AsyncGenerator<Buffer, void, undefined> {
+async function* chunksOf(path: string, bytes = chunkBytes): AsyncGenerator<Buffer, void, undefined> {
   await using file = await open(path);
-  const buffer = Buffer.allocUnsafeSlow(chunkBytes);
+  const buffer = Buffer.allocUnsafeSlow(bytes);
   for (;;) {
-    const { bytesRead } = await file.read(buffer, 0, chunkBytes);
+    const { bytesRead } = await file.read(buffer, 0, bytes);
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
   }
@@ -55,6 +55,6 @@ export async function checkFile(path: string): Promise<void> {
 
 export async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of chunksOf(path)) hash.update(chunk);
+  for await (const chunk of chunksOf(path, 1024 * 1024)) hash.update(chunk);
   return hash.digest('hex');
 }

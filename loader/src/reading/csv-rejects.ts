@@ -1,6 +1,7 @@
 // Rejects as CSV, with two more columns.
 import { reasonColumn, rowColumn } from '../kinds.ts';
 import { textOf } from '../mapping/convert.ts';
+import { parseRecords } from './csv.ts';
 import { encode } from './encodings.ts';
 import type { RejectsForm } from './source.ts';
 
@@ -20,12 +21,13 @@ export function csvRejects(header: readonly string[], how: CsvRejects): RejectsF
   const cell = (text: string): string =>
     quotes && (text.includes(delimiter) || /["\r\n]/.test(text)) ? `"${text.replaceAll('"', '""')}"` : text;
   const line = (cells: readonly string[]): string => `${cells.map(cell).join(delimiter)}\r\n`;
+  const form = { delimiter: delimiter.charCodeAt(0), quotes };
   const columns = kept.map((index) => header[index] ?? '');
   return {
     extension: delimiter === '\t' ? '.tsv' : '.csv',
     head: encode((hasBom ? '\ufeff' : '') + line([...columns, rowColumn, reasonColumn]), encoding),
     line({ raw, number }, reason) {
-      const cells = Array.isArray(raw) ? Array.from(raw, textOf) : [];
+      const cells = typeof raw === 'string' ? (parseRecords(raw, form).rows[0] ?? []) : textsOf(raw);
       // Cells beyond the header stay behind the reason, so that a person sees them.
       const more = cells.slice(header.length);
       const own = kept.map((index) => cells[index] ?? '');
@@ -34,3 +36,6 @@ export function csvRejects(header: readonly string[], how: CsvRejects): RejectsF
     },
   };
 }
+
+/** Of a row of a workbook. */
+const textsOf = (raw: unknown): string[] => (Array.isArray(raw) ? Array.from(raw, textOf) : []);

@@ -4,7 +4,7 @@ import { bindColumns, isHeader } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { openBytes } from './bytes.ts';
 import { csvRejects } from './csv-rejects.ts';
-import { csvRows, findDelimiter, type CsvForm } from './csv.ts';
+import { csvRows, findDelimiter, type Block, type CsvForm } from './csv.ts';
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
 import { placeOf, type Input, type Row, type Source } from './source.ts';
 import { Splitter } from './splitter.ts';
@@ -69,14 +69,15 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     ],
     async *rows() {
       let number = 0;
-      for await (const block of rowsOf(bytes())) {
-        const rows: Row[] = [];
-        for (const cells of block) {
+      for await (const { text, rows, ends } of rowsOf(bytes())) {
+        const made: Row[] = [];
+        for (const [index, cells] of rows.entries()) {
           number += 1;
           if (number <= headerAt + 1 || isBlank(cells)) continue;
-          rows.push({ number, made: make(cells), raw: cells });
+          // Its text is a part of the block's, and less to hold in memory than its cells.
+          made.push({ number, made: make(cells), raw: text.slice(ends[index - 1] ?? 0, ends[index]) });
         }
-        yield rows;
+        yield made;
       }
     },
     rejects: csvRejects(header, {
@@ -91,7 +92,7 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
 function rowsIn(
   bytes: AsyncIterable<Buffer>,
   { encoding, form }: Look,
-): AsyncGenerator<string[][], void, undefined> {
+): AsyncGenerator<Block, void, undefined> {
   return isLikeAscii(encoding)
     ? csvRows(bytes, encoding, form)
     : csvRows(toUtf8(bytes, encoding), 'utf-8', form);
@@ -154,11 +155,7 @@ function encodingOf(watch: ByteWatch, said: string | undefined, where: string): 
 }
 
 /** The rows up to the end of the sample. */
-async function beginning(
-  blocks: AsyncGenerator<string[][]>,
-  look: Look,
-  isCut: boolean,
-): Promise<string[][]> {
+async function beginning(blocks: AsyncGenerator<Block>, look: Look, isCut: boolean): Promise<string[][]> {
   const rows: string[][] = [];
   for (;;) {
     // The first MiB of standard input may end within a quote.
@@ -167,7 +164,7 @@ async function beginning(
       throw error;
     });
     if (next.done === true || next.value === undefined) return rows;
-    rows.push(...next.value);
+    rows.push(...next.value.rows);
     // `sep=;` is no row of the table.
     if (rows[0]?.join(String.fromCharCode(look.form.delimiter)).startsWith('sep=') === true) rows[0] = [''];
     if (rows.length >= sampleRows + headerRowsMax) {

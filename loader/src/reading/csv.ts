@@ -11,12 +11,20 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 
+/** Whole records. */
+export interface Block {
+  text: string;
+  rows: string[][];
+  /** Where each record ends in the text. */
+  ends: number[];
+}
+
 /** The bytes are of an encoding in which delimiters, quotes and line ends are the bytes that they are in ASCII. */
 export async function* csvRows(
   bytes: AsyncIterable<Buffer>,
   encoding: string,
   form: CsvForm,
-): AsyncGenerator<string[][], void, undefined> {
+): AsyncGenerator<Block, void, undefined> {
   const splitter = new Splitter(form);
   for await (const chunk of bytes) {
     const block = splitter.push(chunk);
@@ -27,8 +35,9 @@ export async function* csvRows(
 }
 
 /** One more or fewer cell is for the mapping to judge, and an empty line is a row, so that rows can be counted. */
-export function parseRecords(text: string, { delimiter, quotes }: Omit<CsvForm, 'where'>): string[][] {
+export function parseRecords(text: string, { delimiter, quotes }: Omit<CsvForm, 'where'>): Block {
   const rows: string[][] = [];
+  const ends: number[] = [];
   let at = 0;
   while (at < text.length) {
     const row: string[] = [];
@@ -43,8 +52,9 @@ export function parseRecords(text: string, { delimiter, quotes }: Omit<CsvForm, 
     if (text.charCodeAt(at) === carriageReturn && text.charCodeAt(at + 1) === lineFeed) at += 1;
     at += 1;
     rows.push(row);
+    ends.push(at);
   }
-  return rows;
+  return { text, rows, ends };
 }
 
 function endOfBare(text: string, from: number, delimiter: number): number {

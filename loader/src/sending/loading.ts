@@ -1,4 +1,4 @@
-// One load: the rows of its files go out in lanes, kind after kind, and what was answered is written down in the order of the
+// One load: the rows of its files go out in pushes, kind after kind, and what was answered is written down in the order of the
 // rows. Rows whose reference was not found go once more at the end.
 //
 //   loading    every file in turn, from the first row that is not acknowledged
@@ -9,8 +9,8 @@ import { exitCodes, Stop } from '../exit.ts';
 import type { Item } from '../mapping/items.ts';
 import { placeOf, type Source } from '../reading/source.ts';
 import type { Deferred } from './deferred.ts';
-import { Lanes } from './lanes.ts';
 import type { Outputs } from './outputs.ts';
+import { PushQueue } from './push-queue.ts';
 import { settle, slotOf, Slots, type Slot } from './slots.ts';
 import { writeJson, stateFile, type FileState, type LoadState } from './state.ts';
 
@@ -24,7 +24,7 @@ export interface LoadingOptions {
   /** Where the state is written; undefined for standard input and for a plan. */
   folder: string | undefined;
   send: SendItems;
-  lanes: number;
+  inFlightMax: number;
   /** Once aborted, no more pushes begin. */
   interrupt: AbortSignal;
   /** An accepted row. */
@@ -76,7 +76,7 @@ export class Loading {
 
   async #sendFile(index: number, source: Source): Promise<void> {
     const file = this.#fileAt(index);
-    const { send, interrupt } = this.#options;
+    const { send, inFlightMax, interrupt } = this.#options;
     const from = file.row;
     const again = file.reach;
     const slots = new Slots();
@@ -91,19 +91,17 @@ export class Loading {
       });
       this.#options.progressed?.(file, file.row, source.total);
     };
-    const openLanes = (count: number): Lanes =>
-      new Lanes({
-        lanes: count,
-        interrupt,
-        send: (sent) => send(kind, itemsOf(sent)),
-        answered: (sent, outcome) => {
-          for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
-          release();
-        },
-      });
+    const queue = new PushQueue({
+      inFlightMax,
+      interrupt,
+      send: (sent) => send(kind, itemsOf(sent)),
+      answered: (sent, outcome) => {
+        for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
+        release();
+      },
+    });
     // The first rows are one push.
     let isProbed = from > 0;
-    let lanes = openLanes(isProbed ? this.#options.lanes : 1);
     try {
       for await (const rows of source.rows()) {
         const last = rows.at(-1)?.number ?? 0;
@@ -116,31 +114,28 @@ export class Loading {
           if (row.number <= from) continue;
           const slot = slotOf(row);
           slots.add(slot);
-          if (slot.status === undefined) lanes.add(slot);
+          if (slot.status === undefined) queue.add(slot);
           if (!isProbed && released + slots.size >= probedRows) {
             isProbed = true;
-            await lanes.drain();
+            await queue.drain();
             release();
             if (refused === released) throw new Stop(this.#allRejected(source));
             await this.#save();
-            lanes = openLanes(this.#options.lanes);
           }
         }
         release();
-        while (slots.size > underWayMax) {
-          // Other lanes wait until they are full: where a rate limit counts pushes, each takes all it can.
-          if (slots.oldest !== undefined) lanes.hurry(slots.oldest);
-          await lanes.next();
+        while (queue.isFull || slots.size > underWayMax) {
+          await queue.next();
           interrupt.throwIfAborted();
         }
         interrupt.throwIfAborted();
         if (Date.now() - this.#savedAt > saveEveryMs) await this.#save();
       }
-      await lanes.drain();
+      await queue.drain();
       release();
       await this.#save();
     } catch (error) {
-      await lanes.stop();
+      await queue.stop();
       release();
       throw error;
     }

@@ -16,6 +16,16 @@ export interface Slot {
   status: Status | undefined;
   internalId: string;
   reason: string;
+  /** While it waits or is in flight. */
+  push?: Push | undefined;
+  /** One more row of the queue. */
+  next?: Slot | undefined;
+}
+
+export interface Push {
+  slots: Slot[];
+  /** Later rows of its ids. */
+  held: Slot[];
 }
 
 export class Slots {
@@ -24,11 +34,6 @@ export class Slots {
 
   get size(): number {
     return this.#slots.length - this.#head;
-  }
-
-  /** The one that all others wait for. */
-  get oldest(): Slot | undefined {
-    return this.#slots[this.#head];
   }
 
   add(slot: Slot): void {
@@ -49,13 +54,19 @@ export class Slots {
 }
 
 export function slotOf({ number, made, raw }: Row): Slot {
-  if (made instanceof Wrong) {
-    const { reason, id } = made;
-    return { row: number, id, raw, item: undefined, status: 'rejected', internalId: '', reason };
-  }
-  const { externalId } = made;
-  const id = typeof externalId === 'string' ? externalId : '';
-  return { row: number, id, raw, item: made, status: undefined, internalId: '', reason: '' };
+  const isWrong = made instanceof Wrong;
+  const id = isWrong ? made.id : made['externalId'];
+  return {
+    row: number,
+    id: typeof id === 'string' ? id : '',
+    raw,
+    item: isWrong ? undefined : made,
+    status: isWrong ? 'rejected' : undefined,
+    internalId: '',
+    reason: isWrong ? made.reason : '',
+    push: undefined,
+    next: undefined,
+  };
 }
 
 /** What the answer says of the item that stood at this place. */

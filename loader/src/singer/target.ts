@@ -1,4 +1,4 @@
-// A Singer target: records go out in lanes, and a STATE comes out once all records before it are acknowledged, accepted or
+// A Singer target: records go out in pushes, and a STATE comes out once all records before it are acknowledged, accepted or
 // rejected. So a tap that begins anew from a STATE leaves nothing out, whenever the target was killed.
 import type { Client, Kind, PushOutcome } from '@integration-sync/client';
 import { find, refusal, tooMany } from '../commands/prune.ts';
@@ -7,8 +7,8 @@ import { kinds } from '../kinds.ts';
 import type { Item } from '../mapping/items.ts';
 import type { Rules } from '../mapping/map.ts';
 import { ndjsonRejects } from '../reading/json-source.ts';
-import { Lanes } from '../sending/lanes.ts';
 import { Output } from '../sending/output.ts';
+import { PushQueue } from '../sending/push-queue.ts';
 import { settle, slotOf, Slots, type Slot } from '../sending/slots.ts';
 import { parseMessage, type Message } from './messages.ts';
 import { openStream, type Stream } from './streams.ts';
@@ -17,7 +17,7 @@ export interface TargetOptions {
   client: Client;
   send: (kind: Kind, items: readonly Item[]) => Promise<PushOutcome>;
   rulesOf: (stream: string) => Rules;
-  lanes: number;
+  inFlightMax: number;
   rejectsFolder: string;
   /** ACTIVATE_VERSION archives no more than this part of the records. */
   mostPercent: number;
@@ -39,7 +39,7 @@ export class Target implements AsyncDisposable {
   readonly #options: TargetOptions;
   readonly #streams = new Map<string, Stream>();
   readonly #streamOf = new WeakMap<Slot, Stream>();
-  readonly #lanes: Record<Kind, Lanes>;
+  readonly #queues: Record<Kind, PushQueue>;
   readonly #slots = new Slots();
   readonly #rejects = new Map<string, Output>();
   /** Rows whose reference was not found, once more when all else is sent. */
@@ -52,16 +52,16 @@ export class Target implements AsyncDisposable {
 
   constructor(options: TargetOptions) {
     this.#options = options;
-    const lanesOf = (kind: Kind): Lanes =>
-      new Lanes({
-        lanes: options.lanes,
+    const queueOf = (kind: Kind): PushQueue =>
+      new PushQueue({
+        inFlightMax: options.inFlightMax,
         send: (slots) => options.send(kind, itemsOf(slots)),
         answered: (slots, outcome) => this.#answered(kind, slots, outcome),
       });
-    this.#lanes = {
-      suppliers: lanesOf('suppliers'),
-      products: lanesOf('products'),
-      batches: lanesOf('batches'),
+    this.#queues = {
+      suppliers: queueOf('suppliers'),
+      products: queueOf('products'),
+      batches: queueOf('batches'),
     };
   }
 
@@ -87,7 +87,7 @@ export class Target implements AsyncDisposable {
   /** All that came is acknowledged, and all STATE is out. */
   async drain(): Promise<void> {
     for (const kind of kinds) {
-      await this.#lanes[kind].drain();
+      await this.#queues[kind].drain();
       await this.#sendLater(kind);
     }
     this.#release();
@@ -96,7 +96,7 @@ export class Target implements AsyncDisposable {
 
   /** What is in flight is waited for, and no more is sent. */
   async stop(): Promise<void> {
-    await Promise.all(kinds.map((kind) => this.#lanes[kind].stop()));
+    await Promise.all(kinds.map((kind) => this.#queues[kind].stop()));
     this.#release();
     await this.#emit();
   }
@@ -129,15 +129,15 @@ export class Target implements AsyncDisposable {
     this.#streamOf.set(slot, stream);
     this.#slots.add(slot);
     this.#added += 1;
-    if (slot.status === undefined) this.#lanes[stream.kind].add(slot);
+    if (slot.status === undefined) this.#queues[stream.kind].add(slot);
     if (this.#slots.size <= underWayMax) return;
     this.#release();
     while (this.#slots.size > underWayMax) {
-      const busy = kinds.find((kind) => !this.#lanes[kind].isIdle);
+      const busy = kinds.find((kind) => !this.#queues[kind].isIdle);
       if (busy === undefined) await this.drain();
       else {
-        for (const kind of kinds) this.#lanes[kind].flush();
-        await this.#lanes[busy].next();
+        for (const kind of kinds) this.#queues[kind].flush();
+        await this.#queues[busy].next();
       }
       await this.#emit();
       if (this.#later.size > underWayMax / 2) await this.drain();

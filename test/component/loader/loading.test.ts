@@ -90,7 +90,7 @@ async function load(rows: Row[], send: Send): Promise<LoadState> {
     outputs,
     folder: join(folder.path, 'state'),
     send,
-    lanes: 4,
+    inFlightMax: 4,
     interrupt,
   }).run();
   return state;
@@ -146,7 +146,7 @@ it('goes on with deferred rows that an interrupted load had left', async () => {
   const kept = join(folder.path, 'state');
   const rows = [row(1, 'P-1', 'oak'), row(2, 'P-2', 'pine')];
   const interrupt = new AbortController().signal;
-  const common = { state, sources: [sourceOf(rows)], folder: kept, lanes: 1, interrupt };
+  const common = { state, sources: [sourceOf(rows)], folder: kept, inFlightMax: 1, interrupt };
   {
     await using outputs = await Outputs.open(state, kept, false);
     const send = answering([], (name, call) => {
@@ -201,7 +201,7 @@ it('sends full pushes where the service takes few at a time', async () => {
     ],
     outputs,
     folder: undefined,
-    lanes: 8,
+    inFlightMax: 8,
     interrupt: new AbortController().signal,
     async send(kind, items) {
       turn = turn.then(() => pause(3));
@@ -227,7 +227,7 @@ it('sends no more once it is interrupted, and knows what was acknowledged', asyn
     sources: [sourceOf(rows)],
     outputs,
     folder: folderOfState,
-    lanes: 1,
+    inFlightMax: 1,
     interrupt: interrupt.signal,
     send: async (kind, items) => {
       if (sent.length === 2) interrupt.abort(new Error('enough'));
@@ -250,7 +250,7 @@ it('says of no row that it is written where the disk is full', async () => {
     outputs,
     folder: stateFolder,
     send: answering([], () => false),
-    lanes: 4,
+    inFlightMax: 4,
     interrupt: new AbortController().signal,
   });
   await expect(loading.run()).rejects.toMatchObject({ code: 'ENOSPC' });
@@ -266,7 +266,7 @@ it('writes rejects to no second file where it ends between them and its state', 
     await using outputs = await Outputs.open(state, stateFolder, isResumed);
     const interrupt = new AbortController().signal;
     const sources = [sourceOf(rows)];
-    await new Loading({ state, sources, outputs, folder: stateFolder, send, lanes: 4, interrupt }).run();
+    await new Loading({ state, sources, outputs, folder: stateFolder, send, inFlightMax: 4, interrupt }).run();
   };
   const send = answering([], () => false);
   const stopping = loadOn(stateOf(), false, async (kind, items) => {

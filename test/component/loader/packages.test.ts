@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { temporaryFolder, type TemporaryFolder } from '../../support/folder.ts';
-import { installPackages } from '../../support/packages.ts';
+import { installPackages } from '@integration-sync/dev/pack';
 
 // The tarballs, in a folder that was empty. They run under the Node of the tests and under that of the machine, which may be older.
 

@@ -28,7 +28,7 @@ function openTarget(send: TargetOptions['send']) {
     client: {} as Client,
     send,
     rulesOf: () => ({}),
-    lanes: 2,
+    inFlightMax: 2,
     rejectsFolder: join(folder.path, 'rejects'),
     mostPercent: 10,
     emit: (state) => void states.push(JSON.parse(state)),

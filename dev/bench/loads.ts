@@ -1,0 +1,138 @@
+// Loads of files of three kinds, with semicolons, windows-1252, decimal commas and a bad row in a thousand: `integration-sync load`
+// as its users have it, in turns with a bare script that reads them by csv-parse, with as many pushes in flight. First against a stand-in that answers
+// at once, where the loader itself is what takes time, and then on the whole service, into integrations that are new.
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { installPackages } from '../pack.ts';
+import { startChild } from './children.ts';
+import { filesOf, type Files } from './loads-files.ts';
+import { medianOf, reportLine } from './measure.ts';
+import { freshName } from './push.ts';
+import type { Setting } from './setting.ts';
+import { temporaryFolder } from './temporary.ts';
+
+const turnsDefault = { standIn: 3, service: 5 };
+const rowsDefault = { standIn: 1_000_000, service: 100_000 };
+
+export async function benchLoads(setting: Setting): Promise<void> {
+  await using place = await temporaryFolder();
+  const loader = join(await installPackages(place.folder), 'node_modules/integration-sync/dist/main.js');
+  await benchAlone(setting, loader);
+  await benchThrough(setting, loader);
+}
+
+/** Against the stand-in. */
+async function benchAlone({ options, say }: Setting, loader: string): Promise<void> {
+  const rows = options.rows ?? rowsDefault.standIn;
+  await using files = await filesOf(rows);
+  await using standIn = await startChild('loads-stand-in.ts');
+  const to = { url: String(standIn.greeting), key: 'none' };
+  const ways = [loaded(loader, files, to), bare('csv', files, to), bare('parse', files, to)] as const;
+  const [load, script, parsing] = await inTurns(ways, options.turns ?? turnsDefault.standIn);
+  const resident = Math.max(...load.map((one) => one.residentMb));
+  const detail = `${rows} rows, medians of ${load.length} turns`;
+  const cpu = [load, parsing].map((some) => medianOf(some.map((one) => one.cpuMs)) / 1_000);
+  const processor = medianRatio(load, parsing, ({ cpuMs }) => cpuMs);
+  const rate = medianRatio(script, load, ({ tookMs }) => tookMs);
+  say(reportLine('MB resident at most', resident, detail, '≤ 200', resident <= 200));
+  say(
+    reportLine(
+      'processor time × csv-parse alone',
+      processor,
+      `${cpu.map((seconds) => seconds?.toFixed(1)).join(' and ')} s`,
+      '≤ 2.5',
+      processor <= 2.5,
+    ),
+  );
+  say(reportLine('items/s × a bare script, where answers come at once', rate, detail, '≥ 0.9', rate >= 0.9));
+}
+
+async function benchThrough({ stack, options, say }: Setting, loader: string): Promise<void> {
+  const rows = options.rows ?? rowsDefault.service;
+  await using files = await filesOf(rows);
+  const to = () => ({ url: stack.gateway, key: stack.token({ integration: freshName() }) });
+  const ways = [
+    () => loaded(loader, files, to())(),
+    () => bare('csv', files, to())(),
+    () => bare('bodies', files, to())(),
+  ] as const;
+  const [load, script, bodies] = await inTurns(ways, options.turns ?? turnsDefault.service);
+  const detail = `${rows} rows, medians of ${load.length} turns; ${[load, script, bodies]
+    .map((some) => Math.round(rows / (medianOf(some.map(({ tookMs }) => tookMs)) / 1_000)))
+    .join(', ')} items/s`;
+  const ofScript = medianRatio(script, load, ({ tookMs }) => tookMs);
+  const ofBodies = medianRatio(bodies, load, ({ tookMs }) => tookMs);
+  say(
+    reportLine('items/s × a bare script, on the whole service', ofScript, detail, '≥ 0.9', ofScript >= 0.9),
+  );
+  say(reportLine('items/s × bodies made beforehand', ofBodies, detail, '≥ 0.8', ofBodies >= 0.8));
+}
+
+interface Took {
+  tookMs: number;
+  cpuMs: number;
+  residentMb: number;
+}
+
+type Way = () => Promise<Took>;
+
+async function inTurns(
+  [first, second, third]: readonly [Way, Way, Way],
+  turns: number,
+): Promise<[Took[], Took[], Took[]]> {
+  const all: [Took[], Took[], Took[]] = [[], [], []];
+  for (let turn = 0; turn < turns; turn += 1) {
+    all[0].push(await first());
+    all[1].push(await second());
+    all[2].push(await third());
+  }
+  return all;
+}
+
+/** Of each turn, so that what slows a turn hits both. */
+const medianRatio = (over: readonly Took[], under: readonly Took[], of: (took: Took) => number): number =>
+  medianOf(over.map((took, turn) => of(took) / of(under[turn] ?? took)));
+
+interface To {
+  url: string;
+  key: string;
+}
+
+const loaded =
+  (loader: string, { folder, paths }: Files, to: To): Way =>
+  async () => {
+    const place = await mkdtemp(join(folder, 'load-'));
+    const began = performance.now();
+    const { usage } = await run([loader, 'load', ...paths], place, to);
+    return { tookMs: performance.now() - began, ...usage };
+  };
+
+const bare =
+  (way: 'parse' | 'csv' | 'bodies', { folder, paths }: Files, to: To): Way =>
+  async () => {
+    const { out, usage } = await run(
+      [join(import.meta.dirname, 'loads-bare.ts'), way, to.url, ...paths],
+      folder,
+      to,
+    );
+    return { tookMs: Number(out), ...usage };
+  };
+
+async function run(
+  args: readonly string[],
+  cwd: string,
+  { url, key }: To,
+): Promise<{ out: string; usage: Omit<Took, 'tookMs'> }> {
+  const usage = join(cwd, 'usage.json');
+  const environment = { INTEGRATION_SYNC_URL: url, INTEGRATION_SYNC_KEY: key, USAGE_FILE: usage };
+  const all = ['--import', join(import.meta.dirname, 'loads-usage.ts'), ...args];
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const child = execFile(process.execPath, all, { cwd, env: environment }, (_error, out, err) => {
+    // 2: some rows were rejected, as they should be.
+    if (child.exitCode === 0 || child.exitCode === 2) resolve(out);
+    else reject(new Error(`${args.join(' ')} ended with ${child.exitCode}: ${err}`));
+  });
+  const out = await promise;
+  return { out, usage: JSON.parse(await readFile(usage, 'utf8')) };
+}

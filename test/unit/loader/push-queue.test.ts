@@ -1,0 +1,142 @@
+import { setImmediate } from 'node:timers/promises';
+import type { PushOutcome } from '@integration-sync/client';
+import { assert, asyncProperty, constantFrom, integer, nat } from 'fast-check';
+import { expect, it } from 'vitest';
+import { PushQueue } from '../../../loader/src/sending/push-queue.ts';
+import { Slots, type Slot } from '../../../loader/src/sending/slots.ts';
+
+const slot = (row: number, id: string): Slot => ({
+  row,
+  id,
+  raw: row,
+  item: {},
+  status: undefined,
+  internalId: '',
+  reason: '',
+});
+const nothing = {} as PushOutcome;
+
+interface Flight {
+  slots: readonly Slot[];
+  answer: (error?: Error) => void;
+}
+
+/** A queue whose pushes are answered when a test says so. */
+function openQueue(inFlightMax: number) {
+  const flights: Flight[] = [];
+  const sent: Slot[][] = [];
+  const queue = new PushQueue({
+    inFlightMax,
+    async send(slots) {
+      sent.push([...slots]);
+      await new Promise<void>((settle, fail) => {
+        flights.push({ slots, answer: (error) => (error === undefined ? settle() : fail(error)) });
+      });
+      return nothing;
+    },
+    answered: () => undefined,
+  });
+  const answer = async (nth: number): Promise<void> => {
+    flights.splice(nth % flights.length, 1)[0]?.answer();
+    await setImmediate();
+  };
+  return { queue, flights, sent, answer };
+}
+
+/** Xorshift. */
+function randomOf(seed: number): () => number {
+  let state = seed + 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state >>> 0;
+  };
+}
+
+const idsOf = (slots: readonly Slot[]): Set<string> => new Set(slots.map(({ id }) => id));
+
+it('sends no row before or beside an earlier row of its id, whatever order answers come in', async () => {
+  const ids = constantFrom(1, 3, 400, 1_000, 1_000_000);
+  const property = asyncProperty(
+    ids,
+    integer({ min: 1, max: 8 }),
+    integer({ min: 1, max: 9_000 }),
+    nat(),
+    async (idsMax, inFlightMax, rows, seed) => {
+      const next = randomOf(seed);
+      const { queue, flights, sent, answer } = openQueue(inFlightMax);
+      const check = (): void => {
+        const inFlight = flights.flatMap(({ slots }) => [...idsOf(slots)]);
+        expect(new Set(inFlight).size).toBe(inFlight.length);
+        expect(flights.length).toBeLessThanOrEqual(inFlightMax);
+      };
+      for (let row = 0; row < rows; row += 1) {
+        queue.add(slot(row, `id-${next() % idsMax}`));
+        while (flights.length > 0 && (queue.isFull || next() % 700 === 0)) {
+          check();
+          await answer(next());
+        }
+      }
+      const drained = queue.drain();
+      while (flights.length > 0) {
+        check();
+        await answer(next());
+      }
+      await drained;
+      const rowsOf = new Map<string, number[]>();
+      for (const { id, row } of sent.flat()) rowsOf.set(id, [...(rowsOf.get(id) ?? []), row]);
+      expect([...rowsOf.values()].flat()).toHaveLength(rows);
+      for (const all of rowsOf.values()) expect(all).toEqual(all.toSorted((one, other) => one - other));
+    },
+  );
+  await assert(property, { numRuns: 60 });
+});
+
+it('sends rows as they follow each other, and keeps all places busy where few ids come again', async () => {
+  const { queue, flights, sent, answer } = openQueue(8);
+  let row = 0;
+  const fill = (): void => {
+    // Each id has three rows that follow each other, and so some of them meet the end of a push.
+    for (; !queue.isFull; row += 1) queue.add(slot(row, `id-${Math.floor(row / 3)}`));
+  };
+  for (let turn = 0; turn < 100; turn += 1) {
+    fill();
+    expect(flights).toHaveLength(8);
+    await answer(0);
+  }
+  for (const slots of sent) {
+    expect(slots).toHaveLength(500);
+    const rows = slots.map((one) => one.row).toSorted((one, other) => one - other);
+    expect(rows.filter((one, at) => one !== (rows[at - 1] ?? one) + 1).length).toBeLessThan(6);
+  }
+});
+
+it('holds no rows back that have no id', () => {
+  const { queue, flights } = openQueue(8);
+  for (let row = 0; row < 4_000; row += 1) queue.add(slot(row, ''));
+  expect(flights).toHaveLength(8);
+});
+
+it('throws what a push threw, and starts no more', async () => {
+  const { queue, flights, sent } = openQueue(2);
+  for (let row = 0; row < 5_000; row += 1) queue.add(slot(row, `id-${row}`));
+  const drained = queue.drain();
+  for (const { answer } of flights) answer(new Error('refused'));
+  await expect(drained).rejects.toThrow('refused');
+  await queue.stop();
+  expect(sent).toHaveLength(2);
+});
+
+it('lets rows go in the order of the file, whatever order answers come in', () => {
+  const slots = new Slots();
+  const all = Array.from({ length: 30_000 }, (_, row) => slot(row, ''));
+  const released: number[] = [];
+  for (const one of all) slots.add(one);
+  for (const one of all.toReversed()) {
+    one.status = 'created';
+    if (one.row % 1_000 === 0) slots.release(({ row }) => released.push(row));
+  }
+  expect(released).toEqual(all.map(({ row }) => row));
+  expect(slots.size).toBe(0);
+});
