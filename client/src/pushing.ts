@@ -71,18 +71,7 @@ export function openPushing(send: Send): Pushing {
     }
   };
 
-  const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) => {
-    // Most pushes are one request whatever their bytes are: they are written at once.
-    if (items.length <= bounds.items) {
-      const array = JSON.stringify(items);
-      if (bytesAtMost(array) <= bounds.bytes) {
-        const outcome = await sendBody(path, kind, array, options).catch((error: unknown) => {
-          if (!isTooLarge(error)) throw error;
-          return undefined;
-        });
-        if (outcome !== undefined) return outcome;
-      }
-    }
+  const sendPieces = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) => {
     const texts = items.map((item) => JSON.stringify(item));
     const outcome = emptyOutcome();
     for (const piece of cut(texts, bounds)) {
@@ -90,6 +79,23 @@ export function openPushing(send: Send): Pushing {
     }
     return outcome;
   };
+
+  const sendArray = async (path: string, kind: Kind, array: string, options: PlanOptions) => {
+    if (bytesAtMost(array) <= bounds.bytes) {
+      const outcome = await sendBody(path, kind, array, options).catch((error: unknown) => {
+        if (!isTooLarge(error)) throw error;
+        return undefined;
+      });
+      if (outcome !== undefined) return outcome;
+    }
+    return sendPieces(path, kind, JSON.parse(array), options);
+  };
+
+  // Most pushes are one request whatever their bytes are: they are written at once, and the items are not held meanwhile.
+  const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) =>
+    items.length <= bounds.items
+      ? sendArray(path, kind, JSON.stringify(items), options)
+      : sendPieces(path, kind, items, options);
 
   return {
     push: (kind, items, { signal, autoCreateDDS } = {}) =>

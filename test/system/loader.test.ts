@@ -112,13 +112,14 @@ it('writes rejects like the file that came in, which load once they are repaired
 it('has the last row of an id win, with eight pushes in flight', async () => {
   const rows: string[] = ['externalId,name'];
   for (let turn = 1; turn <= 20; turn += 1) {
-    for (let id = 0; id < 300; id += 1) rows.push(`S-${(id * 7) % 300},turn ${turn}`);
+    for (let id = 0; id < 1_000; id += 1)
+      rows.push(`S-${(id * (turn % 2 === 0 ? 7 : 3)) % 1_000},turn ${turn}`);
   }
   await at.loader.write('suppliers.csv', rows.join('\n'));
   const { code, out } = await at.loader.run('load', 'suppliers.csv', '--lanes', '8', '--json');
-  expect({ code, ...JSON.parse(out).total }).toMatchObject({ code: 0, created: 300, rejected: 0 });
+  expect({ code, ...JSON.parse(out).total }).toMatchObject({ code: 0, created: 1_000, rejected: 0 });
   const names = new Set<string>();
-  for (let page = 1; page <= 3; page += 1) {
+  for (let page = 1; page <= 10; page += 1) {
     const { body } = await at.acme.get(`/suppliers?limit=100&page=${page}`);
     for (const { name } of (body as unknown as { entities: { name: string }[] }).entities) names.add(name);
   }

@@ -4,7 +4,7 @@ import { bindColumns, isHeader } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { openBytes } from './bytes.ts';
 import { csvRejects } from './csv-rejects.ts';
-import { csvRows, findDelimiter, type Block, type CsvForm } from './csv.ts';
+import { csvRows, findDelimiter, parseRecords, type Block, type CsvForm } from './csv.ts';
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
 import { placeOf, type Input, type Row, type Source } from './source.ts';
 import { Splitter } from './splitter.ts';
@@ -67,6 +67,7 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
       ...look.notes,
       ...(unused.length === 0 ? [] : [`not used: ${unused.map((column) => `"${column}"`).join(', ')}`]),
     ],
+    make: (raw) => make(parseRecords(String(raw), look.form).rows[0] ?? []),
     async *rows() {
       let number = 0;
       for await (const { text, rows, ends } of rowsOf(bytes())) {

@@ -36,6 +36,7 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
     input,
     total,
     notes: ['one JSON object a line'],
+    make: (raw) => makeLine(String(raw), make),
     async *rows() {
       const splitter = new Splitter(form);
       let number = 0;
@@ -91,6 +92,7 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Buffe
     input,
     total: rows.length,
     notes: ['a JSON array'],
+    make: (raw) => makeLine(String(raw), make),
     async *rows() {
       yield rows.map((row, index) => ({
         number: index + 1,

@@ -41,6 +41,8 @@ export interface Source {
   total: number | undefined;
   /** What was found, for people. */
   notes: readonly string[];
+  /** Once more the item of a row, which is not held while the row is under way. */
+  make(raw: unknown): Item | Wrong;
   /** Empty rows are left out. */
   rows(): AsyncGenerator<Row[], void, undefined>;
   rejects: RejectsForm;

@@ -37,6 +37,7 @@ export async function openXlsx(input: Input): Promise<Source> {
       ...notes,
       ...(unused.length === 0 ? [] : [`not used: ${unused.map((column) => `"${column}"`).join(', ')}`]),
     ],
+    make: (raw) => make(Array.isArray(raw) ? raw : []),
     async *rows() {
       for await (const rows of sheetRows(input)) {
         yield rows.filter(isBelow).map(({ number, cells }) => ({ number, made: make(cells), raw: cells }));

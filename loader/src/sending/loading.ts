@@ -6,6 +6,7 @@
 //   finished
 import type { Kind, PushOutcome } from '@integration-sync/client';
 import { exitCodes, Stop } from '../exit.ts';
+import { Wrong } from '../mapping/convert.ts';
 import type { Item } from '../mapping/items.ts';
 import { placeOf, type Source } from '../reading/source.ts';
 import type { Deferred } from './deferred.ts';
@@ -94,7 +95,11 @@ export class Loading {
     const queue = new PushQueue({
       inFlightMax,
       interrupt,
-      send: (sent) => send(kind, itemsOf(sent)),
+      send(sent) {
+        const sending = send(kind, itemsOf(sent));
+        for (const slot of sent) slot.item = undefined;
+        return sending;
+      },
       answered: (sent, outcome) => {
         for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
         release();
@@ -175,7 +180,9 @@ export class Loading {
     if (earlier !== undefined)
       this.#rejectDeferred(earlier, `${earlier.reason} (row ${slot.row} has its id too)`);
     if (slot.status === 'deferred') {
-      const { row, id, raw, item = {}, reason } = slot;
+      const { row, id, raw, reason } = slot;
+      const made = source.make(raw);
+      const item = made instanceof Wrong ? {} : made;
       if (deferred?.add({ kind, file: index, row, id, raw, item, reason }) === true) return;
       slot.status = 'rejected';
     }

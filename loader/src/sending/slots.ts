@@ -11,7 +11,7 @@ export interface Slot {
   row: number;
   id: string;
   raw: unknown;
-  /** Undefined of a row that is wrong before it is sent. */
+  /** Undefined of a row that is wrong before it is sent, and once it is sent. */
   item: Item | undefined;
   status: Status | undefined;
   internalId: string;
