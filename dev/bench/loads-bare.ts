@@ -2,7 +2,7 @@
 //   parse    csv-parse alone
 //   csv      a script as its user would write it: rows by csv-parse, 500 a push, eight pushes in flight
 //   bodies   the same pushes from bodies that were made beforehand
-// It writes how many milliseconds its work took.
+// With bodies it writes how many milliseconds the pushes took.
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'csv-parse';
@@ -82,7 +82,6 @@ async function pushAll(kind: string, bodies: AsyncIterable<string> | Iterable<st
 
 const kindOf = (file: string): string => basename(file, '.csv');
 
-let beganAt = performance.timeOrigin;
 if (way === 'parse') {
   let rows = 0;
   for (const file of files) for await (const row of rowsOf(file)) rows += row.length > 0 ? 1 : 0;
@@ -94,7 +93,7 @@ if (way === 'parse') {
   for (const file of files) {
     made.push({ kind: kindOf(file), bodies: await Array.fromAsync(bodiesOf(kindOf(file), file)) });
   }
-  beganAt = performance.timeOrigin + performance.now();
+  const began = performance.now();
   for (const { kind, bodies } of made) await pushAll(kind, bodies);
+  process.stdout.write(String(performance.now() - began));
 }
-process.stdout.write(String(performance.timeOrigin + performance.now() - beganAt));

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { hashOf, openBytes } from '../../../loader/src/reading/bytes.ts';
+import { openSource, resolveInputs } from '../../../loader/src/reading/inputs.ts';
 import { firstBytes } from '../../../loader/src/reading/start.ts';
 import { useFolder } from '../../support/use-folder.ts';
+import { makeWorkbook } from '../../support/workbooks.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -36,4 +38,28 @@ it('keeps the beginning of a file while the rest is read', async () => {
   for await (const chunk of begun.all()) copies.push(Buffer.from(chunk));
   expect(begun.start.equals(content.subarray(0, begun.start.length))).toBe(true);
   expect(Buffer.concat(copies).equals(content)).toBe(true);
+});
+
+const item = { externalId: 'B-1', productExternalId: 'P-1', batchNumber: 'Los "1"; klein', quantity: 1250.5 };
+
+it.each([
+  [
+    'batches.csv',
+    `externalId;productExternalId;batchNumber;quantity\r\nB-0;P-1;1;2,5\r\nB-1;P-1;"Los ""1""; klein";1.250,5\r\n`,
+  ],
+  ['batches.ndjson', `{"externalId":"B-0"}\n${JSON.stringify(item)}\n`],
+  ['batches.json', JSON.stringify([{ externalId: 'B-0' }, item])],
+  [
+    'batches.xlsx',
+    makeWorkbook({ Batches: [Object.keys(item), ['B-0', 'P-1', '1', 2], Object.values(item)] }),
+  ],
+])('makes an item of %s once more from its row as it came', async (name, content) => {
+  const path = join(folder.path, name);
+  await writeFile(path, content);
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  const source = await openSource(input);
+  const rows = (await Array.fromAsync(source.rows())).flat();
+  expect(rows.at(-1)?.made).toEqual(item);
+  expect(source.make(rows.at(-1)?.raw)).toEqual(item);
 });
