@@ -173,6 +173,16 @@ describe('a push that is not strict', () => {
       ]);
     },
   );
+
+  it('is refused together with what is wrong in the envelope', async () => {
+    const caller = world.caller();
+    await expect(
+      caller.pushText('batches', '{"autoCreateDDS":1}', { query: 'details=yes' }),
+    ).rejects.toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: 'details' }, { pointer: '/batches' }, { pointer: '/autoCreateDDS' }],
+    });
+  });
 });
 
 it('runs say what was done', async () => {

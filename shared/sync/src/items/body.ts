@@ -22,10 +22,19 @@ export interface PlanBody extends PushBody {
   assume: readonly string[];
 }
 
-/** Throws invalid_request, with everything that is wrong with the envelope; where it is strict, keys that are not known too. */
-export const readPush = (kind: Kind, bytes: Uint8Array, strict = false): PushBody =>
+/**
+ * Throws invalid_request, with everything that is wrong with the envelope, behind what is wrong with the query; where it is strict,
+ * keys that are not known too.
+ */
+export const readPush = (
+  kind: Kind,
+  bytes: Uint8Array,
+  strict = false,
+  ofQuery: readonly FailureEntry[] = [],
+): PushBody =>
   readEnvelope(kind, bytes, (given, errors) => {
     if (strict) errors.push(...unknownKeys(given, pushKeys(kind)));
+    errors.unshift(...ofQuery);
   });
 
 const pushKeys = ({ plural, drafting }: Kind): Set<string> =>

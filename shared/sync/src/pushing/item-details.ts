@@ -1,6 +1,6 @@
 // What became of each item of a push, or what a plan says would become of it: which fields it changed, what was wrong with it,
 // and which of its fields were ignored.
-import { isStrict, pointerPart, readOneOf, refuseIfAny, requestHeaders } from '@integration-sync/contracts';
+import { isStrict, pointerPart, readOneOf, requestHeaders } from '@integration-sync/contracts';
 import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Counts, Reason, Rejected } from '../items/answer.ts';
@@ -11,14 +11,11 @@ import type { KindEngine } from '../engine.ts';
 import type { Kind } from '../kind.ts';
 import type { WrittenRecord } from './run.ts';
 
-/** Whether a push asks for them. Throws invalid_request where that cannot be told. */
-export function wantsDetails({ headers }: Pick<BusRequest, 'headers'>): boolean {
+/** Whether a push asks for them. Adds to `errors` where that cannot be told. */
+export function wantsDetails({ headers }: Pick<BusRequest, 'headers'>, errors: FailureEntry[]): boolean {
   const query = headers.get(requestHeaders.query);
   if (query === undefined) return false;
-  const errors: FailureEntry[] = [];
-  const details = readOneOf(new URLSearchParams(query), 'details', ['true', 'false'], errors);
-  refuseIfAny(errors);
-  return details === 'true';
+  return readOneOf(new URLSearchParams(query), 'details', ['true', 'false'], errors) === 'true';
 }
 
 interface Facts {

@@ -2,7 +2,7 @@
 // the database and the other services are asked in between.
 //
 //   order ── check ── references ── carry out (carry-out.ts) ── answer
-import { isStrict } from '@integration-sync/contracts';
+import { isStrict, type FailureEntry } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import type { StatusChange } from '../action.ts';
@@ -19,8 +19,9 @@ import { prepare, prepareNamed } from './prepare.ts';
 import { settledOf } from './write.ts';
 
 export async function push(engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> {
-  const isDetailed = wantsDetails(request);
-  const read = (): PushBody => readPush(of.kind, request.body, isStrict(request));
+  const ofQuery: FailureEntry[] = [];
+  const isDetailed = wantsDetails(request, ofQuery);
+  const read = (): PushBody => readPush(of.kind, request.body, isStrict(request), ofQuery);
   return inOrder(engine, of, request, { read, idsOf }, (body) =>
     pushBody(engine, of, request, body, isDetailed),
   );
