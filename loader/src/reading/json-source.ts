@@ -64,9 +64,13 @@ export async function openNdjson(input: Input, standardInput?: AsyncIterable<Buf
 
 const decode = (block: Buffer): string => block.toString('utf8');
 
-function makeLine(line: string, make: (row: Item) => Item | Wrong): Item | Wrong {
-  if (line.includes('\ufffd')) return new Wrong('the line has a byte that is no UTF-8');
-  const parsed = parseLine(line);
+type Make = (row: Item) => Item | Wrong;
+
+const makeLine = (line: string, make: Make): Item | Wrong =>
+  line.includes('\ufffd') ? new Wrong('the line has a byte that is no UTF-8') : makeText(line, make);
+
+function makeText(text: string, make: Make): Item | Wrong {
+  const parsed = parseLine(text);
   return parsed instanceof Wrong ? parsed : make(parsed);
 }
 
@@ -92,7 +96,7 @@ export async function openJson(input: Input, standardInput?: AsyncIterable<Buffe
     input,
     total: rows.length,
     notes: ['a JSON array'],
-    make: (raw) => makeLine(String(raw), make),
+    make: (raw) => makeText(String(raw), make),
     async *rows() {
       yield rows.map((row, index) => ({
         number: index + 1,

@@ -34,8 +34,6 @@ export interface LoadingOptions {
   progressed?: (file: FileState, row: number, total: number | undefined) => void;
 }
 
-/** Rows that are read and not yet acknowledged. */
-const underWayMax = 8_000;
 /** The state says so many rows ahead which rows may have been sent. */
 const reachRows = 20_000;
 const saveEveryMs = 1_000;
@@ -105,6 +103,12 @@ export class Loading {
         release();
       },
     });
+    const makeRoom = async (): Promise<void> => {
+      for (release(); queue.isFull || slots.isFull;) {
+        await queue.next();
+        interrupt.throwIfAborted();
+      }
+    };
     // The first rows are one push.
     let isProbed = from > 0;
     try {
@@ -127,12 +131,9 @@ export class Loading {
             if (refused === released) throw new Stop(this.#allRejected(source));
             await this.#save();
           }
+          if (queue.isFull || slots.isFull) await makeRoom();
         }
         release();
-        while (queue.isFull || slots.size > underWayMax) {
-          await queue.next();
-          interrupt.throwIfAborted();
-        }
         interrupt.throwIfAborted();
         if (Date.now() - this.#savedAt > saveEveryMs) await this.#save();
       }

@@ -28,22 +28,35 @@ export interface Push {
   held: Slot[];
 }
 
+const underWayMax = 8_000;
+/** Of their texts. */
+const charactersMax = 16 * 1024 * 1024;
+
 export class Slots {
-  #slots: Slot[] = [];
+  /** Empty before `#head`. */
+  #slots: (Slot | undefined)[] = [];
   #head = 0;
+  #characters = 0;
 
   get size(): number {
     return this.#slots.length - this.#head;
   }
 
+  get isFull(): boolean {
+    return this.size > underWayMax || this.#characters > charactersMax;
+  }
+
   add(slot: Slot): void {
     this.#slots.push(slot);
+    this.#characters += lengthOf(slot);
   }
 
   /** Lets go of the oldest rows, as far as all of them have a status. */
   release(letGo: (slot: Slot) => void): void {
     for (let slot = this.#slots[this.#head]; slot?.status !== undefined; slot = this.#slots[this.#head]) {
+      this.#slots[this.#head] = undefined;
       this.#head += 1;
+      this.#characters -= lengthOf(slot);
       if (this.#head > 10_000) {
         this.#slots = this.#slots.slice(this.#head);
         this.#head = 0;
@@ -52,6 +65,8 @@ export class Slots {
     }
   }
 }
+
+const lengthOf = ({ raw }: Slot): number => (typeof raw === 'string' ? raw.length : 0);
 
 export function slotOf({ number, made, raw }: Row): Slot {
   const isWrong = made instanceof Wrong;

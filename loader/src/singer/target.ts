@@ -25,7 +25,7 @@ export interface TargetOptions {
   say: (text: string) => void;
 }
 
-const underWayMax = 8_000;
+const laterMax = 4_000;
 const itemsMax = 500;
 
 interface Pending {
@@ -130,9 +130,9 @@ export class Target implements AsyncDisposable {
     this.#slots.add(slot);
     this.#added += 1;
     if (slot.status === undefined) this.#queues[stream.kind].add(slot);
-    if (this.#slots.size <= underWayMax) return;
+    if (!this.#slots.isFull) return;
     this.#release();
-    while (this.#slots.size > underWayMax) {
+    while (this.#slots.isFull) {
       const busy = kinds.find((kind) => !this.#queues[kind].isIdle);
       if (busy === undefined) await this.drain();
       else {
@@ -140,7 +140,7 @@ export class Target implements AsyncDisposable {
         await this.#queues[busy].next();
       }
       await this.#emit();
-      if (this.#later.size > underWayMax / 2) await this.drain();
+      if (this.#later.size > laterMax) await this.drain();
     }
   }
 

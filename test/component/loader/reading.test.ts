@@ -63,3 +63,14 @@ it.each([
   expect(rows.at(-1)?.made).toEqual(item);
   expect(source.make(rows.at(-1)?.raw)).toEqual(item);
 });
+
+it('makes an item of a JSON array once more that has the character of unreadable bytes', async () => {
+  const path = join(folder.path, 'suppliers.json');
+  const supplier = { externalId: 'S-1', name: 'caf\ufffd' };
+  await writeFile(path, JSON.stringify([supplier]));
+  const [input] = await resolveInputs({ files: [path], map: new Map(), rules: {} });
+  if (input === undefined) throw new Error('there is no input');
+  const source = await openSource(input);
+  const [row] = (await Array.fromAsync(source.rows())).flat();
+  expect([row?.made, source.make(row?.raw)]).toEqual([supplier, supplier]);
+});
