@@ -144,8 +144,8 @@ function conclude(
   const behind = replicas.filter(([first]) => first?.id !== vault.keyIds[0]).length;
   if (behind > 0)
     output.say(
-      `${behind} of ${replicas.length} replicas of webhooks have another key first and go on sealing with it: ` +
-        'put the new key first everywhere, then run this again.',
+      `${behind} of ${replicas.length} replicas of webhooks still seal with another key: ` +
+        'put the new key first in WEBHOOK_SECRET_KEY of every replica, then run this again.',
     );
   if (problems.length > 0)
     output.say(

@@ -8,8 +8,9 @@
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
 //                 webhook_partitions (claims)                      webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone delivers its events. What follows where a partition comes or goes is in
-// delivering/takeover.ts.
+// One replica owns a partition of the log, and alone begins deliveries of its events; what follows where a partition comes or goes
+// is in delivering/takeover.ts. The deliverer writes each attempt to the stream ATTEMPTS. A new owner reads webhook_offsets and
+// webhook_replicas once. Which collection holds what: docs/architecture.md, What is durable.
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -207,9 +208,9 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     report: openReport(log, attemptLog, metrics),
     missedOf: (queue) => integrations.missedOf(queue),
     onRecorded: (endpoint) => integrations.adopt(endpoint),
-    onEnd(queue, point, how) {
-      if (how === 'uncounted') progress.storeSoon(queue);
-      if (how === 'finished' && queue.isEnded) void tellFinished(queue, point);
+    onEnd(queue, delivery, end) {
+      if (end === 'uncounted') progress.storeSoon(queue);
+      if (end === 'finished' && queue.isEnded) void tellFinished(queue, delivery);
     },
     mayBegin,
     retry: openRetry(log, signal),

@@ -17,7 +17,7 @@ export interface RecordService extends AsyncDisposable {
   readonly metricsUrl: string;
 }
 
-/** What a test replaces, and the signal by which a process ends its own start. */
+/** What tests replace, and the signal that gives up a start which waits for NATS or MongoDB. */
 export interface RecordServiceDeps {
   now?: () => number;
   log?: Log;

@@ -185,7 +185,7 @@ test('a replica that goes on sealing with the old key is named', async () => {
   await house.newClient().register(receiver.url);
   const done = await ops(bothKeys, '--apply');
   expect(done.code).toBe(3);
-  expect(done.stdout).toContain('1 of 1 replicas of webhooks have another key first');
+  expect(done.stdout).toContain('1 of 1 replicas of webhooks still seal with another key');
   expect(keysOf(await all())).toEqual(['second']);
 });
 

@@ -1,5 +1,6 @@
 // The credentials of one content of the file, found by hash, by client, and by what a token says. What a look-up costs does not
-// depend on how many clients there are. A changed file makes new credentials, which take over what the old ones counted.
+// depend on how many clients there are. clients.ts uses them for API keys and at the token endpoint; access.ts decides which of the two
+// a bearer is. A changed file makes new credentials, which take over what the old ones counted.
 import { TokenRefused, type Caller } from '../tokens/claims.ts';
 import type { Client } from './clients-file.ts';
 import { hashOf, readSecretName, secretIdOf } from './secret.ts';

@@ -1,5 +1,5 @@
-// Validates and stores what a caller may set of an endpoint beside its url and events: headers, description, recover and
-// inFlightMax. No error message contains a header's value.
+// Validates what a caller may set of an endpoint beside its url and events (headers, description, recover and inFlightMax), and says
+// which fields to store. How they are shown: handlers.ts and endpoints/endpoint.ts. No error message contains a header's value.
 import {
   type ChangeWebhook,
   type FailureEntry,

@@ -54,7 +54,7 @@ export interface QueueOptions {
   from: number | StoredOffset;
   /** The endpoint's trials: an offset may be older, so the larger number of attempts holds. */
   tried?: readonly OpenEvent[];
-  /** An owner that fell silent may have unknown attempts in flight until then. */
+  /** Nothing begins until then, where the caller set `inFlightMax`: an owner that fell silent may still have attempts in flight. */
   quietUntil?: number;
   nowMs: number;
   now: number;

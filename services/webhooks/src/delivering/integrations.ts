@@ -164,7 +164,7 @@ export class Integrations {
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }
 
-  /** What the endpoint would miss if it were disabled now. */
+  /** What the endpoint misses where it is disabled: what is undelivered at this offset, by default at where it is now. */
   missedOf(
     queue: EndpointQueue,
     { epoch: _epoch, ...offset }: StoredOffset = queue.offset(Date.now(), performance.now()),

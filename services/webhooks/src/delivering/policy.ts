@@ -4,7 +4,7 @@
 //   ─────────────────  ───────────────────────────────  ───────────────────  ─────────────────────────────
 //   2xx                delivered                        0                    circuit closed
 //   fails, 1st to 3rd  again after +1 s, +5 s, +30 s    +1                   circuit open, this event on trial
-//   fails, 4th         given up, kept in the log        +1                   circuit open, the next one's turn
+//   fails, 4th         given up                         +1                   circuit open, the next one's turn
 //   fails, the 10th    missed (given up if its 4th)     10                   disabled: failures
 //   410, any           missed (given up if its 4th)     +1                   disabled: gone
 //

@@ -29,8 +29,8 @@ export const baseSettings = {
   EVENTS_KEEP_DAYS: Type.Optional(
     Type.Integer({
       description:
-        'For how many days EVENTS and EVENT_BATCHES keep an event. Without it 7 where they are made, ' +
-        'and what they have where they are there. Fewer need STREAMS_MAY_SHRINK.',
+        'For how many days EVENTS and EVENT_BATCHES keep an event. Unset: new streams keep one for 7 days, ' +
+        'existing ones as they do. Fewer days need STREAMS_MAY_SHRINK.',
       minimum: 1,
       maximum: 3_650,
     }),
@@ -38,8 +38,8 @@ export const baseSettings = {
   EVENTS_MAX_BYTES: Type.Optional(
     Type.Integer({
       description:
-        'How many bytes EVENTS may have; 0: no limit. Without it no limit where it is made, ' +
-        'and what it has where it is there. Fewer need STREAMS_MAY_SHRINK.',
+        'How many bytes the stream EVENTS may have; 0: no limit. Unset: a new stream has no limit, ' +
+        'an existing one keeps its own. A lower limit needs STREAMS_MAY_SHRINK.',
       minimum: 0,
     }),
   ),

@@ -21,7 +21,7 @@ export interface RecoveryJournal {
   postpone(entry: Pick<Entry, '_id' | 'owner' | 'startedAt'>, at: Date): Promise<void>;
   /** Completes it for a writer of whom more may come. False if it has another owner by now. */
   settle(syncId: string, owner: string, completion: Completion): Promise<boolean>;
-  /** Nothing of it was found. */
+  /** For a push of which nothing was found stored: listings no longer show its entry, unless a later look finds more. */
   hide(entry: Pick<Entry, '_id' | 'owner' | 'integration'>, at: Date): Promise<void>;
   /** What was settled is announced, and is looked at again later. */
   watch(syncId: string, owner: string, at: Date): Promise<void>;

@@ -22,7 +22,10 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
   const makeAgain = async (): Promise<void> => {
     await engine.ensureEvents().catch((error: unknown) => {
       if (!stop.signal.aborted)
-        engine.log.error({ err: error }, 'the event stream cannot be made again, trying again later');
+        engine.log.error(
+          { err: error },
+          'EVENTS or EVENT_BATCHES is missing and could not be created, trying again',
+        );
     });
     making = undefined;
   };
