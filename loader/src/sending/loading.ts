@@ -75,7 +75,7 @@ export class Loading {
 
   async #sendFile(index: number, source: Source): Promise<void> {
     const file = this.#fileAt(index);
-    const { send, inFlightMax, interrupt } = this.#options;
+    const { interrupt } = this.#options;
     const from = file.row;
     const again = file.reach;
     const slots = new Slots();
@@ -90,19 +90,7 @@ export class Loading {
       });
       this.#options.progressed?.(file, file.row, source.total);
     };
-    const queue = new PushQueue({
-      inFlightMax,
-      interrupt,
-      send(sent) {
-        const sending = send(kind, itemsOf(sent));
-        for (const slot of sent) slot.item = undefined;
-        return sending;
-      },
-      answered: (sent, outcome) => {
-        for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
-        release();
-      },
-    });
+    const queue = this.#openQueue(kind, release);
     const makeRoom = async (): Promise<void> => {
       for (release(); queue.isFull || slots.isFull;) {
         await queue.next();
@@ -145,6 +133,23 @@ export class Loading {
       release();
       throw error;
     }
+  }
+
+  #openQueue(kind: Kind, release: () => void): PushQueue {
+    const { send, inFlightMax, interrupt } = this.#options;
+    return new PushQueue({
+      inFlightMax,
+      interrupt,
+      send(sent) {
+        const sending = send(kind, itemsOf(sent));
+        for (const slot of sent) slot.item = undefined;
+        return sending;
+      },
+      answered: (sent, outcome) => {
+        for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
+        release();
+      },
+    });
   }
 
   /** For whoever stops: what is acknowledged is not sent again. */

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, PushOutcome } from '@integration-sync/client';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Target, type TargetOptions } from '../../../loader/src/singer/target.ts';
 import { useFolder } from '../../support/use-folder.ts';
 
@@ -64,14 +64,18 @@ it('gives a STATE out once all records before it are acknowledged, and not soone
   );
   await take(suppliers, state(0));
   expect(states).toEqual([0]);
-  await take(record(1), state(1), record(2), state(2), state(3));
+  // A push takes 500.
+  const whole = Array.from({ length: 500 }, (_, index) => record(index + 1));
+  await take(record(0), state(1), ...whole, state(2), state(3));
   const drained = target.drain();
-  while (answers.length < 2) await new Promise((settle) => setImmediate(settle));
+  await vi.waitFor(() => expect(answers).toHaveLength(2));
+  answers[1]?.();
+  await new Promise((settle) => setImmediate(settle));
   expect(states).toEqual([0]);
-  for (const answer of answers) answer();
+  answers[0]?.();
   await drained;
   expect(states).toEqual([0, 3]);
-  expect(target.counts).toEqual({ accepted: 2, rejected: 0 });
+  expect(target.counts).toEqual({ accepted: 501, rejected: 0 });
 });
 
 it('sends items whose columns it has matched, and leaves the others out', async () => {
