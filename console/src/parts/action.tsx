@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
 import { Problem } from '../api/problem.ts';
 import type { Request } from '../api/request.ts';
@@ -26,6 +27,9 @@ export interface ActionProps<T> {
 /** The second click of a double click comes within it, and does nothing; another request does. */
 const restMs = 1_200;
 
+/** Of the actions in one dialog, which keeps them until all are answered. */
+export const InFlight = createContext({ requests: 0 });
+
 type Outcome = { text: string; isGood: boolean } | undefined;
 
 /** A button that sends one request, says once what came of it, and shows the command that does the same. */
@@ -42,6 +46,7 @@ export function Action<T>({
   disabled = false,
 }: ActionProps<T>) {
   const { described, ended } = useStore(session);
+  const inFlight = useContext(InFlight);
   const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
   const resting = useRef<string | undefined>(undefined);
@@ -58,6 +63,7 @@ export function Action<T>({
     if (isBusy || resting.current === key) return;
     resting.current = key;
     setBusy(true);
+    inFlight.requests += 1;
     setOutcome(undefined);
     try {
       const { body } = await call<T>(request);
@@ -67,6 +73,7 @@ export function Action<T>({
       if (!(error instanceof Problem)) throw error;
       setOutcome({ text: inWords(error.message, fields), isGood: false });
     } finally {
+      inFlight.requests -= 1;
       setBusy(false);
       window.clearTimeout(timer.current);
       timer.current = window.setTimeout(() => {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
+import { InFlight } from './action.tsx';
 
 interface DialogProps {
   /** Of the button that opens it. */
@@ -11,17 +12,21 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A native dialog: Escape closes it, and the focus goes back to the button. What it has in it begins anew each time. */
+/**
+ * A native dialog: Escape closes it, and the focus goes back to the button. Its content begins anew each time, unless a request was in
+ * flight at the closing: its answer, which may be a secret, is there at the next opening.
+ */
 export function Dialog({ label, title, kind = 'plain', disabled = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
+  const { current: inFlight } = useRef({ requests: 0 });
   const id = useId();
   const open = (): void => {
     setOpen(true);
     dialog.current?.showModal();
   };
   const end = (): void => {
-    setOpen(false);
+    if (inFlight.requests === 0) setOpen(false);
     onClose?.();
   };
   return (
@@ -36,7 +41,7 @@ export function Dialog({ label, title, kind = 'plain', disabled = false, onClose
             Close
           </button>
         </header>
-        {isOpen && children}
+        <InFlight.Provider value={inFlight}>{isOpen && children}</InFlight.Provider>
       </dialog>
     </>
   );

@@ -4,7 +4,7 @@ import { get } from '../api/request.ts';
 import type { EventPage, FeedEvent } from '../api/shapes.ts';
 import { useLacks } from '../parts/off.tsx';
 import { aboutOf } from '../text/about.ts';
-import { timeIn } from '../text/box.ts';
+import { timeBefore } from '../text/box.ts';
 import { feed, feedScope, keptEventsMax } from './feed.ts';
 import { useStore } from './store.ts';
 import { useLoad } from './use-load.ts';
@@ -18,10 +18,7 @@ export function useAbouts(
   const isOff = useLacks(feedScope);
   const { events } = useStore(feed);
   const isThere = ids.length > 0;
-  const since = useMemo(() => {
-    const times = ids.map(timeIn).filter((time) => time !== undefined);
-    return times.length === 0 ? undefined : new Date(Math.min(...times) - 1).toISOString();
-  }, [table, isThere]);
+  const since = useMemo(() => timeBefore(ids), [table, isThere]);
   const { answer } = useLoad<EventPage>(
     isOff || since === undefined
       ? undefined

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api/request.ts';
 import type { Listing, Webhook } from '../api/shapes.ts';
+import { entitiesIn, withPage, type Pages } from '../text/pages.ts';
 import { useLoad, type Loaded } from './use-load.ts';
 
 const pageMax = 100;
@@ -13,26 +14,24 @@ export function useAllWebhooks(isOff: boolean): Loaded<Listing<Webhook>> {
   const [number, setNumber] = useState(1);
   const request = get('/webhook-events', { limit: pageMax, page: number === 1 ? undefined : number });
   const loaded = useLoad<Listing<Webhook>>(isOff ? undefined : request);
-  const read = useRef(new Map<number, Listing<Webhook>>());
+  const read = useRef<Pages<Webhook>>(new Map());
   const atRead = useRef(0);
   const { answer, at } = loaded;
   if (answer !== undefined) {
-    read.current.set(number, answer.body);
+    read.current = withPage(read.current, number, answer.body);
     atRead.current = at;
   }
   useEffect(() => {
     if (answer === undefined) return undefined;
     const pages = Math.max(1, Math.ceil(answer.body.total / pageMax));
-    for (const one of read.current.keys()) if (one > pages) read.current.delete(one);
     const timer = window.setTimeout(
       () => (pages === 1 && number === 1 ? loaded.reload() : setNumber((number % pages) + 1)),
       read.current.size < pages ? untilAllMs : everyMs,
     );
     return () => window.clearTimeout(timer);
   }, [at]);
-  const pages = [...read.current].toSorted(([one], [other]) => one - other).map(([, page]) => page);
-  const newest = answer?.body ?? pages[0];
-  const entities = pages.flatMap((page) => page.entities);
+  const newest = answer?.body ?? [...read.current.values()].at(-1);
+  const entities = entitiesIn(read.current);
   return {
     ...loaded,
     at: atRead.current,

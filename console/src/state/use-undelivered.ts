@@ -11,8 +11,8 @@ export interface LoadedUndelivered extends Omit<Loaded<unknown>, 'answer'> {
 }
 
 /** Asks nothing where the path is undefined. */
-export function useUndelivered(path: string | undefined): LoadedUndelivered {
-  const [failed, succeeded] = [usePage(path, 'failed'), usePage(path, 'succeeded')];
+export function useUndelivered(path: string | undefined, everyMs?: number): LoadedUndelivered {
+  const [failed, succeeded] = [usePage(path, 'failed', everyMs), usePage(path, 'succeeded', everyMs)];
   const pages = [failed, succeeded].map(({ answer }) =>
     answer === undefined
       ? undefined
@@ -31,5 +31,9 @@ export function useUndelivered(path: string | undefined): LoadedUndelivered {
   };
 }
 
-const usePage = (path: string | undefined, outcome: string): Loaded<Listing<DeliveryAttempt>> =>
-  useLoad(path === undefined ? undefined : get(`${path}/deliveries`, { outcome, limit: pageMax }));
+const usePage = (
+  path: string | undefined,
+  outcome: string,
+  everyMs: number | undefined,
+): Loaded<Listing<DeliveryAttempt>> =>
+  useLoad(path === undefined ? undefined : get(`${path}/deliveries`, { outcome, limit: pageMax }), everyMs);

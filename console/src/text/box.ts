@@ -27,5 +27,11 @@ export function timeIn(id: string): number | undefined {
   return digits === undefined ? undefined : Number.parseInt(digits, 16);
 }
 
+/** Just before the first push that one of these events is of, where one is: a replay's `since` is exclusive. */
+export function timeBefore(eventIds: readonly string[]): string | undefined {
+  const times = eventIds.map(timeIn).filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : new Date(Math.min(...times) - 1).toISOString();
+}
+
 /** The run that announced this event. */
 export const runOf = (eventId: string): string | undefined => /^sync_[\da-f]{32}(?=-)/.exec(eventId)?.[0];

@@ -47,7 +47,7 @@ export function instantOf(text: string, now = new Date()): string {
     if (!months.includes(month) || at.getDate() !== Number(date)) return printed;
     // No time that is shown is ahead: this one was last year.
     if (at > now) at.setFullYear(at.getFullYear() - 1);
-  }
+  } else if (at > now) at.setDate(at.getDate() - 1);
   return at.toISOString();
 }
 

@@ -6,8 +6,9 @@
 //   failed, another one is due        open
 //   failed, the fourth                given up: a replay sends it from a time before the event
 //   failed, no other one is due       missed: a replay sends it from the time of the disabling
+import type { Problem } from '../api/problem.ts';
 import type { DeliveryAttempt } from '../api/shapes.ts';
-import { timeIn } from './box.ts';
+import { timeBefore, timeIn } from './box.ts';
 
 /** A page of the log, newest first. */
 export interface LogPage {
@@ -21,6 +22,8 @@ export interface Undelivered {
   attempts: DeliveryAttempt[];
   /** From when on both pages have all attempts; undefined where they have the whole log. */
   from: string | undefined;
+  /** The events that were given up, also before `from`: a replay that sends a delivered one again does no harm. */
+  givenUp: DeliveryAttempt[];
 }
 
 const attemptsMax = 4;
@@ -34,12 +37,16 @@ export function undeliveredIn(failed: LogPage, succeeded: LogPage): Undelivered 
     .toSorted()
     .at(-1);
   const told = new Set(succeeded.attempts.map(({ eventId }) => eventId));
-  const attempts = failed.attempts.filter(({ eventId, event, at }) => {
-    if (told.has(eventId) || event === testKind || (from !== undefined && at < from)) return false;
+  const newest = failed.attempts.filter(({ eventId, event }) => {
+    if (told.has(eventId) || event === testKind) return false;
     told.add(eventId);
     return true;
   });
-  return { attempts, from };
+  return {
+    attempts: newest.filter(({ at }) => from === undefined || at >= from),
+    from,
+    givenUp: newest.filter(isGivenUp),
+  };
 }
 
 export const isGivenUp = ({ outcome, attempt, nextAttemptAt }: DeliveryAttempt): boolean =>
@@ -51,11 +58,25 @@ export function endOf(attempt: DeliveryAttempt): string {
   return isGivenUp(attempt) ? 'given up' : 'none: disabled';
 }
 
-/**
- * The time after which all these events occurred. A replay compares the times of events, which are before their first attempts;
- * the id of a push's event has the time at which the push began.
- */
-export function startOf(attempts: readonly DeliveryAttempt[]): string | undefined {
-  const times = attempts.map(({ eventId, at }) => (timeIn(eventId) ?? Date.parse(at)) - 1);
-  return times.length === 0 ? undefined : new Date(Math.min(...times)).toISOString();
+/** What a replay of the events that were given up begins with. */
+export interface Replayable {
+  /** The time after which `count` of them occurred. */
+  since: string | undefined;
+  count: number;
+  /** How many are of no push: their ids have no time, and they occurred long before their last attempts. */
+  undated: number;
+  /** From when on the whole log was read. */
+  from: string | undefined;
+}
+
+/** Undefined while the log may still be read: a problem that passes settles nothing. */
+export function replayableIn(
+  answer: Undelivered | undefined,
+  problem: Pick<Problem, 'passes'> | undefined,
+): Replayable | undefined {
+  if (answer === undefined && (problem === undefined || problem.passes)) return undefined;
+  const { givenUp, from } = answer ?? { givenUp: [], from: undefined };
+  const ids = givenUp.map(({ eventId }) => eventId);
+  const count = ids.filter((id) => timeIn(id) !== undefined).length;
+  return { since: timeBefore(ids), count, undated: ids.length - count, from };
 }

@@ -22,6 +22,7 @@ type Log = Loaded<Listing<DeliveryAttempt>>;
 const rowsAtFirst = 20;
 const slots = 100;
 const slowestMs = 10_000;
+const undeliveredEveryMs = 10_000;
 /** A filter of the page's own, beside those of the interface. */
 const never = 'never';
 
@@ -37,7 +38,7 @@ export function Attempts({ id, log, kinds, turn }: AttemptsProps) {
   const { request, of, attempts, undelivered } = useShown(id, log, turn);
   const [isWhole, showWhole] = useState(false);
   const rows = isWhole ? attempts : attempts?.slice(0, rowsAtFirst);
-  const abouts = useAbouts(rows?.map(({ eventId }) => eventId) ?? [], kinds, request.path);
+  const abouts = useAbouts(attempts?.map(({ eventId }) => eventId) ?? [], kinds, request.path);
   return (
     <section aria-labelledby="attempts">
       <h2 id="attempts">Attempts</h2>
@@ -75,7 +76,7 @@ function useShown(id: string, log: Log, turn: number) {
     limit: slots,
   });
   const narrowed = useLoad<Listing<DeliveryAttempt>>(isNarrowed && !isNever ? request : undefined);
-  const undelivered = useUndelivered(isNever ? path : undefined);
+  const undelivered = useUndelivered(isNever ? path : undefined, undeliveredEveryMs);
   useEffect(() => {
     if (turn === 0) return;
     undelivered.reload();

@@ -8,9 +8,11 @@ import { Off, useLacks } from '../parts/off.tsx';
 import { ProblemLine } from '../parts/problem.tsx';
 import { Pager, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { lacks, session } from '../api/session.ts';
 import { goTo, linkTo, route, withQuery, type Route } from '../state/route.ts';
 import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
+import { isNowhere } from '../text/nowhere.ts';
 import { FailedPush } from './failed-push.tsx';
 
 const kinds = ['suppliers', 'products', 'batches'] as const;
@@ -18,6 +20,8 @@ type Kind = (typeof kinds)[number];
 const singular = { suppliers: 'supplier', products: 'product', batches: 'batch' } as const;
 /** That a view makes by itself. */
 const requestsMax = 5;
+
+const scopeOf = (kind: Kind): string => `integration:${kind}:read`;
 
 const requestOf = (kind: Kind, { externalId, cursor }: Route['query']): Request =>
   get(`/${kind}`, { externalId, details: true, limit: 50, cursor });
@@ -30,7 +34,11 @@ export function Records() {
   const count = (path: string, one: number): void => setCounts((before) => new Map(before).set(path, one));
   const kind = kinds.find((one) => one === query['kind']);
   const shown = kind !== undefined ? [kind] : externalId === undefined ? (['suppliers'] as const) : kinds;
-  const isNowhere = shown.every((one) => counts.get(requestOf(one, query).path) === 0);
+  const here = useStore(session);
+  const found = shown.map((one) => ({
+    isOff: lacks(here, scopeOf(one)),
+    count: counts.get(requestOf(one, query).path),
+  }));
   return (
     <>
       <h1 tabIndex={-1}>Records</h1>
@@ -50,7 +58,7 @@ export function Records() {
       {shown.map((one) => (
         <OfKind key={one} kind={one} isOneOfAll={shown.length > 1} onCount={count} />
       ))}
-      {externalId !== undefined && isNowhere && (
+      {externalId !== undefined && isNowhere(found) && (
         <FailedPush
           key={`${externalId} ${kind}`}
           externalId={externalId}
@@ -98,7 +106,7 @@ interface OfKindProps {
 
 function OfKind({ kind, isOneOfAll, onCount }: OfKindProps) {
   const { query } = useStore(route);
-  const scope = `integration:${kind}:read`;
+  const scope = scopeOf(kind);
   const isOff = useLacks(scope);
   const { externalId } = query;
   const request = requestOf(kind, query);

@@ -1,16 +1,17 @@
 // The steps with a webhook that ask for more than a click.
 import { useEffect, useId, useState } from 'preact/hooks';
 import { post, remove } from '../api/request.ts';
-import type { DeliveryAttempt, RotatedWebhook, Webhook } from '../api/shapes.ts';
+import type { RotatedWebhook, Webhook } from '../api/shapes.ts';
 import { Action } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { ProblemLine } from '../parts/problem.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { Time } from '../parts/time.tsx';
 import { goTo, linkTo } from '../state/route.ts';
-import { useUndelivered } from '../state/use-undelivered.ts';
+import { useUndelivered, type LoadedUndelivered } from '../state/use-undelivered.ts';
 import { counted } from '../text/count.ts';
 import { instantOf, isInstant, shortTime, utcOf } from '../text/time.ts';
-import { isGivenUp, startOf } from '../text/undelivered.ts';
+import { replayableIn, type Replayable } from '../text/undelivered.ts';
 import { webhooksWrite } from './webhooks.tsx';
 
 export interface StepProps {
@@ -39,8 +40,9 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   const [until, setUntil] = useState('');
   const [kind, setKind] = useState('');
   const id = useId();
-  const givenUp = useGivenUp(path);
-  const first = startOf(givenUp ?? []);
+  const undelivered = useUndelivered(path);
+  const givenUp = useGivenUp(undelivered);
+  const first = givenUp?.since;
   const proposed = [first, since].filter((at) => at !== undefined).toSorted()[0] ?? dayAgo();
   const from = typed ?? (givenUp === undefined ? '' : proposed);
   const [after, to] = [instantOf(from), instantOf(until)];
@@ -52,7 +54,8 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
   });
   return (
     <>
-      <WhatReplaySends since={since} givenUp={givenUp?.length ?? 0} />
+      <WhatReplaySends since={since} givenUp={givenUp} />
+      <ProblemLine of={undelivered} />
       <TimeField label="After" value={from} onChange={setTyped} />
       {since !== undefined && first !== undefined && (
         <p class="row">
@@ -95,17 +98,20 @@ function ReplayForm({ path, since, kinds, onDone }: ReplayProps) {
 }
 
 /** Read once: what is sent again from here is delivered meanwhile. Undefined until it is known whether there are any. */
-function useGivenUp(path: string): readonly DeliveryAttempt[] | undefined {
-  const { answer, problem } = useUndelivered(path);
-  const [givenUp, setGivenUp] = useState<readonly DeliveryAttempt[]>();
+function useGivenUp({ answer, problem }: LoadedUndelivered): Replayable | undefined {
+  const [givenUp, setGivenUp] = useState<Replayable>();
   useEffect(() => {
-    if (givenUp !== undefined || (answer === undefined && problem === undefined)) return;
-    setGivenUp(answer?.attempts.filter(isGivenUp) ?? []);
+    if (givenUp === undefined) setGivenUp(replayableIn(answer, problem));
   }, [answer, problem]);
   return givenUp;
 }
 
-const WhatReplaySends = ({ since, givenUp }: { since: string | undefined; givenUp: number }) => (
+interface WhatReplaySendsProps {
+  since: string | undefined;
+  givenUp: Replayable | undefined;
+}
+
+const WhatReplaySends = ({ since, givenUp }: WhatReplaySendsProps) => (
   <>
     <p>
       Sends what happened after a time once more, in order. By its <code>webhook-id</code> a receiver knows an
@@ -117,10 +123,28 @@ const WhatReplaySends = ({ since, givenUp }: { since: string | undefined; givenU
         time on; enabling alone sends nothing old.
       </p>
     )}
-    {givenUp > 0 && (
+    {givenUp !== undefined && <WhatWasGivenUp {...givenUp} />}
+  </>
+);
+
+const WhatWasGivenUp = ({ count, undated, from }: Replayable) => (
+  <>
+    {count > 0 && (
       <p>
-        {counted(givenUp, 'event')} {givenUp === 1 ? 'was' : 'were'} given up before, after four attempts
-        each: the time just before the first of them is filled in.
+        {counted(count, 'event')} {count === 1 ? 'was' : 'were'} given up before, after four attempts each:
+        the time just before the first of them is filled in.
+      </p>
+    )}
+    {undated > 0 && (
+      <p>
+        {counted(undated, 'event')} of no push {undated === 1 ? 'was' : 'were'} given up too, and may be older
+        than this time: <em>Send again</em> at an attempt sends one.
+      </p>
+    )}
+    {from !== undefined && (
+      <p class="quiet">
+        The log was read since <Time at={from} />: what was given up before may be missing here, or delivered
+        since.
       </p>
     )}
   </>

@@ -1,16 +1,19 @@
 // What the console computes from what it is told: no browser takes part.
 import { describe, expect, it } from 'vitest';
+import { Problem } from '../../../console/src/api/problem.ts';
 import { curlOf, get, page, post, remove } from '../../../console/src/api/request.ts';
 import type { DeliveryAttempt, Webhook } from '../../../console/src/api/shapes.ts';
-import { leadOf, runOf, timeIn } from '../../../console/src/text/box.ts';
+import { leadOf, runOf, timeBefore, timeIn } from '../../../console/src/text/box.ts';
 import { counted } from '../../../console/src/text/count.ts';
 import { csvOf } from '../../../console/src/text/csv.ts';
 import { isOfThisMachine } from '../../../console/src/text/here.ts';
+import { isNowhere } from '../../../console/src/text/nowhere.ts';
+import { entitiesIn, withPage, type Pages } from '../../../console/src/text/pages.ts';
 import { placeOf } from '../../../console/src/text/place.ts';
 import { groupByReason } from '../../../console/src/text/reasons.ts';
 import { sentenceOf } from '../../../console/src/text/state.ts';
 import { instantOf, isInstant, shortTime, spanOf, utcOf } from '../../../console/src/text/time.ts';
-import { endOf, startOf, undeliveredIn } from '../../../console/src/text/undelivered.ts';
+import { endOf, replayableIn, undeliveredIn } from '../../../console/src/text/undelivered.ts';
 
 const run = `sync_01a217635ae6${'0'.repeat(20)}`;
 
@@ -160,6 +163,10 @@ it('takes a time in each form that it prints, as the interface takes it, and lea
   // How browsers shorten September.
   expect(instant('3 Sept 02:14:09')).toBe(new Date(2026, 8, 3, 2, 14, 9).toISOString());
   expect(instant('31 Dec 02:14:09')).toBe(new Date(2025, 11, 31, 2, 14, 9).toISOString());
+  // After midnight, a time of the evening is of the day before.
+  const night = new Date(2026, 10, 26, 0, 10);
+  expect(instantOf('23:50:00', night)).toBe(new Date(2026, 10, 25, 23, 50).toISOString());
+  expect(instantOf('00:05', night)).toBe(new Date(2026, 10, 26, 0, 5).toISOString());
   for (const text of ['2026-11-26', '2026-11-26T02:14:09.123Z', '2026-11-26T02:14:09+01:00']) {
     expect(instant(text)).toBe(text);
     expect(isInstant(text)).toBe(true);
@@ -194,6 +201,9 @@ const idOf = (minute: number, name: string): string =>
 const succeeded = (eventId: string, minute: number): DeliveryAttempt =>
   attemptOf(eventId, minute, { outcome: 'succeeded' });
 
+const replayable = (failed: DeliveryAttempt[]) =>
+  replayableIn(undeliveredIn(logPage(failed), logPage([])), undefined);
+
 describe('what a webhook never got', () => {
   it('is the newest attempt of each event that failed and never succeeded, and no test', () => {
     const failed = [
@@ -226,10 +236,110 @@ describe('what a webhook never got', () => {
 
   it('is replayed from before its push, as the time of an event is before its first attempt', () => {
     const given = [attemptOf(idOf(4, 'created-0'), 9), attemptOf(idOf(3, 'created-0'), 8)];
-    expect(startOf(given)).toBe('2026-11-26T02:02:59.999Z');
-    expect(startOf([attemptOf('wh_1-disabled-1', 8)])).toBe('2026-11-26T02:07:59.999Z');
-    expect(startOf([])).toBeUndefined();
+    expect(replayable(given)).toEqual({
+      since: '2026-11-26T02:02:59.999Z',
+      count: 2,
+      undated: 0,
+      from: undefined,
+    });
+    expect(timeBefore([])).toBeUndefined();
   });
+
+  it('counts apart what is of no push, of which no attempt tells when it occurred', () => {
+    const own = attemptOf('wh_1-disabled-1', 1);
+    expect(replayable([own])).toMatchObject({ since: undefined, count: 0, undated: 1 });
+    expect(replayable([attemptOf(idOf(4, 'created-0'), 9), own])).toMatchObject({
+      since: '2026-11-26T02:03:59.999Z',
+      count: 1,
+      undated: 1,
+    });
+  });
+
+  it('is replayed also from before the successes that were read, where it was given up', () => {
+    const old = attemptOf(idOf(2, 'created-0'), 3);
+    const waited = attemptOf(idOf(1, 'created-0'), 2, { attempt: 2 });
+    const delivered = attemptOf(idOf(1, 'created-1'), 4);
+    const successes = [succeeded('x', 9), succeeded(delivered.eventId, 8)];
+    const found = undeliveredIn(logPage([delivered, old, waited]), logPage(successes, true));
+    expect(found.attempts).toEqual([]);
+    expect(found.givenUp).toEqual([old]);
+    expect(replayableIn(found, undefined)).toEqual({
+      since: '2026-11-26T02:01:59.999Z',
+      count: 1,
+      undated: 0,
+      from: at(8),
+    });
+  });
+
+  it('is not known while a problem passes, and is nothing after one that does not', () => {
+    const found = undeliveredIn(logPage([attemptOf(idOf(4, 'created-0'), 9)]), logPage([]));
+    const [passes, stays] = [new Problem(503, 'busy'), new Problem(403, 'refused')];
+    expect(replayableIn(undefined, undefined)).toBeUndefined();
+    expect(replayableIn(undefined, passes)).toBeUndefined();
+    expect(replayableIn(undefined, stays)).toMatchObject({ since: undefined, count: 0 });
+    for (const problem of [undefined, passes, stays])
+      expect(replayableIn(found, problem)).toMatchObject({ count: 1 });
+  });
+});
+
+describe('pages of a listing', () => {
+  type Entity = { id: string; state?: string };
+  const pageOf = (entities: Entity[], total: number) => ({ entities, total, page: 1, limit: 2 });
+  const read = (...pages: [number: number, entities: Entity[], total: number][]): Pages<Entity> => {
+    let all: Pages<Entity> = new Map();
+    for (const [number, entities, total] of pages) all = withPage(all, number, pageOf(entities, total));
+    return all;
+  };
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => ({ id })) as [Entity, Entity, Entity, Entity];
+
+  it('are one list in its order, whichever was read last', () => {
+    const pages = read([1, [a, b], 4], [2, [c, d], 4]);
+    expect(entitiesIn(pages)).toEqual([a, b, c, d]);
+    expect(entitiesIn(withPage(pages, 1, pageOf([b, a], 4)))).toEqual([b, a, c, d]);
+  });
+
+  it('have an entity once, as the page has it that was read last', () => {
+    const newer = { ...b, state: 'failing' };
+    expect(entitiesIn(read([1, [a, b], 4], [2, [newer, c], 4]))).toEqual([a, newer, c]);
+    expect(entitiesIn(read([2, [b, c], 4], [1, [a, newer], 4]))).toEqual([a, newer, c]);
+    expect(entitiesIn(read([1, [a, b], 4], [2, [b, c], 4], [1, [a, newer], 4]))).toEqual([a, newer, c]);
+  });
+
+  it('are forgotten when the total is another one, so that no entity between them is left out unnoticed', () => {
+    expect(entitiesIn(read([1, [a, b], 4], [2, [d], 3]))).toEqual([d]);
+    // A page behind the last one is none.
+    expect(read([1, [a, b], 3], [2, [], 2]).size).toBe(0);
+    expect(read([1, [], 0]).size).toBe(1);
+  });
+});
+
+it.each([
+  [[], false],
+  [[{ isOff: true, count: undefined }], false],
+  [[{ isOff: false, count: undefined }], false],
+  [
+    [
+      { isOff: false, count: 0 },
+      { isOff: true, count: undefined },
+    ],
+    true,
+  ],
+  [
+    [
+      { isOff: false, count: 0 },
+      { isOff: false, count: undefined },
+    ],
+    false,
+  ],
+  [
+    [
+      { isOff: false, count: 0 },
+      { isOff: false, count: 1 },
+    ],
+    false,
+  ],
+])('%# knows a record that is in none of the kinds that the token may read', (kinds, is) => {
+  expect(isNowhere(kinds)).toBe(is);
 });
 
 it('counts one thing as one, and items from 1 beside their index', () => {
