@@ -1,6 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Stack } from '@integration-sync/dev/stack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -62,6 +64,54 @@ it('is a Singer target: a pause sends what waits, and a version archives what it
   ).entities.filter(({ syncStatus }) => syncStatus === 'ARCHIVED');
   expect(archived.map(({ externalId }) => externalId)).toEqual(['18', '19']);
 });
+
+const kills = Number(process.env['SYNC_LOADER_KILLS'] ?? 3);
+
+it(
+  'gives no STATE out before its records are stored, at whichever moments it is killed',
+  { timeout: 60_000 + kills * 20_000 },
+  async () => {
+    await using folder = await temporaryFolder();
+    const acme = openClient(stack);
+    const loader = openLoader({ stack, integration: acme.integration, folder: folder.path });
+    const count = 4_000 * kills;
+    const schema = { properties: { externalId: {}, name: {} } };
+    // A STATE says how many records came before it.
+    const tapFrom = (from: number): string =>
+      line({ type: 'SCHEMA', stream: 'suppliers', schema }) +
+      Array.from({ length: count - from }, (_, index) => {
+        const record = { externalId: `${from + index}`, name: 'N' };
+        const one = line({ type: 'RECORD', stream: 'suppliers', record });
+        return index % 700 === 699 ? one + line({ type: 'STATE', value: from + index + 1 }) : one;
+      }).join('') +
+      line({ type: 'STATE', value: count });
+    const isThere = async (id: number): Promise<boolean> =>
+      ((await acme.get(`/suppliers?externalId=${id}`)).body as unknown as { total: number }).total === 1;
+
+    let stored = 0;
+    for (let kill = 0; stored < count; kill += 1) {
+      const { child, ended } = loader.start('singer');
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(tapFrom(stored));
+      if (kill < kills) {
+        const said = once(child.stdout ?? child, 'data');
+        if (kill % 3 !== 2) await Promise.race([said, ended]);
+        await setTimeout(Math.random() * 600);
+        child.kill('SIGKILL');
+      }
+      const { out } = await ended;
+      const states = out.split('\n').slice(0, -1).map(Number);
+      const last = states.at(-1) ?? stored;
+      expect(states.toSorted((one, other) => one - other)).toEqual(states);
+      // The last ones before it are those that may not be there.
+      const before = Array.from({ length: Math.min(20, last - stored) }, (_, index) => last - 1 - index * 25);
+      const there = await Promise.all(before.filter((id) => id >= stored).map(isThere));
+      expect(there.filter((one) => !one)).toEqual([]);
+      stored = last;
+    }
+    expect((await acme.get('/suppliers?limit=1')).body).toMatchObject({ total: count });
+  },
+);
 
 /** A Python that has dlt; a machine without one runs the other tests. */
 const pythons = [process.env['DLT_PYTHON'] ?? 'python3'].filter(
