@@ -1,5 +1,6 @@
 // One request and its answer, byte for byte, on a connection of its own.
 import { connect } from 'node:net';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 export interface Answer {
   status: number;
@@ -47,5 +48,13 @@ function readAnswer(received: Buffer, expectsBody: boolean): Answer | undefined 
   );
   const length = expectsBody ? Number(headers.get('content-length') ?? 0) : 0;
   const body = received.subarray(end + 4, end + 4 + length);
-  return body.length < length ? undefined : { status, headers, body: body.toString() };
+  if (body.length < length) return undefined;
+  const unpack = unpackers[headers.get('content-encoding') ?? ''];
+  return { status, headers, body: (unpack?.(body) ?? body).toString() };
 }
+
+const unpackers: Readonly<Record<string, ((packed: Buffer) => Buffer) | undefined>> = {
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+  zstd: zstdDecompressSync,
+};
