@@ -12,7 +12,7 @@ import { placeOf, type Source } from '../reading/source.ts';
 import type { Deferred } from './deferred.ts';
 import type { Outputs } from './outputs.ts';
 import { PushQueue } from './push-queue.ts';
-import { settle, slotOf, Slots, type Slot } from './slots.ts';
+import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from './slots.ts';
 import { writeJson, stateFile, type FileState, type LoadState } from './state.ts';
 
 export type SendItems = (kind: Kind, items: readonly Item[]) => Promise<PushOutcome>;
@@ -40,7 +40,6 @@ const saveEveryMs = 1_000;
 /** A file whose first rows are all rejected is not what its user thinks. */
 const probedRows = 500;
 const shownReasons = 5;
-const itemsMax = 500;
 
 export interface Reason {
   place: string;
@@ -249,5 +248,3 @@ export class Loading {
 }
 
 export const interrupted = (): Stop => new Stop('Interrupted. --resume goes on.', exitCodes.interrupted);
-
-const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);

@@ -5,9 +5,9 @@
 //   waiting    for a place in flight, in the order of the file
 //   in flight  one request after the other, until all of the push is answered
 //
-// A row whose id is in a push that waits or is in flight is held back until that push is answered, and then added anew.
+// A row is held back while a push with an earlier row of its id waits or is in flight. Once that push is answered, the row is added.
 import type { PushOutcome } from '@integration-sync/client';
-import type { Push, Slot } from './slots.ts';
+import { itemsMax, type Push, type Slot } from './slots.ts';
 
 export interface PushQueueOptions {
   inFlightMax: number;
@@ -16,8 +16,6 @@ export interface PushQueueOptions {
   send(slots: readonly Slot[]): Promise<PushOutcome>;
   answered(slots: readonly Slot[], outcome: PushOutcome): void;
 }
-
-const itemsMax = 500;
 
 export class PushQueue {
   readonly #options: PushQueueOptions;
@@ -113,7 +111,7 @@ export class PushQueue {
   }
 }
 
-/** A Map of rows that come and go takes ten times as long. */
+/** The rows of pushes that wait or are in flight. With a Map in its place, a million rows take 0.8 s more processor time. */
 class RowsById {
   readonly #first = Array.from<Slot | undefined>({ length: 2 ** 14 });
 

@@ -28,6 +28,11 @@ export interface Push {
   held: Slot[];
 }
 
+/** A push takes so many. */
+export const itemsMax = 500;
+
+export const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);
+
 const underWayMax = 8_000;
 /** Of their texts. */
 const charactersMax = 16 * 1024 * 1024;

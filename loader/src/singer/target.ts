@@ -9,7 +9,7 @@ import type { Rules } from '../mapping/map.ts';
 import { ndjsonRejects } from '../reading/json-source.ts';
 import { Output } from '../sending/output.ts';
 import { PushQueue } from '../sending/push-queue.ts';
-import { settle, slotOf, Slots, type Slot } from '../sending/slots.ts';
+import { itemsMax, itemsOf, settle, slotOf, Slots, type Slot } from '../sending/slots.ts';
 import { parseMessage, type Message } from './messages.ts';
 import { openStream, type Stream } from './streams.ts';
 
@@ -26,7 +26,6 @@ export interface TargetOptions {
 }
 
 const laterMax = 4_000;
-const itemsMax = 500;
 
 interface Pending {
   /** Once so many rows are let go. */
@@ -230,5 +229,3 @@ export class Target implements AsyncDisposable {
     await this.#options.emit(last.state);
   }
 }
-
-const itemsOf = (slots: readonly Slot[]): Item[] => slots.map(({ item = {} }) => item);
