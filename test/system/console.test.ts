@@ -496,7 +496,8 @@ describe.each(browsers)('the console in %s', (chromium) => {
   });
 
   // Setup: a webhook with a header.
-  // What this proves: its name is shown and no value, replacing gives all anew, the receiver has them, and none clears them.
+  // What this proves: the page shows a header's name and never its value, a new list replaces all headers, the receiver gets them,
+  // and an empty list removes them.
   it('shows the names of its headers, replaces them, and clears them', async () => {
     await using receiver = await openReceiver();
     const { page, client, requested, complaints } = await open();
