@@ -1,8 +1,8 @@
 // What became of each item of a push, or what a plan says would become of it: which fields it changed, what was wrong with it,
 // and which of its fields were ignored.
-import { isStrict, pointerPart, readOneOf, requestHeaders } from '@integration-sync/contracts';
+import { isStrict, pointerPart, readOneOf } from '@integration-sync/contracts';
 import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
-import type { BusRequest } from '@integration-sync/runtime/bus';
+import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Counts, Reason, Rejected } from '../items/answer.ts';
 import type { FieldReader } from '../items/fields.ts';
 import { foldItems } from '../items/fold.ts';
@@ -12,11 +12,8 @@ import type { Kind } from '../kind.ts';
 import type { WrittenRecord } from './run.ts';
 
 /** Whether a push asks for them. Adds to `errors` where that cannot be told. */
-export function wantsDetails({ headers }: Pick<BusRequest, 'headers'>, errors: FailureEntry[]): boolean {
-  const query = headers.get(requestHeaders.query);
-  if (query === undefined) return false;
-  return readOneOf(new URLSearchParams(query), 'details', ['true', 'false'], errors) === 'true';
-}
+export const wantsDetails = (request: Pick<BusRequest, 'headers'>, errors: FailureEntry[]): boolean =>
+  readOneOf(queryOf(request), 'details', ['true', 'false'], errors) === 'true';
 
 interface Facts {
   /** As they came. */
