@@ -31,7 +31,7 @@ import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } fr
 import { journalIndexes, openJournal } from './journal/journal.ts';
 import { sharedKey } from './shared-key.ts';
 import type { Kind } from './kind.ts';
-import { listingIndexes, recordIndexes } from './listing/indexes.ts';
+import { listingIndexes } from './listing/indexes.ts';
 import { openListing, type ListingRule } from './listing/listing.ts';
 import { openRecordQueues } from './records/record-queues.ts';
 import { openSyncMetrics } from './metrics.ts';
@@ -172,8 +172,9 @@ async function openEngine(
   await Promise.all([
     ensureEvents(),
     store.ensureIndexes(names.journal, journalIndexes),
-    ...kinds.map(({ plural }) => store.ensureIndexes(plural, recordIndexes)),
-    ...draftCollections(kinds).map((collection) => store.ensureIndexes(collection, listingIndexes)),
+    ...[...kinds.map(({ plural }) => plural), ...draftCollections(kinds)].map((collection) =>
+      store.ensureIndexes(collection, listingIndexes),
+    ),
   ]);
   return {
     service,

@@ -44,6 +44,49 @@ async function changedAtOf(caller: Caller, externalId: string): Promise<string |
   return (entities as Whole[])[0]?.details.changedAt;
 }
 
+/** The key of the index of changes. */
+async function changesIndexed(plural: string): Promise<unknown> {
+  const indexes = await world.store.collection(plural).listIndexes().toArray();
+  return indexes.find(({ name }) => name === 'last-changed')?.['key'];
+}
+
+describe('the index of changes', () => {
+  const asked = { integration: 1, changedAt: 1 };
+  const product = (externalId: string) => ({ externalId, supplierExternalId: 's', code: 'C', name: 'N' });
+
+  it('is made for the first listing that asks for changes', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [supplier('s')]);
+    await caller.push('products', [product('p')]);
+    await caller.list('products', 'since=1970-01-01');
+    expect(await changesIndexed('products')).toBeUndefined();
+    expect(idsOf(await caller.list('products', changedSince('1970-01-01')))).toEqual(['p']);
+    await eventually(
+      () => changesIndexed('products'),
+      (key) => key !== undefined,
+    );
+    expect(await changesIndexed('products')).toEqual(asked);
+    expect(await changesIndexed('batches')).toBeUndefined();
+  });
+
+  it('is not needed by a listing while it cannot be made', async () => {
+    const caller = world.caller();
+    await caller.push('suppliers', [supplier('s')]);
+    await caller.push('products', [product('p')]);
+    await caller.push('batches', [{ externalId: 'b', productExternalId: 'p', batchNumber: 'B' }]);
+    const batches = world.store.collection('batches');
+    await batches.createIndex({ changedAt: 1 }, { name: 'last-changed' });
+    expect(idsOf(await caller.list('batches', changedSince('1970-01-01')))).toEqual(['b']);
+    await batches.dropIndex('last-changed');
+    await caller.list('batches', changedSince('1970-01-01'));
+    await eventually(
+      () => changesIndexed('batches'),
+      (key) => key !== undefined,
+    );
+    expect(await changesIndexed('batches')).toEqual(asked);
+  });
+});
+
 describe('a listing of changes', () => {
   it('shows what was created, changed, archived, erased and restored, and not what stayed as it was', async () => {
     const caller = world.caller();

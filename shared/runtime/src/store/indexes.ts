@@ -1,4 +1,5 @@
-// Indexes are part of the code: ensured at start, by every replica, and never changed behind anybody's back.
+// Indexes are part of the code: ensured by every replica, at its start or when first one is needed, and never changed behind
+// anybody's back.
 import { MongoServerError, type Collection, type Document, type IndexDescription } from 'mongodb';
 
 /** Every index has a name, so that a changed one is noticed instead of built beside the old one. */
@@ -18,8 +19,8 @@ export async function ensureIndexes<T extends Document>(
       );
     }
   }
-  const missing = indexes.filter((index) => !present.has(index.name));
-  if (missing.length > 0) await collection.createIndexes(missing);
+  // One that is listed may still be in the making elsewhere; the database then answers when it is done.
+  await collection.createIndexes([...indexes]);
 }
 
 /** None where the collection is not there yet: its first index creates it. */

@@ -39,8 +39,8 @@ export interface ListingRule<Document extends ListedDocument> extends Showing<Do
   narrowed?: Showing<Document> & {
     read(integration: string, ...query: Parameters<ReadFilters>): Filters;
     of(filters: Filters): Narrowing;
-    /** Whether each record of the integration has a time of change. */
-    areChangesDated(integration: string): Promise<boolean>;
+    /** Whether the index of changes finds each of the integration. */
+    areChangesIndexed(integration: string): Promise<boolean>;
   };
 }
 
@@ -75,7 +75,7 @@ export function openListing<Document extends ListedDocument>(
     const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
       // After the watermark: what that says of the past holds for the records that have no time of change as well.
-      const time = await timeAsked(narrowing, async () => narrowed?.areChangesDated(integration) ?? true);
+      const time = await timeAsked(narrowing, async () => narrowed?.areChangesIndexed(integration) ?? true);
       const query = { watermark, narrowing, projection, time };
       const page = await findPage<Document>(documents, integration, begun, query);
       return { walk: begun, stamp: watermark.stamp, ...page };
@@ -123,11 +123,11 @@ function beginWalk(
 
 async function timeAsked(
   { changedSince, ids }: Narrowing,
-  areChangesDated: () => Promise<boolean>,
+  areChangesIndexed: () => Promise<boolean>,
 ): Promise<TimeAsked> {
   if (changedSince === undefined) return 'synced';
   // A few records are found by their ids, whatever times they have.
-  return ids === undefined && (await areChangesDated()) ? 'changed' : 'changed-or-synced';
+  return ids === undefined && (await areChangesIndexed()) ? 'changed' : 'changed-or-synced';
 }
 
 /** What was not shown, as it came after `until`, is for the poll that begins there. */

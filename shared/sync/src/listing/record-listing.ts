@@ -55,7 +55,7 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
     narrowed: {
       read: (integration, ...query) => readNarrowing(of, integration, ...query),
       of: (filters) => narrowingOf(of, filters),
-      areChangesDated: (integration) => of.changeTimes.areComplete(integration),
+      areChangesIndexed: (integration) => of.changeTimes.areComplete(integration),
       fields: ['integration', 'externalId', 'fields', 'push', 'lastSyncedAt', 'changedAt'],
       entityOf: (document) => ({ ...entityOf(document), details: detailsOf(document) }),
     },

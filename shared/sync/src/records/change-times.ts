@@ -1,6 +1,9 @@
-// The times of change of records that an earlier release wrote. Such a record has none, and counts as changed when it was last
-// synchronised. The first listing of changes of an integration that meets such records dates them in the background; until
-// all are dated, the listing finds records by both times (listing/narrowing.ts).
+// The times by which a listing finds what has changed. Their index is made for the first such listing of a collection: every
+// push pays for an index, and an installation that never asks for changes has none. A record that an earlier release wrote has
+// no such time, and counts as changed when it was last synchronised; the first listing of changes of an integration that meets
+// such records dates them. Both happen in the background; until then the listing finds records by both times
+// (listing/narrowing.ts).
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import { writeInChunks, type Collection, type Store } from '@integration-sync/runtime/store';
 import { byTheirIds, filtersByIds, type ByIds } from './by-ids.ts';
@@ -9,18 +12,34 @@ import type { RecordDocument } from './record-document.ts';
 export const changedIndex = { name: 'last-changed', key: { integration: 1, changedAt: 1 } } as const;
 
 export interface ChangeTimes extends AsyncDisposable {
-  /** Whether each record of the integration has a time of change. Where one has none, dating begins. */
+  /** Whether the index finds each change of the integration. Where it does not, indexing and dating begin. */
   areComplete(integration: string): Promise<boolean>;
 }
 
 /** So many records are read and written at a time. */
 const datedAtOnceMax = 500;
+/** An index that is there is found to be so within this time. */
+const indexMs = 250;
 
 export function openChangeTimes(store: Store, collection: string, log: Log): ChangeTimes {
   const records = store.collection<RecordDocument>(collection);
   const byIds = filtersByIds(store);
   const stopping = new AbortController();
   const dating = new Map<string, Promise<void>>();
+  let isIndexed = false;
+  let indexing: Promise<void> | undefined;
+
+  const index = async (): Promise<void> => {
+    try {
+      await store.ensureIndexes(collection, [changedIndex]);
+      isIndexed = true;
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      log.warn({ err: error, collection }, 'the index of changes could not be made, trying again later');
+    } finally {
+      indexing = undefined;
+    }
+  };
 
   const date = async (integration: string): Promise<void> => {
     let dated = 0;
@@ -44,6 +63,11 @@ export function openChangeTimes(store: Store, collection: string, log: Log): Cha
 
   return {
     async areComplete(integration) {
+      if (!isIndexed) {
+        indexing ??= index();
+        await Promise.race([indexing, wait(indexMs, undefined, { ref: false })]);
+        if (!isIndexed) return false;
+      }
       const found = await undated(records, integration).limit(1).toArray();
       if (found.length === 0) return true;
       if (!dating.has(integration) && !stopping.signal.aborted) dating.set(integration, date(integration));
@@ -51,6 +75,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log): Cha
     },
     async [Symbol.asyncDispose]() {
       stopping.abort();
+      // The database goes on with an index that it makes.
       await Promise.all(dating.values());
     },
   };
