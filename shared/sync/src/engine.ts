@@ -9,7 +9,7 @@ import type { Action } from './action.ts';
 import type { Announcer } from './announcing/announcer.ts';
 import type { Clock } from './clock.ts';
 import type { Drafts } from './records/drafts.ts';
-import type { FieldReader } from './items/fields.ts';
+import type { FieldReader } from './items/changes.ts';
 import type { Watermarks } from './watermarks.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';

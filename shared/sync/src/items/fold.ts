@@ -1,6 +1,6 @@
 // One push's items by the record that they speak of, and what becomes of a record under them. The same
 // externalId twice is two items of one record, applied in the order of the array.
-import { isSame, withChanges, type Changes, type FieldReader } from './fields.ts';
+import { isSame, withChanges, type Changes, type FieldReader } from './changes.ts';
 import type { FieldValue, Fields, Item } from '../kind.ts';
 
 export interface PushedRecord {

@@ -8,7 +8,7 @@
 //
 // Of an erased record its externalId is gone as well (record-writes.ts). Pure.
 import type { Action } from '../action.ts';
-import { fieldReader, type Changes, type FieldReader } from './fields.ts';
+import { fieldReader, type Changes, type FieldReader } from './changes.ts';
 import type { Fields, Kind } from '../kind.ts';
 
 /** Absent of a record that is synced. Its name is also what an event lists among changed fields. */

@@ -4,7 +4,7 @@ import { isStrict, pointerPart, readOneOf } from '@integration-sync/contracts';
 import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
 import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Counts, Reason, Rejected } from '../items/answer.ts';
-import type { FieldReader } from '../items/fields.ts';
+import type { FieldReader } from '../items/changes.ts';
 import { foldItems } from '../items/fold.ts';
 import { pointersToUnknown } from '../items/unknown-fields.ts';
 import type { KindEngine } from '../engine.ts';

@@ -2,7 +2,7 @@
 // archived or erased: items/sync-status.ts. Pure; what the database then says
 // may move a new one to the others.
 import { foldItems, type Folded, type PushedRecord } from '../items/fold.ts';
-import type { FieldReader } from '../items/fields.ts';
+import type { FieldReader } from '../items/changes.ts';
 import type { Fields } from '../kind.ts';
 
 /** What was read of a record that is there already. */
