@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ClientsRefused, parseClients } from '../../../services/gateway/src/clients/clients-file.ts';
-import { indexClients } from '../../../services/gateway/src/clients/credentials.ts';
+import { indexClients } from '../../../services/gateway/src/clients/credential-index.ts';
 import { TokenRefused } from '../../../services/gateway/src/tokens/claims.ts';
 import { hashOf, makeSecret } from '../../../services/gateway/src/clients/secret.ts';
 

@@ -8,7 +8,7 @@ import type { Metrics } from '@integration-sync/runtime/metrics';
 import { Counter } from 'prom-client';
 import { TokenRefused, type Caller } from '../tokens/claims.ts';
 import { ClientsRefused, parseClients, readClientsFile, type Client } from './clients-file.ts';
-import { indexClients, type Credential, type Credentials } from './credentials.ts';
+import { indexClients, type Credential, type Credentials } from './credential-index.ts';
 
 const checkEveryMs = 5_000;
 /** Kubernetes swaps links, and a program may move files: for a moment there may be none. */

@@ -5,7 +5,7 @@ import { allScopes } from '@integration-sync/contracts';
 import { isHttpAddress } from '@integration-sync/runtime/config';
 import type { FastifyRequest } from 'fastify';
 import { SignJWT } from 'jose';
-import type { Credential } from '../clients/credentials.ts';
+import type { Credential } from '../clients/credential-index.ts';
 import { invalidRequest } from './refusal.ts';
 
 export const tokenPath = '/oauth/token';

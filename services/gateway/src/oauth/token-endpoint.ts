@@ -9,7 +9,7 @@ import { allScopes } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { signingSecretOf } from '../tokens/auth-settings.ts';
 import type { Clients } from '../clients/clients.ts';
-import type { Credential } from '../clients/credentials.ts';
+import type { Credential } from '../clients/credential-index.ts';
 import type { GatewayConfig } from '../config.ts';
 import { rawQuery } from '../forward.ts';
 import { countHeader } from '../server/raw-headers.ts';
