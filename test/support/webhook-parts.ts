@@ -17,7 +17,7 @@ export const openEndpoint = (id: string): Endpoint => ({
     secret: 'sealed',
     eventsAfter: 0,
   }),
-  open: true,
+  isCircuitClosed: true,
 });
 
 /** So many events of one push. */

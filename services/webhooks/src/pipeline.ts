@@ -60,10 +60,10 @@ interface PipelineOptions {
   signal: AbortSignal;
   inFlightMax: number;
   /**
-   * How many endpoints are in the cache (`endpoints`), and have a queue (`subscriptions`). Beyond that the least recently needed
-   * are forgotten.
+   * How many endpoints are in the cache (`cached`), and have a queue (`queues`). Beyond that the least recently needed are
+   * forgotten.
    */
-  remembered: { endpoints: number; subscriptions: number };
+  inMemoryMax: { cached: number; queues: number };
   metrics: Pick<Metrics, 'registry'>;
   /** Undefined where nothing is traced. */
   tracing: Tracing | undefined;
@@ -145,12 +145,12 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
 /** What both the API and the deliveries of this replica use. */
 async function openParts(options: PipelineOptions, starting: AsyncDisposableStack) {
-  const { bus, store, endpoints, revisions, vault, remembered, log } = options;
+  const { bus, store, endpoints, revisions, vault, inMemoryMax, log } = options;
   const stream = new LogStream(bus);
   await stream.look();
   const replicas = starting.use(openReplicas(bus));
   const offsets = await Offsets.open(store, stream);
-  const cache = openEndpointCache(endpoints, vault, remembered.endpoints);
+  const cache = openEndpointCache(endpoints, vault, inMemoryMax.cached);
   return {
     stream,
     replicas,
@@ -168,7 +168,7 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
 function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop: Retry) {
-  const { bus, endpoints, revisions, send, inFlightMax, remembered, ensure, signal, log } = options;
+  const { bus, endpoints, revisions, send, inFlightMax, inMemoryMax, ensure, signal, log } = options;
   const { stream, replicas, owned, claims, offsets, cache, attemptLog, metrics, tellChanged } = parts;
   const { self } = replicas;
   const mayBegin = (): boolean => owned.isSure;
@@ -189,7 +189,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
       scheduler.wake(queue);
     },
     onBehind: (queue) => progress.touchBehind(queue),
-    endpointsMax: remembered.subscriptions,
+    endpointsMax: inMemoryMax.queues,
     retry: retryUntilStop,
     log,
   });

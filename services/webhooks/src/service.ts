@@ -106,9 +106,9 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
       send,
       signal: stop.signal,
       inFlightMax,
-      remembered: {
-        endpoints: config.WEBHOOK_ENDPOINTS_REMEMBERED,
-        subscriptions: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
+      inMemoryMax: {
+        cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
+        queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
       },
       metrics,
       tracing,

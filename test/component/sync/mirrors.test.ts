@@ -30,6 +30,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 const supplier = (externalId: string, name = 'N') => ({ externalId, name });
+const product = (externalId: string) => ({ externalId, supplierExternalId: 's', code: 'C', name: 'N' });
 const many = (count: number) => range(count).map((nth) => supplier(`s${nth}`));
 const idsOf = ({ entities }: { entities: readonly { externalId: string }[] }): string[] =>
   entities.map(({ externalId }) => externalId);
@@ -52,7 +53,6 @@ async function changesIndexed(plural: string): Promise<unknown> {
 
 describe('the index of changes', () => {
   const asked = { integration: 1, changedAt: 1 };
-  const product = (externalId: string) => ({ externalId, supplierExternalId: 's', code: 'C', name: 'N' });
 
   it('is made for the first listing that asks for changes', async () => {
     const caller = world.caller();

@@ -36,7 +36,7 @@ async function attempt({ outcome = failed, next, isCircuitClosed = true, throws,
     cache: openEndpointCache({ findAll: async () => [{ ...endpoint, active }] }, vault),
     recorder: {
       succeeded: async () => void (successes += 1),
-      failed: async () => (next === undefined ? {} : { next, left: { ...endpoint, mark: 1 } }),
+      failed: async () => (next === undefined ? {} : { next, after: { ...endpoint, mark: 1 } }),
     },
     report: () => undefined,
     missedOf: () => ({ sequence: 1, index: 0, open: [], stream: 'one' }),
@@ -86,7 +86,7 @@ it('the event of a last attempt is finished', async () => {
   expect([open, ends]).toEqual([undefined, ['finished']]);
 });
 
-it('an attempt that could not leave is no attempt', async () => {
+it('an attempt that could not be sent is no attempt', async () => {
   const { queue, open } = await attempt({ throws: new Error('the proxy is away') });
   expect([queue.isCircuitClosed, queue.inFlight]).toEqual([true, 0]);
   expect(open).toMatchObject({ attempts: 0 });

@@ -15,7 +15,7 @@ const subscriber = (_id: string, more: Partial<Subscriber> = {}): Subscriber => 
   epoch: 0,
   eventsAfter: 0,
   version: 1,
-  open: true,
+  isCircuitClosed: true,
   mark: 0,
   ...more,
 });

@@ -26,7 +26,7 @@ function setUp() {
         await ask(`record ${read._id}`);
         const now = stored.get(read._id);
         if (now?.mark !== read.mark) return null;
-        const after = { ...now, failures, trials: [...trials], open: false, mark: now.mark + 1 };
+        const after = { ...now, failures, trials: [...trials], isCircuitClosed: false, mark: now.mark + 1 };
         stored.set(read._id, after);
         return after;
       },

@@ -15,7 +15,7 @@ const subscriber = (more: Partial<Subscriber> = {}): Subscriber => ({
   eventsAfter: 10,
   earlierEvents: [],
   version: 1,
-  open: true,
+  isCircuitClosed: true,
   mark: 0,
   ...more,
 });

@@ -43,7 +43,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, 
       url,
       events: kinds,
       // Another receiver starts with one attempt in flight.
-      ...(moves ? { open: false } : {}),
+      ...(moves ? { isCircuitClosed: false } : {}),
       ...(starts ? { ...enabled, eventsAfter: cutoff.through, eventsUnderWay: cutoff.underWay } : {}),
       ...stopped?.$set,
       ...set,

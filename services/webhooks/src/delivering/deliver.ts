@@ -5,7 +5,7 @@
 //   succeeds          only where the circuit was open                       the next one begins
 //   fails             with the endpoint: circuit, counter, trial            the event waits for its next attempt
 //   fails, uncounted  with the offset of the endpoint, soon                 the same
-//   cannot leave      nowhere                                               it is made a moment later
+//   cannot be sent    nowhere                                               it is made a moment later
 //   fails, disabled   nowhere: the endpoint is disabled meanwhile           the event is open until the owner stores `missed`
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -48,7 +48,7 @@ interface DeliverOptions {
 }
 
 /** Longer than a replica takes to hear that an endpoint was disabled. */
-const leftMs = 1_000;
+const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
 /** An egress proxy that is away causes one line for so many failures of an endpoint. */
@@ -84,7 +84,7 @@ export class Deliverer {
     }
     // The queue hears of a disabled endpoint in a moment, and then says what it misses.
     if (!known.endpoint.active || queue.isEnded || !mayBegin())
-      return leave(queue, delivery, delivery.attempts);
+      return stayOpen(queue, delivery, delivery.attempts);
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
@@ -136,8 +136,8 @@ export class Deliverer {
       missed: () => missedOf(queue),
     };
     try {
-      const { next, left } = await retry('a failure', () => recorder.failed(failed));
-      if (left !== undefined) queue.mark = Math.max(queue.mark, left.mark);
+      const { next, after } = await retry('a failure', () => recorder.failed(failed));
+      if (after !== undefined) queue.mark = Math.max(queue.mark, after.mark);
       const again = next?.event === 'again';
       // Another failure had opened the circuit already, and a success may have closed it again since.
       if (next?.circuit === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
@@ -146,16 +146,16 @@ export class Deliverer {
         const due = Math.min(performance.now() + delayMs, failedAt + Math.max(next.delayMs, retryAfterMs));
         const isTrial = next.circuit === 'open';
         queue.again(delivery, { attempts: number, dueAt: due, isTrial, retryAfterMs });
-      } else if (next?.event === 'missed') leave(queue, delivery, number);
+      } else if (next?.event === 'missed') stayOpen(queue, delivery, number);
       else queue.finish(delivery);
-      if (left !== undefined) onRecorded(left);
+      if (after !== undefined) onRecorded(after);
       return { next, nextAttemptAt: again ? dueAt : null };
     } finally {
       queue.pauses -= 1;
     }
   }
 
-  /** The attempt could not leave. */
+  /** The attempt could not be sent. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
     const { signal, log } = this.#options;
     const { attempts, isTrial } = delivery;
@@ -166,13 +166,13 @@ export class Deliverer {
     if (signal.aborted || count % linesEveryTroubles > 0) return;
     log.warn(
       { err: error, endpoint: queue.id, tries: count + 1 },
-      'a delivery could not leave, trying again',
+      'a delivery could not be sent, trying again',
     );
   }
 }
 
-function leave(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
-  queue.again(delivery, { attempts, dueAt: performance.now() + leftMs, isTrial: delivery.isTrial });
+function stayOpen(queue: EndpointQueue, delivery: Delivery, attempts: number): AttemptEnd {
+  queue.again(delivery, { attempts, dueAt: performance.now() + stayOpenMs, isTrial: delivery.isTrial });
   return 'undelivered';
 }
 

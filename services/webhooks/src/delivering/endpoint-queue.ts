@@ -93,7 +93,7 @@ export class EndpointQueue {
     this.integration = integration;
     this.window = window;
     this.subscriber = subscriber;
-    this.isCircuitClosed = subscriber.open;
+    this.isCircuitClosed = subscriber.isCircuitClosed === true;
     this.mark = subscriber.mark;
     this.#match = match;
     this.#quietUntil = quietUntil;

@@ -70,7 +70,7 @@ export class Integrations {
   /** Queues with an event in flight at the owner before. */
   readonly #held = new Set<EndpointQueue>();
   /** Offsets of integrations that are not in memory yet. */
-  readonly #begun = new Map<string, ReadonlyMap<string, StoredOffset>>();
+  readonly #offsetsToBegin = new Map<string, ReadonlyMap<string, StoredOffset>>();
   /** Events that the owner before has finished of endpoints that are not in memory here yet. */
   readonly #finishedEarly = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
   /** By partition: by then each attempt of an owner that fell silent has ended. */
@@ -103,7 +103,7 @@ export class Integrations {
     const quietUntil = performance.now() + deadlineMs;
     for (const one of taken) if (one.isOfSilent === true) this.#quietUntil.set(one.partition, quietUntil);
     // Before its turn: an earlier look-up may open the same queues.
-    for (const [name, some] of offsets) this.#begun.set(name, some);
+    for (const [name, some] of offsets) this.#offsetsToBegin.set(name, some);
     return this.#inTurn(async () => {
       for (const name of offsets.keys()) if (!this.#active.has(name)) this.#activate(name);
       if (offsets.size > 0) await this.#lookUp([...offsets.keys()]);
@@ -160,7 +160,8 @@ export class Integrations {
   /** These are no longer this replica's. */
   end(partitions: readonly OwnedPartition[]): void {
     const numbers = new Set(partitions.map(({ partition }) => partition));
-    for (const name of this.#begun.keys()) if (numbers.has(partitionOf(name))) this.#begun.delete(name);
+    for (const name of this.#offsetsToBegin.keys())
+      if (numbers.has(partitionOf(name))) this.#offsetsToBegin.delete(name);
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }
 
@@ -233,8 +234,8 @@ export class Integrations {
   #activate(name: string): ActiveIntegration {
     const { owned, windows } = this.#options;
     const partition = partitionOf(name);
-    const offsets = this.#begun.get(name) ?? noOffsets;
-    this.#begun.delete(name);
+    const offsets = this.#offsetsToBegin.get(name) ?? noOffsets;
+    this.#offsetsToBegin.delete(name);
     const integration: ActiveIntegration = {
       name,
       partition,
@@ -280,8 +281,8 @@ export class Integrations {
     if (found.version < before.version || found.mark < queue.mark) return;
     this.#tellMissed(queue, found);
     const hasChanged = found.version !== before.version || found.epoch !== before.epoch;
-    if (found.mark > queue.mark || hasChanged) queue.isCircuitClosed = found.open;
-    else if (found.open) queue.isCircuitClosed = true;
+    if (found.mark > queue.mark || hasChanged) queue.isCircuitClosed = found.isCircuitClosed === true;
+    else if (found.isCircuitClosed === true) queue.isCircuitClosed = true;
     queue.mark = found.mark;
     queue.subscriber = found;
     if (found.epoch !== before.epoch || (found.active && !before.active)) queue.reset(window.through + 1);

@@ -68,7 +68,7 @@ export class Progress implements AsyncDisposable {
   readonly #options: ProgressOptions;
   readonly #busy = new Map<EndpointQueue, Busy>();
   /** Integrations of which an offset has gone, or could not be stored. */
-  readonly #lessened = new Set<string>();
+  readonly #toStoreAgain = new Set<string>();
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
   /** One write after the other: a later one never stores an older state. */
@@ -141,7 +141,7 @@ export class Progress implements AsyncDisposable {
       // A check before these queues end would store their offsets without `heldBy`.
       for (const { name, queues } of integrations) {
         for (const queue of queues.values()) this.#busy.delete(queue);
-        this.#lessened.delete(name);
+        this.#toStoreAgain.delete(name);
       }
       return inFlight;
     });
@@ -174,7 +174,7 @@ export class Progress implements AsyncDisposable {
       const first = queue.firstUndelivered();
       if (first === Infinity) {
         this.#busy.delete(queue);
-        if (one.behind !== undefined) this.#lessened.add(queue.integration);
+        if (one.behind !== undefined) this.#toStoreAgain.add(queue.integration);
         continue;
       }
       if (first !== one.first) [one.first, one.since] = [first, now];
@@ -185,8 +185,8 @@ export class Progress implements AsyncDisposable {
   }
 
   async #saveOffsets(now: number): Promise<void> {
-    const due = new Set(this.#lessened);
-    this.#lessened.clear();
+    const due = new Set(this.#toStoreAgain);
+    this.#toStoreAgain.clear();
     for (const [queue, one] of this.#busy) if (isDue(queue, one, now)) due.add(queue.integration);
     const names = [...due];
     for (let from = 0; from < names.length; from += savesAtOnce) {
@@ -194,7 +194,7 @@ export class Progress implements AsyncDisposable {
       try {
         await Promise.all(some.map((name) => this.#saveOne(name, now)));
       } catch (error) {
-        for (const name of names.slice(from)) this.#lessened.add(name);
+        for (const name of names.slice(from)) this.#toStoreAgain.add(name);
         throw error;
       }
     }

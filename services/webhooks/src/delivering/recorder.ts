@@ -44,12 +44,12 @@ export function openRecorder(options: RecorderOptions): Recorder {
    */
   const lines = new Map<string, Promise<Recorded>>();
 
-  const record = async (attempt: FailedAttempt, left: Endpoint | undefined): Promise<Recorded> => {
+  const record = async (attempt: FailedAttempt, after: Endpoint | undefined): Promise<Recorded> => {
     // Mostly nothing has changed the endpoint, so the replica reads it again only where the update finds a change.
     let read: Endpoint | null =
-      left !== undefined && left.mark > attempt.endpoint.mark ? left : attempt.endpoint;
+      after !== undefined && after.mark > attempt.endpoint.mark ? after : attempt.endpoint;
     while (read !== null) {
-      if (!read.active || read.epoch !== attempt.endpoint.epoch) return { next: missed(read), left: read };
+      if (!read.active || read.epoch !== attempt.endpoint.epoch) return { next: missed(read), after: read };
       const next = decideNext({
         number: attempt.tried.attempts,
         // A 410 of the receiver before says nothing of the present one.
@@ -57,11 +57,11 @@ export function openRecorder(options: RecorderOptions): Recorder {
         counts: read.mark === attempt.endpoint.mark,
         failures: read.failures,
       });
-      if (next.circuit === 'unchanged') return { next, left: read };
+      if (next.circuit === 'unchanged') return { next, after: read };
       const stored = await store(options, read, attempt, next);
       if (stored !== null) {
         tellChanged(read);
-        return { next, left: stored };
+        return { next, after: stored };
       }
       read = await endpoints.find(read._id);
     }
@@ -77,8 +77,8 @@ export function openRecorder(options: RecorderOptions): Recorder {
       const id = attempt.endpoint._id;
       const before = lines.get(id);
       const recording = (async () => {
-        const { left } = (await before?.catch(() => undefined)) ?? {};
-        return limit(() => record(attempt, left));
+        const { after } = (await before?.catch(() => undefined)) ?? {};
+        return limit(() => record(attempt, after));
       })();
       lines.set(id, recording);
       try {
@@ -115,7 +115,7 @@ async function store(
 interface Recorded {
   next?: Next;
   /** The endpoint after the decision, as far as this replica knows. */
-  left?: Endpoint;
+  after?: Endpoint;
 }
 
 /** The event of the attempt comes on trial; the others keep their numbers of attempts. */

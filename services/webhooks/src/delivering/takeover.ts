@@ -36,11 +36,11 @@ export const openTakeover = ({
   },
   async onReleased(released) {
     await reader.remove(released);
-    const ended = integrations.ofPartitions(released);
-    const resume = pause(ended);
+    const given = integrations.ofPartitions(released);
+    const resume = pause(given);
     try {
-      await settled(ended);
-      const inFlight = await progress.handOver(ended);
+      await settled(given);
+      const inFlight = await progress.handOver(given);
       return async () => {
         integrations.end(released);
         // In another epoch the event is missed. The deliverer tells those that it finishes from here on.

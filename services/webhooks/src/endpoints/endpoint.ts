@@ -68,8 +68,8 @@ export interface Endpoint {
 
   /** Failed attempts in a row. */
   failures: number;
-  /** True: the circuit is CLOSED, and the endpoint healthy. False: the circuit is open, and one event at a time is tried. */
-  open: boolean;
+  /** While it is not, one event at a time is tried. Absent where an earlier release wrote the endpoint. */
+  isCircuitClosed?: boolean;
   /** Moves with every counted failure and every change of url: an attempt that began under another mark does not count. */
   mark: number;
   /** The open events that failed last, with their numbers of attempts; first the event on trial. */
@@ -85,7 +85,7 @@ export type Subscriber = Pick<
   Endpoint,
   | '_id'
   | 'version'
-  | 'open'
+  | 'isCircuitClosed'
   | 'mark'
   | 'trials'
   | 'missed'
@@ -199,7 +199,7 @@ export const newEndpoint = ({ id, events, settings, ...given }: NewEndpoint): En
   disablings: [],
   earlierEvents: [],
   failures: 0,
-  open: false,
+  isCircuitClosed: false,
   mark: 0,
   trials: [],
   missed: {},

@@ -89,6 +89,6 @@ export const enabled = {
   disabledAt: null,
   disabledReason: null,
   failures: 0,
-  open: false,
+  isCircuitClosed: false,
   trials: [],
 };

@@ -84,7 +84,7 @@ const managing = (collection: Collection<Endpoint>) => ({
         eventsUnderWay: 1,
         inFlightMax: 1,
         version: 1,
-        open: 1,
+        isCircuitClosed: 1,
         mark: 1,
         trials: 1,
         missed: 1,
@@ -155,8 +155,8 @@ export const recording = (collection: Collection<Endpoint>) => ({
   /** A 2xx of its present url closes the circuit. False if the circuit was closed. */
   async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
     const { modifiedCount } = await collection.updateOne(
-      { _id, epoch, url, active: true, open: false },
-      { $set: { open: true, failures } },
+      { _id, epoch, url, active: true, isCircuitClosed: { $ne: true } },
+      { $set: { isCircuitClosed: true, failures } },
     );
     return modifiedCount === 1;
   },
@@ -164,7 +164,7 @@ export const recording = (collection: Collection<Endpoint>) => ({
   recordFailure: (read: Endpoint, failures: number, trials: readonly OpenEvent[]) =>
     collection.findOneAndUpdate(
       asRead(read),
-      { $set: { failures, trials: [...trials], open: false }, $inc: { mark: 1 } },
+      { $set: { failures, trials: [...trials], isCircuitClosed: false }, $inc: { mark: 1 } },
       { returnDocument: 'after' },
     ),
   disable: (read: Endpoint, { reason, failures, at, missed }: Disabling) =>
@@ -195,12 +195,12 @@ export const recording = (collection: Collection<Endpoint>) => ({
 });
 
 /** Matches the endpoint only if nothing has changed it since it was read. */
-const asRead = ({ _id, version, mark, failures, open, active }: Endpoint): Filter<Endpoint> => ({
+const asRead = ({ _id, version, mark, failures, isCircuitClosed, active }: Endpoint): Filter<Endpoint> => ({
   _id,
   version,
   mark,
   failures,
-  open,
+  isCircuitClosed: isCircuitClosed === true ? true : { $ne: true },
   active,
 });
 
@@ -222,7 +222,7 @@ export const disabling = (
     disabledAt: at,
     disabledReason: reason,
     failures,
-    open: false,
+    isCircuitClosed: false,
     trials: [],
     [`missed.${epoch}`]: missed,
     ...(reason === 'failures' && recover === true ? testedFrom(at, recovery) : {}),
