@@ -33,18 +33,8 @@ export function openPushing(send: Send): Pushing {
   // A gateway that takes less than usual says so once.
   const bounds: Bounds = { ...boundsAtFirst };
 
-  const sendBody = async (
-    path: string,
-    kind: Kind,
-    array: string,
-    { signal, autoCreateDDS, assume }: PlanOptions,
-  ): Promise<PushOutcome> => {
-    const body = [
-      `"${kind}":${array}`,
-      autoCreateDDS === undefined ? '' : `,"autoCreateDDS":${autoCreateDDS}`,
-      assume === undefined ? '' : `,"assume":${JSON.stringify(assume)}`,
-    ];
-    const { headers, text } = await send({ method: 'POST', path, body: `{${body.join('')}}`, signal });
+  const sendBody = async (path: string, body: string, { signal }: PlanOptions): Promise<PushOutcome> => {
+    const { headers, text } = await send({ method: 'POST', path, body, signal });
     const answer: BatchPlanAnswer = JSON.parse(text);
     const syncId = headers.get('x-sync-id');
     return { ...answer, ddsCreated: answer.ddsCreated ?? [], syncIds: syncId === null ? [] : [syncId] };
@@ -57,7 +47,7 @@ export function openPushing(send: Send): Pushing {
     options: PlanOptions,
   ): Promise<PushOutcome> => {
     try {
-      return await sendBody(path, kind, `[${texts.join(',')}]`, options);
+      return await sendBody(path, bodyOf(texts, kind, options), options);
     } catch (error) {
       if (!isTooLarge(error)) throw error;
       if (texts.length === 1) return tooLarge(kind, texts[0] ?? '', error);
@@ -80,21 +70,22 @@ export function openPushing(send: Send): Pushing {
     return outcome;
   };
 
-  const sendArray = async (path: string, kind: Kind, array: string, options: PlanOptions) => {
-    if (bytesAtMost(array) <= bounds.bytes) {
-      const outcome = await sendBody(path, kind, array, options).catch((error: unknown) => {
+  const sendWhole = async (path: string, kind: Kind, body: string, options: PlanOptions) => {
+    if (bytesAtMost(body) <= bounds.bytes) {
+      const outcome = await sendBody(path, body, options).catch((error: unknown) => {
         if (!isTooLarge(error)) throw error;
         return undefined;
       });
       if (outcome !== undefined) return outcome;
     }
-    return sendPieces(path, kind, JSON.parse(array), options);
+    const { [kind]: items = [] }: Partial<Record<Kind, object[]>> = JSON.parse(body);
+    return sendPieces(path, kind, items, options);
   };
 
   // Most pushes are one request whatever their bytes are: they are written at once, and the items are not held meanwhile.
   const sendAll = async (path: string, kind: Kind, items: readonly object[], options: PlanOptions) =>
     items.length <= bounds.items
-      ? sendArray(path, kind, JSON.stringify(items), options)
+      ? sendWhole(path, kind, JSON.stringify({ [kind]: items, ...besides(options) }), options)
       : sendPieces(path, kind, items, options);
 
   return {
@@ -102,6 +93,14 @@ export function openPushing(send: Send): Pushing {
       sendAll(`${kind}?details=true`, kind, items, { signal, autoCreateDDS }),
     plan: (kind, items, options = {}) => sendAll(`${kind}/plan`, kind, items, options),
   };
+}
+
+/** What a body has beside its items. */
+const besides = ({ autoCreateDDS, assume }: PlanOptions): object => ({ autoCreateDDS, assume });
+
+function bodyOf(texts: readonly string[], kind: Kind, options: PlanOptions): string {
+  const rest = JSON.stringify(besides(options)).slice(1);
+  return `{"${kind}":[${texts.join(',')}]${rest === '}' ? '' : ','}${rest}`;
 }
 
 const isTooLarge = (error: unknown): error is RequestFailed =>

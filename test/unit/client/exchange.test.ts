@@ -120,6 +120,28 @@ it('halves what is too large for the service, keeps to it, and fails a single it
   expect(asked.slice(before).every(({ body }) => body.length <= 2_000)).toBe(true);
 });
 
+it('says beside the items of each request what holds for all of them', async () => {
+  const { client, asked } = openAsked((one) => json(created(one)));
+  const batches = Array.from({ length: 501 }, (_, index) => ({
+    externalId: `B-${index}`,
+    productExternalId: 'P-1',
+    batchNumber: '1',
+  }));
+  await client.push('batches', batches, { autoCreateDDS: true });
+  await client.push('batches', batches.slice(0, 2), { autoCreateDDS: false });
+  await client.plan('batches', batches.slice(0, 2), { assume: ['P-1'] });
+  await client.push('batches', batches.slice(0, 2));
+  const bodies = asked.map(({ body }) => JSON.parse(body));
+  expect(bodies.map(({ batches: { length }, ...besides }) => ({ length, ...besides }))).toEqual([
+    { length: 500, autoCreateDDS: true },
+    { length: 1, autoCreateDDS: true },
+    { length: 2, autoCreateDDS: false },
+    { length: 2, assume: ['P-1'] },
+    { length: 2 },
+  ]);
+  expect(bodies[0].batches.concat(bodies[1].batches)).toEqual(batches);
+});
+
 for (const status of [429, 503, 504]) {
   it(`repeats after ${status}, no sooner than Retry-After says`, async () => {
     const { client, asked } = openAsked((one, count) =>
