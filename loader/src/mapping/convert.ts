@@ -109,7 +109,8 @@ function remembering(convert: (cell: NonNullable<Cell>) => unknown): (cell: NonN
   const known = new Map<string, unknown>();
   return (cell) => {
     if (typeof cell !== 'string' || cell.length > rememberedCharactersMax) return convert(cell);
-    if (known.has(cell)) return known.get(cell);
+    const found = known.get(cell);
+    if (found !== undefined) return found;
     if (known.size >= rememberedMax) known.clear();
     const value = convert(cell);
     known.set(cell, value);

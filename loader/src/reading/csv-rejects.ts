@@ -27,7 +27,7 @@ export function csvRejects(header: readonly string[], how: CsvRejects): RejectsF
     extension: delimiter === '\t' ? '.tsv' : '.csv',
     head: encode((hasBom ? '\ufeff' : '') + line([...columns, rowColumn, reasonColumn]), encoding),
     line({ raw, number }, reason) {
-      const cells = typeof raw === 'string' ? (parseRecords(raw, form).rows[0] ?? []) : textsOf(raw);
+      const cells = typeof raw === 'string' ? (parseRecords(raw, form)[0] ?? []) : textsOf(raw);
       // Cells beyond the header stay behind the reason, so that a person sees them.
       const more = cells.slice(header.length);
       const own = kept.map((index) => cells[index] ?? '');

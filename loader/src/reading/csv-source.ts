@@ -4,7 +4,7 @@ import { bindColumns, isHeader } from '../mapping/columns.ts';
 import { itemsOfCells } from '../mapping/items.ts';
 import { openBytes } from './bytes.ts';
 import { csvRejects } from './csv-rejects.ts';
-import { csvRows, findDelimiter, parseRecords, type Block, type CsvForm } from './csv.ts';
+import { csvBlocks, findDelimiter, parseRecords, takeRecords, type CsvForm } from './csv.ts';
 import { ByteWatch, checkEncoding, encodingByBom, isLikeAscii, toUtf8 } from './encodings.ts';
 import { placeOf, type Input, type Row, type Source } from './source.ts';
 import { Splitter } from './splitter.ts';
@@ -39,9 +39,9 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
     where,
   );
 
-  const rowsOf = (from: AsyncIterable<Buffer>) => rowsIn(withoutStart(from, look.bomBytes), look);
+  const blocksOf = (from: AsyncIterable<Buffer>) => blocksIn(withoutStart(from, look.bomBytes), look);
   const begun = await beginning(
-    rowsOf(piped === undefined ? bytes() : only(first)),
+    blocksOf(piped === undefined ? bytes() : only(first)),
     look,
     piped !== undefined,
   );
@@ -67,18 +67,18 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
       ...look.notes,
       ...(unused.length === 0 ? [] : [`not used: ${unused.map((column) => `"${column}"`).join(', ')}`]),
     ],
-    make: (raw) => make(parseRecords(String(raw), look.form).rows[0] ?? []),
+    make: (raw) => make(parseRecords(String(raw), look.form)[0] ?? []),
     async *rows() {
       let number = 0;
-      for await (const { text, rows, ends } of rowsOf(bytes())) {
-        const made: Row[] = [];
-        for (const [index, cells] of rows.entries()) {
+      for await (const text of blocksOf(bytes())) {
+        const rows: Row[] = [];
+        takeRecords(text, look.form, (cells, from, to) => {
           number += 1;
-          if (number <= headerAt + 1 || isBlank(cells)) continue;
+          if (number <= headerAt + 1 || isBlank(cells)) return;
           // Its text is a part of the block's, and less to hold in memory than its cells.
-          made.push({ number, made: make(cells), raw: text.slice(ends[index - 1] ?? 0, ends[index]) });
-        }
-        yield made;
+          rows.push({ number, made: make(cells), raw: text.slice(from, to) });
+        });
+        yield rows;
       }
     },
     rejects: csvRejects(header, {
@@ -90,13 +90,13 @@ export async function openCsv(input: Input, standardInput?: AsyncIterable<Buffer
   };
 }
 
-function rowsIn(
+function blocksIn(
   bytes: AsyncIterable<Buffer>,
   { encoding, form }: Look,
-): AsyncGenerator<Block, void, undefined> {
+): AsyncGenerator<string, void, undefined> {
   return isLikeAscii(encoding)
-    ? csvRows(bytes, encoding, form)
-    : csvRows(toUtf8(bytes, encoding), 'utf-8', form);
+    ? csvBlocks(bytes, encoding, form)
+    : csvBlocks(toUtf8(bytes, encoding), 'utf-8', form);
 }
 
 async function lookAt(
@@ -156,7 +156,7 @@ function encodingOf(watch: ByteWatch, said: string | undefined, where: string): 
 }
 
 /** The rows up to the end of the sample. */
-async function beginning(blocks: AsyncGenerator<Block>, look: Look, isCut: boolean): Promise<string[][]> {
+async function beginning(blocks: AsyncGenerator<string>, look: Look, isCut: boolean): Promise<string[][]> {
   const rows: string[][] = [];
   for (;;) {
     // The first MiB of standard input may end within a quote.
@@ -165,7 +165,7 @@ async function beginning(blocks: AsyncGenerator<Block>, look: Look, isCut: boole
       throw error;
     });
     if (next.done === true || next.value === undefined) return rows;
-    rows.push(...next.value.rows);
+    rows.push(...parseRecords(next.value, look.form));
     // `sep=;` is no row of the table.
     if (rows[0]?.join(String.fromCharCode(look.form.delimiter)).startsWith('sep=') === true) rows[0] = [''];
     if (rows.length >= sampleRows + headerRowsMax) {

@@ -145,7 +145,7 @@ export class Loading {
         return sending;
       },
       answered: (sent, outcome) => {
-        for (const [at, slot] of sent.entries()) settle(slot, outcome, at);
+        sent.forEach((slot, at) => settle(slot, outcome, at));
         release();
       },
     });

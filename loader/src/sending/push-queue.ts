@@ -40,7 +40,7 @@ export class PushQueue {
   }
 
   add(slot: Slot): void {
-    const push = this.#rows.find(slot.id)?.push;
+    const push = this.#rows.earlierOf(slot)?.push;
     if (push !== undefined && push !== this.#filling) {
       push.held.push(slot);
       return;
@@ -115,21 +115,22 @@ export class PushQueue {
 class RowsById {
   readonly #first = Array.from<Slot | undefined>({ length: 2 ** 14 });
 
-  find(id: string): Slot | undefined {
-    let slot = this.#first[this.#placeOf(id)];
-    while (slot !== undefined && slot.id !== id) slot = slot.next;
-    return slot;
+  /** The row of the same id that is there. */
+  earlierOf(slot: Slot): Slot | undefined {
+    let earlier = this.#first[this.#placeOf(slot)];
+    while (earlier !== undefined && earlier.id !== slot.id) earlier = earlier.next;
+    return earlier;
   }
 
   add(slot: Slot): void {
-    const place = this.#placeOf(slot.id);
+    const place = this.#placeOf(slot);
     slot.next = this.#first[place];
     this.#first[place] = slot;
   }
 
   /** The slot may not be there. */
   delete(slot: Slot): void {
-    const place = this.#placeOf(slot.id);
+    const place = this.#placeOf(slot);
     let before = this.#first[place];
     if (before === slot) this.#first[place] = slot.next;
     while (before !== undefined && before.next !== slot) before = before.next;
@@ -137,12 +138,14 @@ class RowsById {
     slot.next = slot.push = undefined;
   }
 
-  /** FNV-1a. */
-  #placeOf(id: string): number {
+  /** FNV-1a, once for each row. */
+  #placeOf(slot: Slot): number {
+    if (slot.place !== undefined) return slot.place;
+    const { id } = slot;
     let hash = 0x811c9dc5;
     for (let index = 0; index < id.length; index += 1) {
       hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
     }
-    return (hash ^ (hash >>> 15)) & (this.#first.length - 1);
+    return (slot.place = (hash ^ (hash >>> 15)) & (this.#first.length - 1));
   }
 }

@@ -20,6 +20,8 @@ export interface Slot {
   push?: Push | undefined;
   /** One more row of the queue. */
   next?: Slot | undefined;
+  /** Of its id, in the queue. */
+  place?: number | undefined;
 }
 
 export interface Push {
@@ -86,6 +88,7 @@ export function slotOf({ number, made, raw }: Row): Slot {
     reason: isWrong ? made.reason : '',
     push: undefined,
     next: undefined,
+    place: undefined,
   };
 }
 

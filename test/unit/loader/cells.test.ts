@@ -1,4 +1,5 @@
 import { Batch, Product, Supplier } from '@integration-sync/contracts';
+import { array, assert, boolean, constantFrom, integer, nat, property, tuple } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, kinds, neededOf } from '../../../loader/src/kinds.ts';
 import { bindColumns } from '../../../loader/src/mapping/columns.ts';
@@ -94,6 +95,22 @@ describe('numbers', () => {
     ['1,250', '.', 1250],
   ] as const)('%s with a decimal %s is %d', (text, sign, number) => {
     expect(readNumber(text, sign)).toBe(number);
+  });
+
+  it('are those that JavaScript reads in their digits, to the last bit', () => {
+    const groups = array(integer({ min: 100, max: 999 }), { maxLength: 5 });
+    const whole = tuple(nat(999), groups).map((parts) => parts.flat());
+    const fraction = array(nat(9), { maxLength: 17 }).map((digits) => digits.join(''));
+    assert(
+      property(
+        constantFrom('', '+', '-'), whole, fraction, boolean(),
+        (sign, parts, digits, isGrouped) => {
+          const text = sign + parts.join(isGrouped ? '.' : '') + (digits === '' ? '' : `,${digits}`);
+          expect(readNumber(text, ',')).toBe(Number(`${sign}${parts.join('')}.${digits}`));
+        },
+      ),
+      { numRuns: 2_000 },
+    ); // prettier-ignore
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
-import { csvRows } from '../../../loader/src/reading/csv.ts';
+import { csvBlocks, parseRecords } from '../../../loader/src/reading/csv.ts';
 import { Splitter } from '../../../loader/src/reading/splitter.ts';
 
 const form = { delimiter: ';'.charCodeAt(0), quotes: true, where: 'suppliers.csv' };
@@ -18,7 +18,9 @@ async function* chunksOf(text: string, sizes: readonly number[]): AsyncGenerator
 }
 
 const rowsOf = async (text: string, sizes: readonly number[] = [7]): Promise<string[][]> =>
-  (await Array.fromAsync(csvRows(chunksOf(text, sizes), 'utf-8', form))).flatMap(({ rows }) => rows);
+  (await Array.fromAsync(csvBlocks(chunksOf(text, sizes), 'utf-8', form))).flatMap((block) =>
+    parseRecords(block, form),
+  );
 
 const cell = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ';', '\n', '\r', ' '), maxLength: 6 });
 const quoted = (text: string): string => (/[";\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
