@@ -1,5 +1,5 @@
 import { Batch, Product, Supplier } from '@integration-sync/contracts';
-import { array, assert, boolean, constantFrom, integer, nat, property, tuple } from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, kinds, neededOf } from '../../../loader/src/kinds.ts';
 import { bindColumns } from '../../../loader/src/mapping/columns.ts';
@@ -98,12 +98,12 @@ describe('numbers', () => {
   });
 
   it('are those that JavaScript reads in their digits, to the last bit', () => {
-    const groups = array(integer({ min: 100, max: 999 }), { maxLength: 5 });
-    const whole = tuple(nat(999), groups).map((parts) => parts.flat());
-    const fraction = array(nat(9), { maxLength: 17 }).map((digits) => digits.join(''));
-    assert(
-      property(
-        constantFrom('', '+', '-'), whole, fraction, boolean(),
+    const groups = fc.array(fc.integer({ min: 100, max: 999 }), { maxLength: 5 });
+    const whole = fc.tuple(fc.nat(999), groups).map((parts) => parts.flat());
+    const fraction = fc.array(fc.nat(9), { maxLength: 17 }).map((digits) => digits.join(''));
+    fc.assert(
+      fc.property(
+        fc.constantFrom('', '+', '-'), whole, fraction, fc.boolean(),
         (sign, parts, digits, isGrouped) => {
           const text = sign + parts.join(isGrouped ? '.' : '') + (digits === '' ? '' : `,${digits}`);
           expect(readNumber(text, ',')).toBe(Number(`${sign}${parts.join('')}.${digits}`));
