@@ -29,7 +29,7 @@ export async function tryBreakages(names: readonly string[], trying: Trying): Pr
 }
 
 async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boolean> {
-  const { name, says, found, seconds } = breakage;
+  const { name, says, found, seconds, without = [] } = breakage;
   const folder = join(repositoryFolder, '.local/breakages', name);
   say(`${name}: ${says}`);
   const begunMs = performance.now();
@@ -37,7 +37,7 @@ async function isNamed(breakage: Breakage, { say, signal }: Trying): Promise<boo
   // The processes of the storm inherit it.
   process.env['STORM_PROGRAMS'] = JSON.stringify(broken.programs);
   const storm = join(folder, 'storm');
-  await runStorm({ seed, seconds, profile: 'brief', folder: storm, say: () => undefined, signal });
+  await runStorm({ seed, seconds, profile: 'brief', without, folder: storm, say: () => undefined, signal });
   const { tallies } = await verify(storm);
   const took = `${Math.round((performance.now() - begunMs) / 1_000)} s`;
   const named = [...tallies].map(([of, { count }]) => `${count} × ${of}`).join(', ') || 'nothing';

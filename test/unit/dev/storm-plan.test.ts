@@ -100,6 +100,13 @@ it.each(breakages)('the breakage $name finds its line', async (breakage) => {
   expect(() => brokenText(breakage, '')).toThrow('does not hold its line once');
 });
 
+it('tries each breakage for 90 s at most, and without faults where the check forgives what a fault struck', () => {
+  // The start and the check take some 20 s of the two minutes.
+  expect(breakages.filter(({ seconds }) => seconds > 90)).toEqual([]);
+  const forgiven = breakages.filter(({ found }) => found === 'disabling');
+  expect(forgiven.map(({ without }) => without)).toEqual([expect.arrayContaining(['faults'])]);
+});
+
 it('leaves an id alone that was cut off a few times', () => {
   const ids = openOwnIds('p-s');
   const random = openRandom(1);
