@@ -25,13 +25,15 @@ async function openPair() {
     },
     /** The next request on the connection. */
     request: () => socket.write('?'),
-    /** Resolves with how many bytes were read. */
-    async answer(text: string): Promise<number> {
+    refuse: () => socket.destroy(new Error('refused')),
+    /** Resolves with how many bytes were read, once so many or more were. */
+    async answer(text: string, least = text.length): Promise<number> {
       receiver.write(text);
       let bytes = 0;
-      while (bytes < text.length && !socket.destroyed) {
+      while (bytes < least) {
         const chunk: Buffer | null = socket.read();
-        if (chunk === null && !socket.destroyed) await once(socket, 'readable');
+        if (chunk === null && socket.destroyed) break;
+        if (chunk === null) await once(socket, 'readable');
         bytes += chunk?.length ?? 0;
       }
       return bytes;
@@ -79,6 +81,16 @@ it('the next request on a kept connection has both bounds anew', async () => {
     expect(await pair.answer('.'.repeat(200 * 1024))).toBe(200 * 1024);
   }
   expect(pair.errors).toEqual([]);
+});
+
+it('an answer is handed on in chunks of 2 KiB, and its rest not at all once it was refused', async () => {
+  await using pair = await openPair();
+  pair.request();
+  expect(await pair.answer('.'.repeat(5_000), 2_048)).toBe(2_048);
+  expect(await pair.answer('', 1)).toBe(2_048);
+  pair.refuse();
+  expect(await pair.answer('', 1)).toBe(0);
+  expect(await pair.end()).toBe('Error: refused');
 });
 
 it('ten informational answers are taken, and the eleventh is not', () => {
