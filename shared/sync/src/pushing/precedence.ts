@@ -15,7 +15,7 @@ import type { Begun } from './run-lifecycle.ts';
 export interface Precedence {
   /** Others are to see how long this push has waited. */
   claim(): Promise<void>;
-  /** Waits for pushes with an older claim. False where there is none on these records. */
+  /** Waits for pushes with an older claim on its records. False where there is none, and what was read before may still hold. */
   yield(): Promise<boolean>;
   /** The push has failed: no other push waits for it any more. */
   abandon(): void;
@@ -99,11 +99,13 @@ export function openPrecedence(
     async yield() {
       if ((await rivals()).length === 0) return false;
       if (!hasClaim) await claim();
+      let hasWaited = false;
       while ((await waitedFor()).length > 0) {
+        hasWaited = true;
         await wait(lookEveryMs * (1 + Math.random()));
         ({ claims = {} } = await watermarks.read(key));
       }
-      return true;
+      return hasWaited;
     },
     abandon() {
       // Where that fails, others wait for `claimMs`.
