@@ -13,6 +13,8 @@ const push = async (client: Client, ...ids: string[]): Promise<string> => {
   return String(answer.headers.get('x-sync-id'));
 };
 const rows = (page: Page) => page.getByRole('region', { name: 'Live events' }).getByRole('listitem');
+const listings = (requested: readonly string[]): string[] =>
+  requested.filter((url) => url.includes('/sync-runs?'));
 const row = (page: Page, text: string) => rows(page).filter({ hasText: text });
 
 describe.each(browsers)('the events of the console in %s', (chromium) => {
@@ -29,10 +31,11 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
   /** With `clock`, the test can let time pass in the page. */
   async function open(
     hash: string,
-    { clock = false } = {},
+    { clock = false, ...who }: { clock?: boolean; scope?: string } = {},
   ): Promise<OpenedPage & { client: Client; link: string }> {
     const client = openClient(system);
-    const link = `${system.gateway}/console#token=${system.token({ integration: client.integration })}`;
+    const token = system.token({ integration: client.integration, ...who });
+    const link = `${system.gateway}/console#token=${token}`;
     const opened = await browser.open({ viewport: { width: 1280, height: 900 } });
     if (clock) await opened.page.clock.install();
     await opened.page.goto(link);
@@ -146,8 +149,8 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
       await page.getByRole('heading', { level: 1 }).waitFor();
     }
     await push(client, 'S-1');
-    // The longest rhythm of a view is ten seconds.
-    await page.clock.runFor(11_000);
+    // A view that is seen asks once in 80 seconds at least.
+    await page.clock.runFor(81_000);
     await settled();
     expect(asked()).toEqual(before);
     await show('visible');
@@ -155,6 +158,42 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
       .getByRole('img', { name: 'The last 1 push: 1 item, 0 of them failed. The largest had 1.' })
       .waitFor();
     await page.getByText('sync.completed').waitFor();
+    await page.context().close();
+  });
+
+  // Timeline: nothing happens for 45 seconds, a push, nothing again.
+  // What this proves: the feed makes a view ask, and time alone makes it look once a minute.
+  it('make a view ask again, which asks nothing while none come', { timeout: 120_000 }, async () => {
+    const { page, client, requested, settled } = await open('#/runs', { clock: true });
+    await page.getByText('No push matches.').waitFor();
+    await expect.poll(() => requested.some((url) => url.includes('wait='))).toBe(true);
+    await settled();
+    const asked = listings(requested).length;
+    await page.clock.runFor(45_000);
+    await settled();
+    expect(listings(requested)).toHaveLength(asked);
+    await push(client, 'S-1');
+    await page.getByRole('cell', { name: 'supplier' }).waitFor({ timeout: 5_000 });
+    expect(listings(requested)).toHaveLength(asked + 1);
+    // What follows an event is looked for once more.
+    await page.clock.runFor(21_000);
+    await expect.poll(() => listings(requested).length).toBe(asked + 2);
+    await page.clock.runFor(40_000);
+    await settled();
+    expect(listings(requested)).toHaveLength(asked + 2);
+    await page.clock.runFor(45_000);
+    await expect.poll(() => listings(requested).length).toBe(asked + 3);
+    await page.context().close();
+  });
+
+  it('are replaced by time where the token may not read them', { timeout: 120_000 }, async () => {
+    const scope = 'integration:syncs:read';
+    const { page, requested, settled } = await open('#/runs', { clock: true, scope });
+    await page.getByText('No push matches.').waitFor();
+    const asked = listings(requested).length;
+    await page.clock.runFor(21_000);
+    await settled();
+    expect(listings(requested).length).toBeGreaterThan(asked);
     await page.context().close();
   });
 

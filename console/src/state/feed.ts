@@ -35,6 +35,9 @@ const begunBeforeMs = 60_000;
 /** A busy feed is answered at once each time. */
 const betweenMs = 250;
 const withoutLocksMs = 5_000;
+const newsMs = 10_000;
+/** What follows an event is written a little later; that, and chance, so that not all pages ask at the same moment. */
+const soonMs = 500;
 
 const nothing: Feed = {
   events: [],
@@ -57,6 +60,24 @@ function show(tell: () => void): void {
 }
 
 export const feed = createStore<Feed>(nothing, show);
+
+let newsAtMs = -Infinity;
+
+/** Soon after the first event, and every ten seconds or so while more come. */
+function spread(tell: () => void): void {
+  const restMs = newsMs * (1 + Math.random() / 2);
+  const inMs = Math.max(newsAtMs + restMs - performance.now(), soonMs * (1 + 2 * Math.random()));
+  window.setTimeout(() => {
+    newsAtMs = performance.now();
+    tell();
+  }, inMs);
+}
+
+/** Counts on where something has happened since the page was opened: the views may show less than there is. */
+export const news = createStore(0, spread);
+/** Whether news come at all. */
+export const isToldNews = (): boolean => feed.get().isHeard && feed.get().problem === undefined;
+export const isNewsFresh = (): boolean => performance.now() < newsAtMs + newsMs;
 export const isFeedOn = ({ described, ended }: Session): boolean =>
   ended === undefined && described?.scopes.includes(feedScope) === true;
 
@@ -68,13 +89,18 @@ export function followFeed(integration: string): () => void {
   let leading: AbortController | undefined;
   let next: string | undefined;
   let isLeading = false;
+  const beganMs = nowOfGateway();
   feed.set(nothing);
 
   const take = ({ events = [], next: told, missingSince }: Told): void => {
     next = told ?? next;
     const now = feed.get();
+    const kept = newest(now.events, events);
+    const [last] = kept;
+    if (missingSince !== undefined || (last !== now.events[0] && isLater(last, beganMs)))
+      news.set(news.get() + 1);
     feed.set({
-      events: newest(now.events, events),
+      events: kept,
       perSecond: counted(now.perSecond, events.length - known(now.events, events)),
       missingSince: missingSince ?? now.missingSince,
       problem: undefined,
@@ -147,6 +173,9 @@ export function followFeed(integration: string): () => void {
     feed.set(nothing);
   };
 }
+
+const isLater = (event: FeedEvent | undefined, thanMs: number): boolean =>
+  event !== undefined && Date.parse(event.timestamp) > thanMs;
 
 const lastTime = ({ events }: Feed): string => events[0]?.timestamp ?? new Date(nowOfGateway()).toISOString();
 

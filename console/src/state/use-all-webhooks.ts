@@ -4,12 +4,13 @@ import { get } from '../api/request.ts';
 import type { Listing, Webhook } from '../api/shapes.ts';
 import { entitiesIn, withPage, type Pages } from '../text/pages.ts';
 import { useLoad, type Loaded } from './use-load.ts';
+import { useWhenOld } from './use-when-old.ts';
 
 const pageMax = 100;
-const everyMs = 10_000;
 const untilAllMs = 2_000;
+const everyMs = 10_000;
 
-/** What has been read so far, and each page again in its turn. Asks nothing where it is off. */
+/** What has been read so far; when the last page is old, all of them again. Asks nothing where it is off. */
 export function useAllWebhooks(isOff: boolean): Loaded<Listing<Webhook>> {
   const [number, setNumber] = useState(1);
   const request = get('/webhook-events', { limit: pageMax, page: number === 1 ? undefined : number });
@@ -21,15 +22,16 @@ export function useAllWebhooks(isOff: boolean): Loaded<Listing<Webhook>> {
     read.current = withPage(read.current, number, answer.body);
     atRead.current = at;
   }
+  const isLast = answer !== undefined && number >= Math.ceil(answer.body.total / pageMax);
   useEffect(() => {
-    if (answer === undefined) return undefined;
-    const pages = Math.max(1, Math.ceil(answer.body.total / pageMax));
-    const timer = window.setTimeout(
-      () => (pages === 1 && number === 1 ? loaded.reload() : setNumber((number % pages) + 1)),
-      read.current.size < pages ? untilAllMs : everyMs,
-    );
+    if (answer === undefined || isLast) return undefined;
+    const isNew = read.current.size * pageMax < answer.body.total;
+    const timer = window.setTimeout(() => setNumber(number + 1), isNew ? untilAllMs : everyMs);
     return () => window.clearTimeout(timer);
-  }, [at]);
+  }, [answer]);
+  useWhenOld(isLast && loaded.problem === undefined ? answer : undefined, () =>
+    number === 1 ? loaded.reload() : setNumber(1),
+  );
   const newest = answer?.body ?? [...read.current.values()].at(-1);
   const entities = entitiesIn(read.current);
   return {

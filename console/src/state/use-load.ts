@@ -6,6 +6,7 @@ import { Problem } from '../api/problem.ts';
 import type { Request } from '../api/request.ts';
 import { session } from '../api/session.ts';
 import { useStore } from './store.ts';
+import { useWhenOld } from './use-when-old.ts';
 import { visible } from './visibility.ts';
 
 export interface Loaded<T> {
@@ -20,8 +21,8 @@ interface State<T> extends Omit<Loaded<T>, 'reload'> {
   path: string | undefined;
 }
 
-/** Asks nothing where the request is undefined. */
-export function useLoad<T>(request: Request | undefined, everyMs?: number): Loaded<T> {
+/** Asks nothing where the request is undefined; what is live is asked for again when it is old. */
+export function useLoad<T>(request: Request | undefined, isLive = false): Loaded<T> {
   const path = request?.path;
   const [state, setState] = useState<State<T>>({ path, answer: undefined, at: 0, problem: undefined });
   const [turn, setTurn] = useState(0);
@@ -41,7 +42,6 @@ export function useLoad<T>(request: Request | undefined, everyMs?: number): Load
     call<T>(request, asking.signal).then(
       (answer) => {
         setState({ path, answer, at: Date.now(), problem: undefined });
-        if (everyMs !== undefined) again(everyMs);
       },
       (error: unknown) => {
         if (asking.signal.aborted) return;
@@ -57,9 +57,11 @@ export function useLoad<T>(request: Request | undefined, everyMs?: number): Load
       asking.abort();
       window.clearTimeout(timer);
     };
-  }, [path, token, ended, isVisible, turn, everyMs]);
+  }, [path, token, ended, isVisible, turn]);
 
   const { answer, at, problem } =
     state.path === path ? state : { answer: undefined, at: 0, problem: undefined };
-  return { answer, at, problem, reload: () => setTurn((count) => count + 1) };
+  const reload = (): void => setTurn((count) => count + 1);
+  useWhenOld(isLive && problem === undefined ? answer : undefined, reload);
+  return { answer, at, problem, reload };
 }

@@ -11,8 +11,8 @@ export interface LoadedUndelivered extends Omit<Loaded<unknown>, 'answer'> {
 }
 
 /** Asks nothing where the path is undefined. */
-export function useUndelivered(path: string | undefined, everyMs?: number): LoadedUndelivered {
-  const [failed, succeeded] = [usePage(path, 'failed', everyMs), usePage(path, 'succeeded', everyMs)];
+export function useUndelivered(path: string | undefined, isLive = false): LoadedUndelivered {
+  const [failed, succeeded] = [usePage(path, 'failed', isLive), usePage(path, 'succeeded', isLive)];
   const pages = [failed, succeeded].map(({ answer }) =>
     answer === undefined
       ? undefined
@@ -34,6 +34,6 @@ export function useUndelivered(path: string | undefined, everyMs?: number): Load
 const usePage = (
   path: string | undefined,
   outcome: string,
-  everyMs: number | undefined,
+  isLive: boolean,
 ): Loaded<Listing<DeliveryAttempt>> =>
-  useLoad(path === undefined ? undefined : get(`${path}/deliveries`, { outcome, limit: pageMax }), everyMs);
+  useLoad(path === undefined ? undefined : get(`${path}/deliveries`, { outcome, limit: pageMax }), isLive);

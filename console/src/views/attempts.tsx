@@ -22,7 +22,6 @@ type Log = Loaded<Listing<DeliveryAttempt>>;
 const rowsAtFirst = 20;
 const slots = 100;
 const slowestMs = 10_000;
-const undeliveredEveryMs = 10_000;
 /** A filter of the page's own, beside those of the interface. */
 const never = 'never';
 
@@ -76,7 +75,7 @@ function useShown(id: string, log: Log, turn: number) {
     limit: slots,
   });
   const narrowed = useLoad<Listing<DeliveryAttempt>>(isNarrowed && !isNever ? request : undefined);
-  const undelivered = useUndelivered(isNever ? path : undefined, undeliveredEveryMs);
+  const undelivered = useUndelivered(isNever ? path : undefined, true);
   useEffect(() => {
     if (turn === 0) return;
     undelivered.reload();

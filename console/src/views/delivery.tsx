@@ -14,13 +14,11 @@ import { runOf } from '../text/box.ts';
 import { durationOf } from '../text/time.ts';
 import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 
-const everyMs = 5_000;
-
 export function Delivery({ id, eventId }: { id: string; eventId: string }) {
   const isOff = useLacks(webhooksRead);
   const path = `/webhook-events/${encodeURIComponent(id)}`;
   const request = get(`${path}/deliveries/${encodeURIComponent(eventId)}`);
-  const loaded = useLoad<Entity>(isOff ? undefined : request, everyMs);
+  const loaded = useLoad<Entity>(isOff ? undefined : request, true);
   const reload = useNowAndSoon(loaded.reload);
   const delivery = loaded.answer?.body;
   const run = runOf(eventId);

@@ -29,8 +29,8 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
     webhook === undefined
       ? undefined
       : get(`/webhook-events/${webhook.id}/deliveries`, { outcome: 'succeeded', limit: 1 }),
-    everyMs,
   );
+  const delivered = sent.answer?.body.entities[0];
   // What the feed tells has changed what is listed.
   const newest = events[0]?.id;
   const seen = useRef(newest);
@@ -38,17 +38,16 @@ export function FirstSteps({ runs, webhooks, onDone }: FirstStepsProps) {
     if (newest !== seen.current) onDone();
     seen.current = newest;
   }, [newest]);
-  // A registration is no event.
+  // Neither a registration nor a delivery is an event.
   useEffect(() => {
-    if (webhook !== undefined) return undefined;
-    const timer = window.setInterval(webhooks.reload, everyMs);
-    return () => window.clearInterval(timer);
-  }, [webhook === undefined]);
+    if (delivered !== undefined) return undefined;
+    const timer = window.setTimeout(webhook === undefined ? webhooks.reload : sent.reload, everyMs);
+    return () => window.clearTimeout(timer);
+  }, [webhook === undefined, delivered === undefined, webhooks.at, sent.at]);
   if (pushes === undefined) return null;
 
   const failed = pushes.entities.find((run) => run.failed > 0);
   const hasPushed = pushes.total > 0;
-  const delivered = sent.answer?.body.entities[0];
   const link = webhook && linkTo('webhooks', [webhook.id]);
   return (
     <section class="card first" aria-labelledby="first">

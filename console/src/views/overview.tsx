@@ -24,7 +24,6 @@ import { runsScope } from './runs.tsx';
 import { PushSample } from './sample.tsx';
 import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 
-const everyMs = 10_000;
 const pushesShown = 100;
 const failedShown = 5;
 const firstPushes = 20;
@@ -37,11 +36,11 @@ export function Overview() {
   const noWebhooks = useLacks(webhooksRead);
   const runs = useLoad<Listing<SyncRun>>(
     noRuns ? undefined : get('/sync-runs', { limit: pushesShown }),
-    everyMs,
+    true,
   );
   const failed = useLoad<Listing<SyncRun>>(
     noRuns ? undefined : get('/sync-runs', { failed: true, limit: failedShown }),
-    everyMs,
+    true,
   );
   const webhooks = useAllWebhooks(noWebhooks);
   const { isDone } = useStore(steps);
@@ -260,7 +259,7 @@ function Rate() {
 const readiness = page('readyz');
 
 function Services() {
-  const loaded = useLoad<Readiness>(readiness, everyMs);
+  const loaded = useLoad<Readiness>(readiness, true);
   const { answer, problem } = loaded;
   const services = Object.entries(answer?.body.services ?? {});
   return (

@@ -11,17 +11,13 @@ import { useStore } from '../state/store.ts';
 import { useLoad } from '../state/use-load.ts';
 
 export const runsScope = 'integration:syncs:read';
-const everyMs = 10_000;
 
 export function Runs() {
   const { query } = useStore(route);
   const isOff = useLacks(runsScope);
   const { entityType, failed, cursor } = query;
   const request = get('/sync-runs', { entityType, failed, cursor, limit: 50 });
-  const loaded = useLoad<Listing<SyncRun>>(
-    isOff ? undefined : request,
-    cursor === undefined ? everyMs : undefined,
-  );
+  const loaded = useLoad<Listing<SyncRun>>(isOff ? undefined : request, cursor === undefined);
   if (isOff) return <NoRuns />;
   return (
     <>

@@ -19,17 +19,16 @@ import { Change } from './webhook-change.tsx';
 import { Delete, Replay, Rotate } from './webhook-steps.tsx';
 import { webhooksRead, webhooksWrite } from './webhooks.tsx';
 
-const everyMs = 5_000;
 const stripLength = 100;
 
 export function Webhook({ id }: { id: string }) {
   const isOff = useLacks(webhooksRead);
   const path = `/webhook-events/${encodeURIComponent(id)}`;
   const request = get(path, { details: true });
-  const loaded = useLoad<Entity>(isOff ? undefined : request, everyMs);
+  const loaded = useLoad<Entity>(isOff ? undefined : request, true);
   const log = useLoad<Listing<DeliveryAttempt>>(
     isOff ? undefined : get(`${path}/deliveries`, { limit: stripLength }),
-    everyMs,
+    true,
   );
   const webhook = loaded.answer?.body;
   const [turn, setTurn] = useState(0);

@@ -18,7 +18,6 @@ import { isOfThisMachine } from '../text/here.ts';
 
 export const webhooksRead = 'integration:webhooks:read';
 export const webhooksWrite = 'integration:webhooks:write';
-const everyMs = 10_000;
 
 /** The words of the page for the fields of a webhook. */
 export const webhookFields = {
@@ -35,7 +34,7 @@ export function Webhooks() {
   const isOff = useLacks(webhooksRead);
   const { cursor } = query;
   const request = get('/webhook-events', { cursor, limit: 50 });
-  const loaded = useLoad<Listing<Webhook>>(isOff ? undefined : request, everyMs);
+  const loaded = useLoad<Listing<Webhook>>(isOff ? undefined : request, true);
   const webhooks = loaded.answer?.body.entities;
   return (
     <>
