@@ -1,18 +1,25 @@
-// Asks what open consoles ask, until it is ended: each page at its rhythm, and one call of each person that waits for events.
+// Asks what open consoles ask, until it is ended: pages that were opened some time ago, each at its moment of its rhythm, and one
+// call of each person that waits for events.
 //
-//   half of them       the overview         every 10 s
-//   three tenths       one webhook           every 5 s
-//   the others         runs, webhooks       every 10 s
+//   half of them       the overview
+//   three tenths       one webhook
+//   the others         runs, webhooks
+//
+// A page asks again when the feed has brought something, and by itself after a minute or so (console/src/state/use-when-old.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import { basePath } from '@integration-sync/contracts';
-import { openClient } from './client.ts';
 
 const [gateway = '', token = '', count = '0'] = process.argv.slice(2);
 const consoles = Number(count);
-const client = openClient(gateway, token);
-const get = async (path: string): Promise<string> => (await client.get(path)).body;
+/** It asks for compressed answers, as a browser does. */
+const get = async <Body>(path: string): Promise<Body> => {
+  const answer = await fetch(new URL(path, gateway), { headers: { authorization: `Bearer ${token}` } });
+  const body = await answer.text();
+  if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${body.slice(0, 200)}`);
+  return JSON.parse(body);
+};
 const of = (path: string): string => `${basePath}${path}`;
-const { entities }: { entities: { id: string }[] } = JSON.parse(await get(of('/webhook-events?limit=1')));
+const { entities } = await get<{ entities: { id: string }[] }>(of('/webhook-events?limit=1'));
 const webhook = entities[0]?.id ?? '';
 
 const overview = [
@@ -26,31 +33,48 @@ const oneWebhook = [
   of(`/webhook-events/${webhook}/deliveries?limit=100`),
 ];
 const lists = [[of('/sync-runs?limit=50')], [of('/webhook-events?limit=50')]];
+const chance = (fromMs: number, toMs: number): number => fromMs + (toMs - fromMs) * Math.random();
 
-const pageOf = (index: number): { paths: readonly string[]; everyMs: number } => {
+function pathsOf(index: number): readonly string[] {
   const share = index / consoles;
-  if (share < 0.5) return { paths: overview, everyMs: 10_000 };
-  if (share < 0.8) return { paths: oneWebhook, everyMs: 5_000 };
-  return { paths: lists[index % lists.length] ?? [], everyMs: 10_000 };
-};
+  if (share < 0.5) return overview;
+  return share < 0.8 ? oneWebhook : (lists[index % lists.length] ?? []);
+}
 
 async function showPage(index: number): Promise<void> {
-  const { paths, everyMs } = pageOf(index);
-  await wait((index / consoles) * everyMs);
+  const paths = pathsOf(index);
+  const ask = (): Promise<unknown> => Promise.all(paths.map(get));
+  let news = Promise.withResolvers<void>();
+  void followFeed(() => news.resolve());
+  let restMs = chance(0, 70_000);
+  let newsAtMs = -Infinity;
   for (;;) {
-    await Promise.all(paths.map(get));
-    await wait(everyMs);
+    const asleep = new AbortController();
+    const rested = wait(restMs, 'rested', { signal: asleep.signal }).catch(() => 'woken');
+    const why = await Promise.race([rested, news.promise]);
+    asleep.abort();
+    if (why !== 'rested') {
+      await wait(Math.max(newsAtMs + chance(10_000, 15_000) - performance.now(), chance(500, 1_500)));
+      newsAtMs = performance.now();
+      news = Promise.withResolvers<void>();
+    }
+    await ask();
+    // What follows an event is looked for once more.
+    restMs = performance.now() < newsAtMs + 10_000 ? chance(15_000, 20_000) : chance(60_000, 80_000);
   }
 }
 
-async function followFeed(): Promise<void> {
-  let place = `since=${encodeURIComponent(new Date(Date.now() - 60_000).toISOString())}`;
+async function followFeed(tell: () => void): Promise<void> {
+  let place = `since=${encodeURIComponent(new Date().toISOString())}`;
+  let waitSeconds = Math.ceil(chance(0, 25));
   for (;;) {
-    const { next }: { next: string } = JSON.parse(await get(of(`/events?${place}&limit=500`)));
-    place = `after=${encodeURIComponent(next)}&wait=25`;
+    const { next, events } = await get<{ next: string; events: unknown[] }>(of(`/events?${place}&limit=500`));
+    if (events.length > 0) tell();
+    place = `after=${encodeURIComponent(next)}&wait=${waitSeconds}`;
+    waitSeconds = 25;
     await wait(250);
   }
 }
 
 process.send?.('open');
-await Promise.all(Array.from({ length: consoles }, (_, index) => [showPage(index), followFeed()]).flat());
+await Promise.all(Array.from({ length: consoles }, (_, index) => showPage(index)));

@@ -1,5 +1,5 @@
-// Listings of one integration beside ten open consoles of another, in turns with none. What ten pages ask is asked by a script, at
-// their rhythm: ten browsers on the same machine would take its processors, which no user's browsers do.
+// Listings of one integration beside ten open consoles of another, to which nothing happens, in turns with none. What ten pages ask
+// is asked by a script, at their rhythm: ten browsers on the same machine would take its processors, which no user's browsers do.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -13,7 +13,7 @@ const consoles = 10;
 const records = 1_000;
 const webhooks = 100;
 const pushes = 100;
-/** As long as the longest rhythm of a page, so that each page asks in each turn. */
+/** Ten turns are longer than the minute or so after which a page asks by itself. */
 const turnMs = 10_000;
 const turnsDefault = 10;
 const warmPages = 500;
