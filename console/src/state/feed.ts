@@ -73,7 +73,7 @@ function spread(tell: () => void): void {
   }, inMs);
 }
 
-/** Counts on where something has happened since the page was opened: the views may show less than there is. */
+/** Counts on where something has happened since the page was opened: the views may be behind. */
 export const news = createStore(0, spread);
 /** Whether news come at all. */
 export const isToldNews = (): boolean => feed.get().isHeard && feed.get().problem === undefined;
@@ -89,16 +89,14 @@ export function followFeed(integration: string): () => void {
   let leading: AbortController | undefined;
   let next: string | undefined;
   let isLeading = false;
-  const beganMs = nowOfGateway();
   feed.set(nothing);
 
   const take = ({ events = [], next: told, missingSince }: Told): void => {
     next = told ?? next;
     const now = feed.get();
     const kept = newest(now.events, events);
-    const [last] = kept;
-    if (missingSince !== undefined || (last !== now.events[0] && isLater(last, beganMs)))
-      news.set(news.get() + 1);
+    // What the feed has at first is older than the page, or a little younger than what its view has read.
+    if (missingSince !== undefined || (now.isHeard && kept[0] !== now.events[0])) news.set(news.get() + 1);
     feed.set({
       events: kept,
       perSecond: counted(now.perSecond, events.length - known(now.events, events)),
@@ -173,9 +171,6 @@ export function followFeed(integration: string): () => void {
     feed.set(nothing);
   };
 }
-
-const isLater = (event: FeedEvent | undefined, thanMs: number): boolean =>
-  event !== undefined && Date.parse(event.timestamp) > thanMs;
 
 const lastTime = ({ events }: Feed): string => events[0]?.timestamp ?? new Date(nowOfGateway()).toISOString();
 
