@@ -3,7 +3,7 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { EndpointQueue, type QueueOptions } from '../../services/webhooks/src/delivering/endpoint-queue.ts';
 import { type Endpoint, newEndpoint } from '../../services/webhooks/src/endpoints/endpoint.ts';
-import type { LoggedBatch, StreamEvent } from '../../services/webhooks/src/log/batch.ts';
+import { readBatch, type LoggedBatch, type StreamEvent } from '../../services/webhooks/src/log/batch.ts';
 import { Windows, type Window } from '../../services/webhooks/src/log/window.ts';
 import { openMatch } from '../../services/webhooks/src/matching/match.ts';
 
@@ -68,4 +68,6 @@ export function queueOf(
 
 /** Reads nothing from the log but what a test gives. */
 export const windowOf = (readStream: Bus['readStream'] = async function* () {}): Window =>
-  new Windows({ bus: { readStream }, log: openLog({ service: 'test', level: 'silent' }) }).open('acme', 1);
+  new Windows({ bus: { readStream }, read: (stored) => readBatch(stored, log) }).open('acme', 1);
+
+const log = openLog({ service: 'test', level: 'silent' });

@@ -38,7 +38,7 @@ import { openTakeover } from './delivering/takeover.ts';
 import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
 import type { Endpoints, Revisions } from './endpoints/store.ts';
-import type { LoggedBatch } from './log/batch.ts';
+import { readBatch, type LoggedBatch } from './log/batch.ts';
 import { Offsets } from './log/offsets.ts';
 import { LogReader, LogStream } from './log/reader.ts';
 import { Windows } from './log/window.ts';
@@ -182,7 +182,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     owned,
     revisions,
     endpoints,
-    windows: new Windows({ bus, log }),
+    windows: new Windows({ bus, read: (stored) => readBatch(stored, log) }),
     stream,
     wake(queue) {
       progress.touch(queue);

@@ -52,6 +52,17 @@ export interface EventBatch {
   /** The endpoint that alone gets it; undefined where the events are announced. */
   endpointId: string | undefined;
   events(): { id: string; body: Uint8Array }[];
+  /** The same events as lines of text, which `asText` makes of bytes. */
+  lines(asText: (bytes: Uint8Array) => string): EventLine[];
+}
+
+/** An event in three parts. */
+export interface EventLine {
+  id: string;
+  /** How its body begins: one object for all events that begin alike. */
+  begin: Readonly<Begin>;
+  /** How its body goes on. */
+  rest: string;
 }
 
 /** A character has three bytes at most, so that a batch is far below what nats-server takes as one message. */
@@ -182,7 +193,7 @@ const headMax = 128;
 const space = 0x20;
 const lineBreak = 0x0a;
 
-/** Undefined where the bytes are no event batch. `events` reads the events again at each call. */
+/** Undefined where the bytes are no event batch. `events` and `lines` read the events again at each call. */
 export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
   const headEnd = bytes.indexOf(lineBreak);
   const [, count, place, endpointId] =
@@ -192,11 +203,30 @@ export function readEventBatch(bytes: Uint8Array): EventBatch | undefined {
     count: Number(count),
     place: Number(place),
     endpointId,
-    events: () => readLines(bytes.subarray(headEnd + 1)),
+    events: () => readEvents(bytes.subarray(headEnd + 1)),
+    lines: (asText) => readLines(asText(bytes.subarray(headEnd + 1))),
   };
 }
 
-function readLines(bytes: Uint8Array): { id: string; body: Uint8Array }[] {
+function readLines(text: string): EventLine[] {
+  const lines: EventLine[] = [];
+  const begins: Begin[] = [];
+  for (let from = 0; from < text.length;) {
+    const prefixEnd = text.indexOf(' ', from);
+    const idEnd = text.indexOf(' ', prefixEnd + 1);
+    const end = text.indexOf('\n', idEnd);
+    if (prefixEnd < 0 || idEnd < 0 || end < 0) break;
+    const id = text.slice(prefixEnd + 1, idEnd);
+    const rest = text.slice(idEnd + 1, end);
+    const begin = begins[Number(text.slice(from, prefixEnd))];
+    if (prefixEnd === from) begins.push({ id, body: rest });
+    else if (begin !== undefined) lines.push({ id: begin.id + id, begin, rest });
+    from = end + 1;
+  }
+  return lines;
+}
+
+function readEvents(bytes: Uint8Array): { id: string; body: Uint8Array }[] {
   const events: { id: string; body: Uint8Array }[] = [];
   const prefixes: { id: string; body: Uint8Array }[] = [];
   for (let from = 0; from < bytes.length;) {

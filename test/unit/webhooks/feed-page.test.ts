@@ -1,9 +1,11 @@
 // A page of the feed, of a window in memory.
-import { limits } from '@integration-sync/contracts';
+import { limits, packAddressedBatches, packEventBatches } from '@integration-sync/contracts';
+import { openLog } from '@integration-sync/runtime/log';
+import { array, asyncProperty, assert, boolean, record, string } from 'fast-check';
 import { expect, it } from 'vitest';
+import { readFeedBatch, type FeedBatch } from '../../../services/webhooks/src/feed/batch.ts';
 import { readPage, type PageAsked } from '../../../services/webhooks/src/feed/page.ts';
-import type { LoggedBatch } from '../../../services/webhooks/src/log/batch.ts';
-import { batchOf, windowOf } from '../../support/webhook-parts.ts';
+import { Windows } from '../../../services/webhooks/src/log/window.ts';
 
 const all: PageAsked = {
   from: { sequence: 1, index: 0 },
@@ -13,9 +15,51 @@ const all: PageAsked = {
   bytesMax: 1_000_000,
 };
 
-async function read(batches: readonly LoggedBatch[], asked: Partial<PageAsked> = {}, through?: number) {
-  const window = windowOf();
+const log = openLog({ service: 'test', level: 'silent' });
+const time = '2026-01-01T00:00:00.000Z';
+
+const bodyOf = (event: string, timestamp = time, data: unknown = {}): string =>
+  JSON.stringify({ event, timestamp, integrationId: 'acme', data });
+
+/** As publishers store it: events of these bodies, of one push where they have a beginning in common. */
+function batchOf(
+  sequence: number,
+  bodies: readonly string[] | number = 1,
+  { endpointId, begin, ids = (index) => `${sequence}-${index}` }: BatchParts = {},
+): FeedBatch {
+  const given = typeof bodies === 'number' ? Array.from({ length: bodies }, () => bodyOf(created)) : bodies;
+  const events = given.map((body, index) => ({ id: ids(index), body, begin }));
+  const places = events.map((_, index) => ({ sequence: index + 1, duplicate: false }));
+  const [message] =
+    endpointId === undefined
+      ? packEventBatches({ announcer: 'catalog', integration: 'acme', events, places })
+      : packAddressedBatches({ endpointId, integration: 'acme', sending: 's' }, events);
+  const announcer = endpointId === undefined ? 'catalog' : 'replay';
+  const subject = `event-batches.1.${announcer}.acme`;
+  const body = Buffer.from(message?.body ?? '');
+  const stored = { subject, id: '', headers: new Map(), body, sequence, storedAt: new Date() };
+  const batch = readFeedBatch(stored, log);
+  if (batch === undefined) throw new Error('it is an event batch');
+  return batch;
+}
+
+interface BatchParts {
+  endpointId?: string;
+  begin?: { id: string; body: string };
+  ids?: (index: number) => string;
+}
+
+const created = 'supplier.created';
+
+function windowOf(batches: readonly FeedBatch[]) {
+  const bus = { readStream: async function* () {} };
+  const window = new Windows<FeedBatch>({ bus, read: () => undefined }).open('acme', 1);
   for (const batch of batches) window.add(batch);
+  return window;
+}
+
+async function read(batches: readonly FeedBatch[], asked: Partial<PageAsked> = {}, through?: number) {
+  const window = windowOf(batches);
   if (through !== undefined) window.advance(through);
   const { events, ...page } = await readPage(window, { ...all, ...asked });
   return { ids: events.map((text) => /"id":"([^"]*)"/.exec(text)?.[1]), ...page };
@@ -55,13 +99,14 @@ it('shows nothing that one endpoint gets again', async () => {
 
 it('ends where the answer would be too large, and shows one event in any case', async () => {
   const batches = [batchOf(3, 5)];
-  expect((await read(batches, { bytesMax: 30 })).ids).toEqual(['3-0', '3-1']);
+  expect((await read(batches, { bytesMax: 250 })).ids).toEqual(['3-0', '3-1']);
   expect((await read(batches, { bytesMax: 1 })).ids).toEqual(['3-0']);
 });
 
 it('ends after 2 MiB of other kinds, with more to come', async () => {
-  const half = { bytes: limits.feedBytesMax / 2 };
-  const batches = [3, 4, 5].map((sequence) => batchOf(sequence, 1, half));
+  const batches = [3, 4, 5].map((sequence) =>
+    Object.assign(batchOf(sequence), { bytes: limits.feedBytesMax / 2 }),
+  );
   // A window has no more than 1 MiB in memory.
   const window = {
     through: 5,
@@ -73,14 +118,59 @@ it('ends after 2 MiB of other kinds, with more to come', async () => {
 });
 
 it('passes over events up to a time until the first later one, and over none after it', async () => {
-  const times = [1, 5, 6, 2].map((ms, index) => {
-    const timestamp = new Date(ms).toISOString();
-    const [event] = batchOf(index + 1).events();
-    if (event === undefined) throw new Error('it has an event');
-    return batchOf(index + 1, 1, { events: () => [{ ...event, timestamp }] });
-  });
+  const times = [1, 5, 6, 2].map((ms, index) =>
+    batchOf(index + 1, [bodyOf(created, new Date(ms).toISOString())]),
+  );
   const read5 = await read(times, { sinceMs: 5 });
   expect([read5.ids, read5.sinceMs]).toEqual([['3-0', '4-0'], null]);
   const read9 = await read(times, { sinceMs: 9 });
   expect([read9.ids, read9.sinceMs]).toEqual([[], 9]);
+});
+
+it('shows every event with the bytes of its body, whatever they are, and its id', async () => {
+  const texts = array(record({ text: string({ unit: 'grapheme' }), isOfPush: boolean() }), {
+    minLength: 1,
+    maxLength: 20,
+  });
+  await assert(
+    asyncProperty(texts, async (some) => {
+      const begin = { id: 'push-', body: bodyOf(created).slice(0, -'{}}'.length) };
+      const bodies = some.map(({ text }) => bodyOf(created, time, { text }));
+      const batches = bodies.map((body, index) => {
+        const parts = some[index]?.isOfPush === true ? { begin } : {};
+        return batchOf(index + 1, [body], { ...parts, ids: () => `push-${index}` });
+      });
+      const page = await readPage(windowOf(batches), all);
+      const shown = Buffer.from(page.events.join('\n'), 'latin1').toString();
+      expect(shown).toBe(bodies.map((body, index) => `{"id":"push-${index}",${body.slice(1)}`).join('\n'));
+    }),
+  );
+});
+
+it('shows an event whose keys are in another order, or behind a space, and none that is no event', async () => {
+  const parts = { timestamp: time, event: created, integrationId: 'acme', data: { name: 'é' } };
+  const bodies = [JSON.stringify(parts), ` ${JSON.stringify(parts)}`, '{}', '[', bodyOf(created)];
+  const { events } = await readPage(windowOf([batchOf(1, bodies)]), all);
+  const shown = events.map((text): unknown => JSON.parse(Buffer.from(text, 'latin1').toString()));
+  const plain = { timestamp: time, event: created, integrationId: 'acme', data: {} };
+  expect(shown).toEqual([
+    { id: '1-0', ...parts },
+    { id: '1-1', ...parts },
+    { id: '1-4', ...plain },
+  ]);
+  // Its index is among the events.
+  const second = await readPage(windowOf([batchOf(1, bodies)]), {
+    ...all,
+    from: { sequence: 1, index: 2 },
+  });
+  expect(second.events.map((text) => text.slice(0, 12))).toEqual(['{"id":"1-4",']);
+});
+
+it('shows no event that its publisher may not announce', async () => {
+  const bodies = [bodyOf('webhook.disabled'), bodyOf(created), bodyOf('batch.created')];
+  expect((await read([batchOf(1, bodies)])).ids).toEqual(['1-1']);
+});
+
+it('names an event without an id by its place', async () => {
+  expect((await read([batchOf(1, 1, { ids: () => '' })])).ids).toEqual(['event-1']);
 });

@@ -21,6 +21,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import { type Metrics, openGauge } from '@integration-sync/runtime/metrics';
 import { openSemaphore, type RunInTurn, type Semaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
+import { bytesOf } from './batch.ts';
 import { type Page, readPage } from './page.ts';
 import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
 import { openTails, type Tail, watchLostWakes } from './tail.ts';
@@ -73,7 +74,7 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
     const next = JSON.stringify(places.seal(request.integration, place));
     metrics.shown.inc(page.events.length);
     return {
-      body: `{"events":[${page.events.join(',')}],"next":${next},"more":${page.more}}`,
+      body: bytesOf(`{"events":[${page.events.join(',')}],"next":${next},"more":${page.more}}`),
       logFields: { events: page.events.length },
     };
   };

@@ -2,9 +2,10 @@
 // event that was read, shown or not, so that a filter passes over each event once.
 import { limits } from '@integration-sync/contracts';
 import { chunkItems, nextTurn } from '@integration-sync/runtime/pace';
-import { readEvent, type StreamEvent } from '../log/batch.ts';
+import { readEvent } from '../log/batch.ts';
 import type { LogPoint } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
+import { bytesOf, type FeedBatch, type FeedEvent } from './batch.ts';
 
 export interface PageAsked {
   from: LogPoint;
@@ -17,7 +18,7 @@ export interface PageAsked {
 }
 
 export interface Page {
-  /** As JSON. */
+  /** As JSON. Each character is a byte. */
   events: string[];
   next: LogPoint;
   sinceMs: number | null;
@@ -26,7 +27,7 @@ export interface Page {
 }
 
 export async function readPage(
-  window: Pick<Window, 'at' | 'load' | 'through'>,
+  window: Pick<Window<FeedBatch>, 'at' | 'load' | 'through'>,
   { from, sinceMs, kinds, limit, bytesMax }: PageAsked,
 ): Promise<Page> {
   const page: Page = { events: [], next: from, sinceMs, more: true };
@@ -35,16 +36,15 @@ export async function readPage(
   let itemsInTurn = 0;
 
   /** False where the page is full before the event. */
-  const take = (event: StreamEvent): boolean => {
+  const take = (event: FeedEvent): boolean => {
     if (page.sinceMs !== null && Date.parse(event.timestamp) <= page.sinceMs) return true;
     page.sinceMs = null;
     if (kinds?.has(event.event) === false) return true;
     if (page.events.length === limit) return false;
     const text = textOf(event);
-    const length = Buffer.byteLength(text);
-    if (page.events.length > 0 && bytes + length > bytesMax) return false;
+    if (page.events.length > 0 && bytes + text.length > bytesMax) return false;
     page.events.push(text);
-    bytes += length + 1;
+    bytes += text.length + 1;
     return true;
   };
 
@@ -59,9 +59,8 @@ export async function readPage(
       if (end > page.next.sequence) page.next = { sequence: end, index: 0 };
       return { ...page, more: false };
     }
-    const { sequence, endpointId } = batch;
-    // An addressed batch of a replay is not shown.
-    const events = endpointId === undefined ? batch.events() : [];
+    const { sequence } = batch;
+    const events = batch.events();
     let index = sequence === page.next.sequence ? page.next.index : 0;
     for (; index < events.length; index += 1) {
       const event = events[index];
@@ -80,14 +79,10 @@ export async function readPage(
   return { ...page, more: window.at(page.next.sequence) !== 'end' };
 }
 
-const brace = 0x7b;
-
 /** The body that webhooks delivers, with the id before its other keys. */
-function textOf({ eventId, body, event, timestamp }: StreamEvent): string {
-  const id = JSON.stringify(eventId);
-  if (body[0] === brace) {
-    return `{"id":${id},${Buffer.from(body.buffer, body.byteOffset + 1, body.length - 1).toString()}`;
-  }
-  const { integrationId, data } = readEvent(body) ?? { integrationId: '', data: {} };
-  return JSON.stringify({ id: eventId, event, timestamp, integrationId, data });
+function textOf({ eventId, body, event, timestamp }: FeedEvent): string {
+  if (body.startsWith('{')) return `{"id":${JSON.stringify(eventId)},${body.slice(1)}`;
+  const { integrationId, data } = readEvent(bytesOf(body)) ?? { integrationId: '', data: {} };
+  const text = JSON.stringify({ id: eventId, event, timestamp, integrationId, data });
+  return Buffer.from(text).toString('latin1');
 }

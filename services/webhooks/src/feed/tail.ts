@@ -19,12 +19,12 @@ import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { LRUCache } from 'lru-cache';
-import { readBatch } from '../log/batch.ts';
 import { Windows, type Window } from '../log/window.ts';
+import { readFeedBatch, type FeedBatch } from './batch.ts';
 
 /** The tail as one request uses it. Disposing of it ends the use. */
 export interface Tail extends Disposable {
-  readonly window: Window;
+  readonly window: Window<FeedBatch>;
   /** Hears announcements from now on, as a caller waits. Called once. */
   listen(): void;
   /** Counts announcements that brought event batches. Where it has risen since `reach`, the caller reads again. */
@@ -62,7 +62,7 @@ const chunksBytesMax = 24 * 1024 * 1024;
 const idleTailsMax = 200;
 
 export function openTails({ bus, log }: TailsOptions): Tails {
-  const windows = new Windows({ bus, log, chunksBytesMax });
+  const windows = new Windows({ bus, read: (stored) => readFeedBatch(stored, log), chunksBytesMax });
   const used = new Map<string, SharedTail>();
   const idle = new LRUCache<string, SharedTail>({ max: idleTailsMax });
   /** Concurrent requests share one question to the stream's leader. */
@@ -89,14 +89,14 @@ export function openTails({ bus, log }: TailsOptions): Tails {
 
 interface SharedTailOptions extends TailsOptions {
   factsNow: () => Promise<StreamFacts>;
-  openWindow: () => Window;
+  openWindow: () => Window<FeedBatch>;
 }
 
 class SharedTail implements ListenedTail {
   readonly integration: string;
   heardAtMs = performance.now();
   readonly #options: SharedTailOptions;
-  #window: Window;
+  #window: Window<FeedBatch>;
   /** When the log was made that the window is of. */
   #madeAtMs: number | undefined;
   #uses = 0;
@@ -139,7 +139,7 @@ class SharedTail implements ListenedTail {
       this.#window.clear();
       onIdle();
     });
-    const windowNow = (): Window => this.#window;
+    const windowNow = (): Window<FeedBatch> => this.#window;
     const wakesNow = (): number => this.#wakes;
     return {
       get window() {
@@ -210,7 +210,7 @@ class SharedTail implements ListenedTail {
     let found = false;
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {
       if (stored.sequence <= window.through) continue;
-      const batch = readBatch(stored, log);
+      const batch = readFeedBatch(stored, log);
       if (batch !== undefined) window.add(batch);
       found = true;
     }

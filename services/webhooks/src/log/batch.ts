@@ -44,15 +44,8 @@ export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
       .flatMap((event) => readStreamEvent({ ...event, sequence: batch.place, traceparent }) ?? []);
     const holds = mayHoldBatch(announcer);
     const held = all.filter(({ event }) => holds(event));
-    if (held.length < all.length) {
-      const kinds = [...new Set(all.map(({ event }) => event))].filter((kind) => !holds(kind));
-      const refused = {
-        subject: stored.subject,
-        kinds: kinds.slice(0, kindsMax),
-        events: all.length - held.length,
-      };
-      log.error(refused, 'refused events that their publisher may not announce');
-    }
+    const refused = all.filter(({ event }) => !holds(event));
+    if (refused.length > 0) logRefused(log, stored.subject, refused);
     return held;
   };
 
@@ -70,9 +63,18 @@ export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
   return logged;
 }
 
+export function logRefused(log: Log, subject: string, refused: readonly { event: string }[]): void {
+  const kinds = [...new Set(refused.map(({ event }) => event))].slice(0, kindsMax);
+  log.error(
+    { subject, kinds, events: refused.length },
+    'refused events that their publisher may not announce',
+  );
+}
+
 const kindsMax = 10;
-/** Measured: what a batch takes beside its bytes, and each of its events. A small push is mostly that. */
-const [bytesBeside, bytesOfEvent] = [1_500, 500];
+/** Measured: what a batch takes in memory beside its bytes, and each of its events. A small push is mostly that. */
+export const bytesBeside = 1_500;
+const bytesOfEvent = 500;
 
 export interface EventFacts {
   event: string;
@@ -130,7 +132,7 @@ export function mayHold(subject: string): (kind: string) => boolean {
 }
 
 /** The subject of an event batch names the announcer, which may announce some kinds. */
-const mayHoldBatch =
+export const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
     announcer === 'replay' || mayAnnounce(announcer, kind);
@@ -140,19 +142,24 @@ const ofPush = /^(sync_[\da-f]+)-/;
 /** The push that an event comes of; of any other event, itself. */
 export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
 
-interface EventHead {
+export interface EventHead {
   event: string;
   timestamp: string;
 }
 
 /** How services write an event, so that a delivery need not parse the whole of it. */
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
-const usualHeadBytesMax = 128;
+export const usualHeadBytesMax = 128;
 
 /** Undefined where the bytes are no event. */
 function readEventHead(body: Uint8Array): EventHead | undefined {
-  const [, event, timestamp] = usualHead.exec(textOf(body, 0, usualHeadBytesMax)) ?? [];
-  return event === undefined || timestamp === undefined ? readEvent(body) : { event, timestamp };
+  return readUsualHead(textOf(body, 0, usualHeadBytesMax)) ?? readEvent(body);
+}
+
+/** Of a body that begins with this text; undefined where it is not written as services write it. */
+export function readUsualHead(text: string): EventHead | undefined {
+  const [, event, timestamp] = usualHead.exec(text) ?? [];
+  return event === undefined || timestamp === undefined ? undefined : { event, timestamp };
 }
 
 interface EventInFull extends EventHead {

@@ -5,15 +5,22 @@
 //   ──────────────────  ──────────────────────────────────────────────────────────────
 //   in the window       memory
 //   before the window   a chunk: in memory if somebody has read it lately, else by direct get
-import type { Bus } from '@integration-sync/runtime/bus';
-import type { Log } from '@integration-sync/runtime/log';
+import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import { eventBatchesStream, storedBatches } from '@integration-sync/contracts';
 import { LRUCache } from 'lru-cache';
-import { readBatch, type LoggedBatch } from './batch.ts';
+import type { LoggedBatch } from './batch.ts';
 
-interface WindowsOptions {
+/** What a window needs of an event batch; its readers need more. */
+interface WindowBatch {
+  readonly sequence: number;
+  /** Bytes in memory. */
+  readonly bytes: number;
+}
+
+interface WindowsOptions<Batch> {
   bus: Pick<Bus, 'readStream'>;
-  log: Log;
+  /** Undefined where the message is no event batch. */
+  read: (stored: StoredMessage) => Batch | undefined;
   /** The bound on chunks, over all integrations. */
   chunksBytesMax?: number;
 }
@@ -28,22 +35,22 @@ const allChunksBytesMax = 64 * 1024 * 1024;
 const chunkBytesMin = 1024;
 
 /** All event batches of the integration with `from <= sequence <= through`. */
-interface Chunk {
+interface Chunk<Batch> {
   from: number;
   through: number;
-  batches: readonly LoggedBatch[];
+  batches: readonly Batch[];
   bytes: number;
 }
 
 /** The windows of all integrations, with one bound on their memory. */
-export class Windows {
+export class Windows<Batch extends WindowBatch = LoggedBatch> {
   /** Of the event batches in all windows. */
   bytes = 0;
-  readonly #options: WindowsOptions;
-  readonly #chunks: LRUCache<number, { chunk: Chunk; of: Set<Chunk> }>;
+  readonly #options: WindowsOptions<Batch>;
+  readonly #chunks: LRUCache<number, { chunk: Chunk<Batch>; of: Set<Chunk<Batch>> }>;
   #chunksMade = 0;
 
-  constructor(options: WindowsOptions) {
+  constructor(options: WindowsOptions<Batch>) {
     this.#options = options;
     this.#chunks = new LRUCache({
       maxSize: options.chunksBytesMax ?? allChunksBytesMax,
@@ -53,19 +60,19 @@ export class Windows {
   }
 
   /** A window that is empty, and begins at this sequence. */
-  open(integration: string, from: number): Window {
+  open(integration: string, from: number): Window<Batch> {
     return new Window(this, integration, from);
   }
 
   /** Reads a chunk into `of`, until there is no room for it any more. */
-  async load(of: Set<Chunk>, integration: string, from: number, before: number): Promise<void> {
-    const { bus, log } = this.#options;
-    const batches: LoggedBatch[] = [];
+  async load(of: Set<Chunk<Batch>>, integration: string, from: number, before: number): Promise<void> {
+    const { bus, read } = this.#options;
+    const batches: Batch[] = [];
     const chunk = { from, through: before - 1, batches, bytes: 0 };
     const reading = { subject: storedBatches(integration), from: { sequence: from }, exact: true };
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {
       if (stored.sequence >= before) break;
-      const batch = readBatch(stored, log);
+      const batch = read(stored);
       if (batch === undefined) continue;
       batches.push(batch);
       chunk.bytes += batch.bytes;
@@ -78,18 +85,18 @@ export class Windows {
   }
 }
 
-export class Window {
-  readonly #windows: Windows;
+export class Window<Batch extends WindowBatch = LoggedBatch> {
+  readonly #windows: Windows<Batch>;
   readonly #integration: string;
-  #batches: LoggedBatch[] = [];
+  #batches: Batch[] = [];
   #bytes = 0;
   /** The window has all from there on. */
   #from: number;
   #through: number;
-  readonly #older = new Set<Chunk>();
+  readonly #older = new Set<Chunk<Batch>>();
   readonly #loading = new Map<number, Promise<void>>();
 
-  constructor(windows: Windows, integration: string, from: number) {
+  constructor(windows: Windows<Batch>, integration: string, from: number) {
     this.#windows = windows;
     this.#integration = integration;
     this.#from = from;
@@ -101,7 +108,7 @@ export class Window {
     return this.#through;
   }
 
-  add(batch: LoggedBatch): void {
+  add(batch: Batch): void {
     this.#batches.push(batch);
     this.#bytes += batch.bytes;
     this.#windows.bytes += batch.bytes;
@@ -116,7 +123,7 @@ export class Window {
   }
 
   /** The first batch from there on; `end`: there is none yet; undefined: it must be loaded first. */
-  at(sequence: number): LoggedBatch | 'end' | undefined {
+  at(sequence: number): Batch | 'end' | undefined {
     if (sequence > this.#through) return 'end';
     for (let next = sequence; next < this.#from;) {
       const chunk = this.#older.values().find((one) => one.from <= next && next <= one.through);
@@ -170,7 +177,10 @@ export class Window {
 }
 
 /** By binary search: a window may have thousands. */
-function firstFrom(batches: readonly LoggedBatch[], sequence: number): LoggedBatch | undefined {
+function firstFrom<Batch extends WindowBatch>(
+  batches: readonly Batch[],
+  sequence: number,
+): Batch | undefined {
   let [low, high] = [0, batches.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

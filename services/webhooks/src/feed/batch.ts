@@ -1,0 +1,89 @@
+// An event batch as pages of the feed read it: as text of which each character is a byte. Nothing of it is decoded but the heads of
+// its events, each as often as events begin with it, and nothing is kept beside the bytes of the log.
+import {
+  readEventBatch,
+  readStoredBatchSubject,
+  type EventBatch,
+  type EventLine,
+} from '@integration-sync/contracts';
+import type { StoredMessage } from '@integration-sync/runtime/bus';
+import type { Log } from '@integration-sync/runtime/log';
+import {
+  bytesBeside,
+  logRefused,
+  mayHoldBatch,
+  readEvent,
+  readUsualHead,
+  usualHeadBytesMax,
+  type EventHead,
+} from '../log/batch.ts';
+
+export interface FeedBatch {
+  readonly sequence: number;
+  /** Bytes in memory. */
+  readonly bytes: number;
+  /** Those that the feed shows, in their order; `LogPoint.index` is an index into them. They are read again at each call. */
+  events(): readonly FeedEvent[];
+}
+
+export interface FeedEvent extends EventHead {
+  eventId: string;
+  /** JSON. Each character is a byte. */
+  body: string;
+}
+
+/** Undefined where the message is no event batch. */
+export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | undefined {
+  const subject = readStoredBatchSubject(stored.subject);
+  const batch = readEventBatch(stored.body);
+  if (subject === undefined || batch === undefined) return undefined;
+  const { announcer } = subject;
+  let hasLogged = false;
+
+  const events = (): readonly FeedEvent[] => {
+    // An addressed batch of a replay is not shown.
+    if (announcer === 'replay' && batch.endpointId !== undefined) return [];
+    const { held, refused } = readEvents(batch, mayHoldBatch(announcer));
+    if (refused.length > 0 && !hasLogged) logRefused(log, stored.subject, refused);
+    hasLogged ||= refused.length > 0;
+    return held;
+  };
+
+  return { sequence: stored.sequence, bytes: stored.body.length + bytesBeside, events };
+}
+
+function readEvents(
+  batch: EventBatch,
+  holds: (kind: string) => boolean,
+): { held: FeedEvent[]; refused: EventHead[] } {
+  const held: FeedEvent[] = [];
+  const refused: EventHead[] = [];
+  const headOf = openHeads();
+  const isHeld = new Map<string, boolean>();
+  for (const line of batch.lines(asText)) {
+    const body = line.begin.body + line.rest;
+    const head = headOf(line) ?? readEvent(bytesOf(body));
+    if (head === undefined) continue;
+    const { event, timestamp } = head;
+    let holdsKind = isHeld.get(event);
+    if (holdsKind === undefined) isHeld.set(event, (holdsKind = holds(event)));
+    // An event may have been published without an id.
+    const eventId = line.id === '' ? `event-${batch.place}` : line.id;
+    if (holdsKind) held.push({ eventId, event, timestamp, body });
+    else refused.push(head);
+  }
+  return { held, refused };
+}
+
+/** Reads the head that events of a push have in common once. */
+function openHeads(): (line: EventLine) => EventHead | undefined {
+  const known = new Map<EventLine['begin'], EventHead | undefined>();
+  return ({ begin, rest }) => {
+    if (!known.has(begin)) known.set(begin, readUsualHead(begin.body));
+    return known.get(begin) ?? readUsualHead((begin.body + rest).slice(0, usualHeadBytesMax));
+  };
+}
+
+const asText = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+export const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
