@@ -48,7 +48,8 @@ export const feedRoutes: readonly Route[] = [
         name: 'wait',
         schema: Type.Integer({ minimum: 0, maximum: limits.feedWaitSecondsMax, default: 0 }),
         description:
-          'For how many seconds to wait where there is no event yet. The answer may come earlier, without an event',
+          'For how many seconds to wait where there is no event yet. The answer may come earlier, without an event, or half a ' +
+          'second later',
       },
     ],
     answer: { status: 200, schema: EventPage, example: feedExample },
