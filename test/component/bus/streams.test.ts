@@ -69,6 +69,27 @@ it('reads a message that is larger than what is asked for at once', async () => 
   expect(await read('HUGE', 'HUGE.>')).toEqual(['one', 'two', 'three']);
 });
 
+it('ends once it has so many bytes, with all that its last question brought, and reads on from there', async () => {
+  await bus.ensureStream(spec('BOUNDED'));
+  for (let index = 0; index < 30; index += 1)
+    await bus.publish({ subject: 'BOUNDED.x', id: `bounded-${index}`, body: new Uint8Array(10_000) });
+  const bytesMax = 64_000;
+  const found: number[] = [];
+  const bytes: number[] = [];
+  while (found.length < 30) {
+    const from = { sequence: (found.at(-1) ?? 0) + 1 };
+    let bytesRead = 0;
+    for await (const message of bus.readStream('BOUNDED', { subject: 'BOUNDED.>', from, bytesMax })) {
+      found.push(message.sequence);
+      bytesRead += message.body.length;
+    }
+    bytes.push(bytesRead);
+  }
+  expect(Math.min(...bytes.slice(0, -1))).toBeGreaterThanOrEqual(bytesMax);
+  expect(Math.max(...bytes)).toBeLessThan(2 * bytesMax);
+  expect(found).toEqual(Array.from({ length: 30 }, (_, index) => index + 1));
+});
+
 it('reads much many times at once, and the server does not cut it off', { timeout: 60_000 }, async () => {
   await bus.ensureStream(spec('MUCH'));
   const body = new Uint8Array(250_000);

@@ -1,6 +1,7 @@
-import type { StoredMessage } from '@integration-sync/runtime/bus';
+import type { ReadOptions, StoredMessage } from '@integration-sync/runtime/bus';
 import { packEventBatches } from '@integration-sync/contracts';
 import { expect, it } from 'vitest';
+import { Windows } from '../../../services/webhooks/src/log/window.ts';
 import { batchOf, windowOf } from '../../support/webhook-parts.ts';
 
 const sequenceOf = (found: ReturnType<ReturnType<typeof windowOf>['at']>) =>
@@ -88,4 +89,39 @@ it('passes over what the log no longer has', async () => {
   window.clear();
   await window.load(1);
   expect([1, 3, 8].map((from) => sequenceOf(window.at(from)))).toEqual([7, 7, 'end']);
+});
+
+it('has all that a bounded reading brought, and reads on behind it', async () => {
+  const log = [1, 2, 3, 4, 9, 11].map((sequence) => stored(sequence, 1_000));
+  const asked: number[] = [];
+  // Each question brings two messages, until there are bytes enough.
+  const bus = {
+    async *readStream(_stream: string, { from, bytesMax = Infinity }: ReadOptions) {
+      const first = 'sequence' in from ? from.sequence : 0;
+      asked.push(first);
+      const rest = log.filter(({ sequence }) => sequence >= first);
+      for (let at = 0, bytes = 0; at < rest.length && bytes < bytesMax; at += 2) {
+        for (const message of rest.slice(at, at + 2)) {
+          bytes += message.body.length;
+          yield message;
+        }
+      }
+    },
+  };
+  const window = new Windows({ bus, read: ({ sequence }) => batchOf(sequence), readBytesMax: 1_000 }).open(
+    'acme',
+    1,
+  );
+  window.jump(20);
+  const found: (number | string | undefined)[] = [];
+  for (let sequence = 1; sequence <= 20;) {
+    const next = window.at(sequence);
+    if (next === undefined) await window.load(sequence);
+    else {
+      found.push(sequenceOf(next));
+      sequence = typeof next === 'object' ? next.sequence + 1 : 21;
+    }
+  }
+  expect(found).toEqual([1, 2, 3, 4, 9, 11, 'end']);
+  expect(asked).toEqual([1, 3, 5, 12]);
 });

@@ -59,10 +59,17 @@ interface TailsOptions {
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
 /** Chunks stay in memory for the next pages. */
 const chunksBytesMax = 24 * 1024 * 1024;
+/** What is read at once keeps deliveries waiting, on the line to nats-server and in this process. */
+const readBytesMax = 256 * 1024;
 const idleTailsMax = 200;
 
 export function openTails({ bus, log }: TailsOptions): Tails {
-  const windows = new Windows({ bus, read: (stored) => readFeedBatch(stored, log), chunksBytesMax });
+  const windows = new Windows({
+    bus,
+    read: (stored) => readFeedBatch(stored, log),
+    chunksBytesMax,
+    readBytesMax,
+  });
   const used = new Map<string, SharedTail>();
   const idle = new LRUCache<string, SharedTail>({ max: idleTailsMax });
   /** Concurrent requests share one question to the stream's leader. */

@@ -23,6 +23,8 @@ interface WindowsOptions<Batch> {
   read: (stored: StoredMessage) => Batch | undefined;
   /** The bound on chunks, over all integrations. */
   chunksBytesMax?: number;
+  /** A chunk ends once so many bytes of it were read, before it has `chunkBytesMax` in memory. */
+  readBytesMax?: number;
 }
 
 const windowBytesMax = 2 * 1024 * 1024;
@@ -66,12 +68,16 @@ export class Windows<Batch extends WindowBatch = LoggedBatch> {
 
   /** Reads a chunk into `of`, until there is no room for it any more. */
   async load(of: Set<Chunk<Batch>>, integration: string, from: number, before: number): Promise<void> {
-    const { bus, read } = this.#options;
+    const { bus, read, readBytesMax = Infinity } = this.#options;
     const batches: Batch[] = [];
     const chunk = { from, through: before - 1, batches, bytes: 0 };
-    const reading = { subject: storedBatches(integration), from: { sequence: from }, exact: true };
+    const subject = storedBatches(integration);
+    const reading = { subject, from: { sequence: from }, bytesMax: readBytesMax, exact: true };
+    let [last, bytesRead] = [0, 0];
     for await (const stored of bus.readStream(eventBatchesStream, reading)) {
       if (stored.sequence >= before) break;
+      last = stored.sequence;
+      bytesRead += stored.body.length;
       const batch = read(stored);
       if (batch === undefined) continue;
       batches.push(batch);
@@ -80,6 +86,7 @@ export class Windows<Batch extends WindowBatch = LoggedBatch> {
       chunk.through = batch.sequence;
       break;
     }
+    if (bytesRead >= readBytesMax) chunk.through = last;
     of.add(chunk);
     this.#chunks.set((this.#chunksMade += 1), { chunk, of });
   }

@@ -24,6 +24,8 @@ export interface ReadOptions {
   from: { sequence: number } | { time: Date };
   /** How many at most; all of them unless given. */
   max?: number;
+  /** Ends once it has so many bytes of bodies, or more by less than as many again: all that its last question brought. */
+  bytesMax?: number;
   /** Nothing is left out that the stream's leader had when the reading came to an end of what there is. */
   exact?: boolean;
 }
@@ -60,12 +62,16 @@ export function openReading(connection: Connection): ReadStream {
         ? { start_time: storable(options.from.time) }
         : { seq: Math.max(options.from.sequence, 1) };
     const leader = options.exact === true ? openLeader(connection, stream, options) : undefined;
+    const bytesAtOnce = Math.min(options.bytesMax ?? chunkBytesMax, chunkBytesMax);
+    let bytesLeft = options.bytesMax ?? Infinity;
     for (let left = options.max ?? Infinity; left > 0;) {
       const batch = Math.min(chunkMessages, left);
-      const asked = { ...from, batch, max_bytes: chunkBytesMax, next_by_subj: options.subject };
+      const asked = { ...from, batch, max_bytes: bytesAtOnce, next_by_subj: options.subject };
       const read = () => readChunk(connection, stream, asked);
       const chunk = await (options.max === undefined ? semaphore.run(read) : read());
       yield* chunk.messages;
+      bytesLeft -= chunk.messages.reduce((sum, { body }) => sum + body.length, 0);
+      if (bytesLeft <= 0) return;
       const last = chunk.messages.at(-1);
       if (last !== undefined) {
         left -= chunk.messages.length;
