@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { publishWithBatch } from '@integration-sync/contracts';
 import { residentMb } from '../../process/memory.ts';
-import { startChild } from '../children.ts';
+import { startChild, type Child } from '../children.ts';
 import { uptimeMs } from '../measure.ts';
 import { say } from '../run.ts';
-import { askFeed, base, bodyOf, headersOf, inMs, push, quantile, type House } from './caller.ts';
+import { base, bodyOf, headersOf, inMs, push, quantile, type House } from './caller.ts';
+import type { Reading } from './reader-process.ts';
 
 const logged = 200_000;
 const perBatch = 500;
@@ -22,6 +23,7 @@ const wanted = { p99Ratio: 1.2, growthMb: 50 };
 interface Felt {
   lagsMs: number[];
   p99s: number[];
+  pages: number;
   mostMb: number;
 }
 
@@ -31,26 +33,36 @@ export async function benchReader(house: House): Promise<void> {
   for (let at = 0; at < logged; at += perBatch) await announce(house, reader, perBatch);
   await register(house, `${receiverUrl}/watched`);
   await push(house, listed, 0, perBatch);
-  const loads: readonly (readonly [string, (end: AbortSignal) => Promise<void>])[] = [
-    ['alone', () => Promise.resolve()],
-    ['beside a reader of the feed', (end) => readFeed(house, end)],
-    ['beside a reader of a listing', (end) => readListing(house, end)],
+  await using feedReader = await startReader(house, reader);
+  await using listingReader = await startReader(house, listed);
+  const loads: readonly (readonly [string, () => Promise<number>])[] = [
+    ['alone', () => Promise.resolve(0)],
+    ['beside a reader of the feed', () => read(feedReader, 'feed')],
+    ['beside a reader of a listing', () => read(listingReader, 'listing')],
   ];
   const replicas = (): number => residentMb(house.stack.pids()['webhooks'] ?? []);
-  const felt = new Map(loads.map(([name]): [string, Felt] => [name, { lagsMs: [], p99s: [], mostMb: 0 }]));
+  const felt = new Map(
+    loads.map(([name]): [string, Felt] => [name, { lagsMs: [], p99s: [], pages: 0, mostMb: 0 }]),
+  );
   // The first turn is to warm up.
   for (let turn = 0; turn <= turns; turn += 1) {
     for (const [name, load] of loads) {
       const end = AbortSignal.timeout(turnMs);
       const into = turn === 0 ? undefined : felt.get(name);
-      const [lagsMs] = await Promise.all([deliveries(house, receiverUrl, end), load(end)]);
+      const [lagsMs, pages] = await Promise.all([deliveries(house, receiverUrl, end), load()]);
       into?.lagsMs.push(...lagsMs);
       into?.p99s.push(quantile(lagsMs, 0.99));
-      if (into !== undefined) into.mostMb = Math.max(into.mostMb, replicas());
+      if (into === undefined) continue;
+      into.pages += pages;
+      into.mostMb = Math.max(into.mostMb, replicas());
     }
   }
-  for (const [name, { lagsMs, mostMb }] of felt)
-    say(`  ${name}: deliveries ${inMs(lagsMs)}; webhooks at most ${mostMb.toFixed(0)} MB`);
+  for (const [name, { lagsMs, pages, mostMb }] of felt) {
+    const rate = ((pages / turns / turnMs) * 1_000).toFixed(0);
+    say(
+      `  ${name}, ${rate} pages a second: deliveries ${inMs(lagsMs)}; webhooks at most ${mostMb.toFixed(0)} MB`,
+    );
+  }
   const [alone, beside, listing] = loads.map(([name]) => felt.get(name));
   if (alone === undefined || beside === undefined || listing === undefined) return;
   const growthMb = beside.mostMb - alone.mostMb;
@@ -62,22 +74,11 @@ export async function benchReader(house: House): Promise<void> {
   );
 }
 
-async function readFeed(house: House, end: AbortSignal): Promise<void> {
-  let query: Record<string, string> = { since: '2020-01-01' };
-  while (!end.aborted) {
-    const { next, more } = await askFeed(house, reader, { ...query, limit: '500' });
-    query = more ? { after: next } : { since: '2020-01-01' };
-  }
-}
+const read = async (child: Child, what: Reading['what']): Promise<number> =>
+  Number(await child.ask({ what, ms: turnMs } satisfies Reading));
 
-async function readListing(house: House, end: AbortSignal): Promise<void> {
-  while (!end.aborted) {
-    const answer = await fetch(`${house.stack.gateway}${base}/suppliers?limit=100`, {
-      headers: headersOf(house, listed),
-    });
-    await answer.arrayBuffer();
-  }
-}
+const startReader = ({ stack }: House, integration: string): Promise<Child> =>
+  startChild('feed/reader-process.ts', [stack.gateway, stack.token({ integration })]);
 
 /** Of one event after the other, how long each was on its way. */
 async function deliveries(house: House, receiverUrl: string, end: AbortSignal): Promise<number[]> {

@@ -1,0 +1,36 @@
+// Reads without pause, while it is asked to: the feed from its oldest event to its end and again, or the first page of a listing. In
+// a process of its own, so that its work is not felt by the process that announces events.
+import { base } from './caller.ts';
+
+const [gateway = '', token = ''] = process.argv.slice(2);
+
+export interface Reading {
+  what: 'feed' | 'listing';
+  ms: number;
+}
+
+const get = async (path: string): Promise<string> => {
+  const answer = await fetch(`${gateway}${base}${path}`, { headers: { authorization: `Bearer ${token}` } });
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`${answer.status} ${text}`);
+  return text;
+};
+
+const oldest = 'since=2020-01-01';
+
+/** Resolves with how many pages it was. */
+async function read({ what, ms }: Reading): Promise<number> {
+  const endMs = performance.now() + ms;
+  let place = oldest;
+  let pages = 0;
+  for (; performance.now() < endMs; pages += 1) {
+    const text = await get(what === 'feed' ? `/events?limit=500&${place}` : '/suppliers?limit=100');
+    if (what === 'listing') continue;
+    const { next, more }: { next: string; more: boolean } = JSON.parse(text);
+    place = more ? `after=${encodeURIComponent(next)}` : oldest;
+  }
+  return pages;
+}
+
+process.on('message', (asked: Reading) => void read(asked).then((pages) => process.send?.(pages)));
+process.send?.('open');
