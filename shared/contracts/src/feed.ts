@@ -3,7 +3,8 @@ import { Type, type Static } from 'typebox';
 import { eventKinds, isEventKind, type EventKind } from './events.ts';
 import type { FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
-import { quote, readInstant, readNumber, readOnce, type QueryParameters } from './listings.ts';
+import { readInstant, readNumber, readOnce, type QueryParameters } from './listings.ts';
+import { quote } from './quote.ts';
 
 /** What webhooks delivers, and the id of the event beside it. */
 const FeedEvent = Type.Object(

@@ -16,6 +16,7 @@ export * from './plans.ts';
 export * from './problems.ts';
 export * from './products.ts';
 export * from './pushes.ts';
+export * from './quote.ts';
 export * from './routes/index.ts';
 export * from './scopes.ts';
 export * from './streams.ts';

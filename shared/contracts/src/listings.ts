@@ -2,6 +2,7 @@
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Failure, type FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
+import { quote } from './quote.ts';
 import { parseInstant } from './time.ts';
 
 export const ListingEntity = Type.Object(
@@ -217,10 +218,4 @@ export function readInstant(query: QueryParameters, name: string, errors: Failur
     detail: `${name}: expected a day such as 2026-03-31 or a date-time with Z or an offset, got ${quote(text)}`,
   });
   return undefined;
-}
-
-/** A caller's text, fit for a message: quoted, escaped, and cut after 40 characters. */
-export function quote(text: string): string {
-  const points = Array.from(text.slice(0, 82));
-  return JSON.stringify(points.length > 40 ? `${points.slice(0, 40).join('')}…` : points.join(''));
 }

@@ -1,6 +1,6 @@
 // Names that a caller has misspelt: of query parameters, of keys of a body and of fields of an item. A caller that asks for
 // `handling=strict` gets an error for each, with the nearest known name. Pure.
-import { quote } from './listings.ts';
+import { quote } from './quote.ts';
 import type { FailureEntry } from './failure.ts';
 
 /** A body may have a million keys, and a key of a million characters. */
