@@ -66,8 +66,9 @@ class Upload {
   readonly #bytesMax: number;
   readonly #buffer = new BodyBuffer();
   readonly #ended = Promise.withResolvers<void>();
-  /** How much had come when the body last was quick enough, and how many rounds ago that was. */
+  /** How many bytes had come in the last round in which the body was quick enough. */
   #quickBytes = 0;
+  /** The rounds since then. */
   #slowRounds = 0;
   #isCopiedTogether = false;
 

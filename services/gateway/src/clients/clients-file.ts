@@ -1,4 +1,4 @@
-// The file of clients as text: what it may say, and in which words a wrong one is refused. Pure.
+// The file of clients: how it is read within a bound, what it may say, and in which words a wrong one is refused.
 //
 //   [{ "id": "erp", "integration": "acme", "scope": "integration:suppliers:write …",
 //      "secrets": [{ "name": "k3JvP0aQ", "sha256": "…", "expiresAt": "2027-01-31T00:00:00Z" }, "sha256:…"] }]
