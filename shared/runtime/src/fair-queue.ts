@@ -26,9 +26,9 @@ export interface HeldBack {
 export interface FairQueue {
   /** How many wait. */
   readonly waiting: number;
-  /** Resolves when the turn has come, rejects when it does not; throws where there is no limits. */
+  /** Resolves when the turn has come, rejects when it does not; throws where there is no room. */
   join(key: string, bytes: number): Promise<void>;
-  /** For work that had a turn before. Throws where there is no limits. */
+  /** For work that had a turn before. Throws where there is no room. */
   holdBack(key: string, bytes: number): HeldBack;
   /**
    * Gives a turn to the key with the lowest rank, unless that is over `rankMax`, and among equals to the one whose last turn

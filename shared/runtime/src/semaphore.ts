@@ -27,7 +27,7 @@ import { openWatch } from './watch.ts';
 
 export type { QueueLimits } from './fair-queue.ts';
 
-/** Work may be of no key in particular. */
+/** `key`: the integration that the work is for, with which it shares its turns; none for work of nobody in particular. */
 export type RunInTurn = <T>(work: () => Promise<T>, key?: string) => Promise<T>;
 
 export interface SemaphoreOptions {
