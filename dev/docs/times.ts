@@ -85,11 +85,11 @@ export const orders: readonly Order[] = [
   },
   {
     short: `${bus}/still-waiting.ts confirmedWithinMs`,
-    long: `${sync}/pushing/permission.ts answeredWithinMs`,
+    long: `${sync}/pushing/may-still-write.ts answeredWithinMs`,
     why: 'only a replica that stood still while it asked its caller asks again',
   },
   {
-    short: `${sync}/pushing/permission.ts promptLeftMs`,
+    short: `${sync}/pushing/may-still-write.ts promptLeftMs`,
     long: `${bus}/request.ts waitedForMs`,
     why: 'a push that comes at once is promised that its caller waits',
   },

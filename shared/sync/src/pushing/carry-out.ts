@@ -7,7 +7,7 @@ import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { completeRun, recordIdleRun } from './run-lifecycle.ts';
-import { openPermission } from './permission.ts';
+import { openPermission } from './may-still-write.ts';
 import type { Prepared } from './prepare.ts';
 import { newRun, nothingWritten, type Run, type Written } from './run.ts';
 import { writeRecords } from './write.ts';

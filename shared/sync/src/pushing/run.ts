@@ -11,7 +11,7 @@ import { newSyncId, packIds } from '../ids.ts';
 import { dueAfter } from '../journal/journal-times.ts';
 import type { Completion, Entry } from '../journal/journal-entry.ts';
 import { packOutcomes, type Outcome } from '../records/outcome.ts';
-import type { Permission } from './permission.ts';
+import type { Permission } from './may-still-write.ts';
 
 export interface Run {
   syncId: string;

@@ -18,7 +18,7 @@ export interface ChangeTimes extends AsyncDisposable {
 
 /** So many records are read and written at a time. */
 const datedAtOnceMax = 500;
-/** An index that is there is found to be so within this time. */
+/** A listing waits so long to learn that the index is there, and then goes on without it. */
 const indexMs = 250;
 
 export function openChangeTimes(store: Store, collection: string, log: Log): ChangeTimes {

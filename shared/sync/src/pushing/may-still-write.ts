@@ -11,8 +11,8 @@
 //   the last yes is too old                                  the process may have stood still
 //
 // A caller promises not to fail for some time after it sent the request, and to say so where it hangs up all the same; then
-// it need not be asked (bus/request.ts). What is on its way to the database when it gives up takes effect only on what was read before (record-writes.ts). Together
-// these keep every acknowledged push from being overwritten by an older one.
+// it need not be asked (bus/request.ts). What is on its way to the database when it gives up takes effect only on what was read
+// before (record-writes.ts). Together these keep every acknowledged push from being overwritten by an older one.
 import { Failure } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openPermission } from '../../../shared/sync/src/pushing/permission.ts';
+import { openPermission } from '../../../shared/sync/src/pushing/may-still-write.ts';
 
 /** A caller that waits until `givesUpAtMs`, promised to until `promisedUntilMs`, and is asked over a line that takes `tripMs`. */
 function setUp({
