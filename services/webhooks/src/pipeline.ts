@@ -8,9 +8,15 @@
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
 //                 webhook_partitions (claims)                      webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone begins deliveries of its events; what follows where a partition comes or goes
-// is in delivering/takeover.ts. The deliverer writes each attempt to the stream ATTEMPTS. A new owner reads webhook_offsets and
-// webhook_replicas once. Which collection holds what: docs/architecture.md, What is durable.
+// One replica owns a partition of the log, and alone begins deliveries of its events. Another one takes the partition once its
+// owner gives it back or has been silent for 2.5 s, reads webhook_offsets and webhook_replicas once, and delivers again what the
+// old one delivered above the last floor (delivering/takeover.ts). The deliverer writes each attempt to the stream ATTEMPTS.
+//
+//   step by step                               docs/architecture.md, The life of a delivery
+//   which collection holds what                docs/architecture.md, What is durable
+//   which event is for which endpoint          matching/match.ts
+//   what an attempt means, and the schedule    delivering/policy.ts
+//   what disables and enables an endpoint      endpoints/endpoint.ts
 import { Failure, eventBatchesStream } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';

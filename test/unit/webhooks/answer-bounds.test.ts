@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { boundAnswers, refuseInformational } from '../../../services/webhooks/src/sending/connections.ts';
+import { boundAnswers, refuseInformational } from '../../../services/webhooks/src/sending/answer-bounds.ts';
 
 async function openPair() {
   const server = createServer();

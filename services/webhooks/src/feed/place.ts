@@ -89,6 +89,6 @@ async function tooOld(bus: Pick<Bus, 'readStream'>, { firstSequence }: StreamFac
   return new Failure(
     'conflict',
     `The events after this place are no longer kept: the oldest is of ${oldest.toISOString()}. ` +
-      'List the records, and begin anew without after.',
+      'List the records, then call again without `after`.',
   );
 }

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Bus } from '@integration-sync/runtime/bus';
 
 export interface Replicas extends AsyncDisposable {
-  /** This replica, for as long as this process lives. */
+  /** The id of this replica: random, and made as its process starts. */
   readonly self: string;
   /** All that live, this one included; undefined while this replica hears not even itself. */
   alive(): readonly string[] | undefined;

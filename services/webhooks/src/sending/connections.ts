@@ -8,10 +8,10 @@
 // receiver closes it is lost: for two seconds less than its `Keep-Alive: timeout=` says, for a second where it says
 // nothing, and never after ten. Before a kept connection is used, the HTTP client reads what has arrived on it, so one
 // that the receiver has closed by then is passed over.
-import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { boundAnswers } from './answer-bounds.ts';
 import type { CheckedTarget } from './egress-guard.ts';
-import { AnswerTooLong, ProxyAway } from './outcome.ts';
+import { ProxyAway } from './outcome.ts';
 
 export interface Connections extends AsyncDisposable {
   /** The checked addresses; those that could not be connected to of late come last. */
@@ -181,60 +181,3 @@ const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
     },
   });
 };
-
-// How long an answer may be. The bound is on the bytes of the socket: a receiver can send informational answers, chunk
-// extensions and trailers without end, and the HTTP client hands on none of those bytes. Single bytes cost a read each, so
-// that the number of reads has a bound as well.
-const answerBytesMax = 256 * 1024;
-/** Reads of an ordinary answer have more than 256 bytes on average. */
-const readsMax = 1_024;
-/**
- * The HTTP client parses each chunk to its end. Once headers are too large, each further field in the chunk costs it an error
- * object: 60 ms for the rest of 64 KiB.
- */
-const chunkBytesMax = 2 * 1024;
-const informationalMax = 10;
-
-/**
- * The same socket; it ends with an error where the receiver sends more than the bound after a request. The next request
- * on a kept socket starts the count again.
- */
-export function boundAnswers(socket: Socket): Socket {
-  const read = socket.read.bind(socket);
-  let written = socket.bytesWritten;
-  let bytes = 0;
-  let reads = 0;
-  socket.read = (size) => {
-    // The client has refused the answer, and asks for the next chunk all the same.
-    if (socket.destroyed) return null;
-    const { readableLength } = socket;
-    // Where nothing is buffered, `read` asks the system for more.
-    const chunk: Buffer | null = read(size ?? (readableLength > chunkBytesMax ? chunkBytesMax : undefined));
-    if (chunk === null) return null;
-    // With `pipelining: 1` the HTTP client writes only when it begins a request.
-    if (socket.bytesWritten !== written) {
-      written = socket.bytesWritten;
-      bytes = 0;
-      reads = 0;
-    }
-    bytes += chunk.length;
-    reads += 1;
-    const refusal = refuseLength(bytes, reads);
-    if (refusal === undefined) return chunk;
-    socket.destroy(refusal);
-    return null;
-  };
-  return socket;
-}
-
-function refuseLength(bytes: number, reads: number): AnswerTooLong | undefined {
-  if (bytes > answerBytesMax)
-    return new AnswerTooLong(`the answer has more than ${answerBytesMax / 1024} KiB in all`);
-  return reads > readsMax ? new AnswerTooLong(`the answer comes in more than ${readsMax} pieces`) : undefined;
-}
-
-/** The refusal to read on, where too many informational answers came first. */
-export const refuseInformational = (count: number): AnswerTooLong | undefined =>
-  count > informationalMax
-    ? new AnswerTooLong(`more than ${informationalMax} informational answers came before the answer`)
-    : undefined;

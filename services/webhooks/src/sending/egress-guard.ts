@@ -73,7 +73,7 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
  * 127.0.0.1 that they are.
  */
 interface Target {
-  /** With its port, unless that goes without saying. */
+  /** Scheme and host, and the port where it is not the one of the scheme. */
   origin: string;
   /** What the Host header says. */
   authority: string;

@@ -1,4 +1,4 @@
-// One POST: sent, answered, and read to its end, all within one deadline and one bound on its bytes (connections.ts).
+// One POST: sent, answered, and read to its end, all within one deadline and one bound on its bytes (answer-bounds.ts).
 // The HTTP client's own time-outs start afresh with every byte of a slow answer; this one does not.
 //
 //   the connection breaks                              then
@@ -13,7 +13,8 @@
 // One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
-import { type Connections, refuseInformational } from './connections.ts';
+import { refuseInformational } from './answer-bounds.ts';
+import type { Connections } from './connections.ts';
 import {
   type BodyStart,
   ConnectingTooLong,
