@@ -1,5 +1,5 @@
 // How a replica lets requests wait for something that may not come.
-import type { Msg } from '@nats-io/nats-core';
+import type { Msg } from '@nats-io/transport-node';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openWaits } from '../../../shared/runtime/src/bus/waits.ts';
 
