@@ -37,3 +37,11 @@ it('ends waits together that are over within half a second, and none before its 
   }
   expect(new Set(ends.map(Math.round)).size).toBeLessThanOrEqual(3);
 });
+
+it('ends waits of all processes together, at half seconds of the clock', async () => {
+  await vi.advanceTimersByTimeAsync(123);
+  const ending = endsOf([0], 1_000);
+  await vi.advanceTimersByTimeAsync(2_000);
+  const clockMs = performance.timeOrigin + performance.now() - 2_000 + ((await ending)[0] ?? 0);
+  expect(Math.abs(clockMs - Math.round(clockMs / 500) * 500)).toBeLessThanOrEqual(2);
+});

@@ -35,10 +35,10 @@ export interface Waits {
  * asleep costs three times as much as one of several.
  */
 const endsEveryMs = 500;
-const untilNextEnd = (endMs: number): number => Math.ceil(endMs / endsEveryMs) * endsEveryMs - endMs;
 
 export function openWaits(): Waits {
   const waits = new Map<Msg, { end: () => void }>();
+  const ends = openEnds();
   let mayWait = true;
 
   const end = (isMeant: (message: Msg) => boolean): void => {
@@ -59,8 +59,7 @@ export function openWaits(): Waits {
         isOver = true;
         wake();
       };
-      const untilEndMs = forMs + untilNextEnd(performance.now() + forMs);
-      const timer = setTimeout(over, untilEndMs);
+      const { untilEndMs, leave } = ends.join(over, forMs);
       if (mayWait) {
         waits.set(message, { end: over });
         tellSilence(message, untilEndMs);
@@ -75,7 +74,7 @@ export function openWaits(): Waits {
         },
         wake,
         [Symbol.dispose]() {
-          clearTimeout(timer);
+          leave();
           waits.delete(message);
         },
       };
@@ -88,6 +87,33 @@ export function openWaits(): Waits {
     },
     resume() {
       mayWait = true;
+    },
+  };
+}
+
+/** One timer for all that ends at a time, so that the replies are one message to the kernel. */
+function openEnds() {
+  const byTime = new Map<number, Set<() => void>>();
+
+  const open = (endMs: number, untilEndMs: number): Set<() => void> => {
+    const ends = new Set<() => void>();
+    byTime.set(endMs, ends);
+    setTimeout(() => {
+      byTime.delete(endMs);
+      for (const end of ends) end();
+    }, untilEndMs).unref();
+    return ends;
+  };
+
+  return {
+    join(end: () => void, forMs: number): { untilEndMs: number; leave: () => void } {
+      // Replicas whose clocks agree end their waits together.
+      const nowMs = performance.timeOrigin + performance.now();
+      const endMs = Math.ceil((nowMs + forMs) / endsEveryMs) * endsEveryMs;
+      const untilEndMs = endMs - nowMs;
+      const ends = byTime.get(endMs) ?? open(endMs, untilEndMs);
+      ends.add(end);
+      return { untilEndMs, leave: () => void ends.delete(end) };
     },
   };
 }
