@@ -222,6 +222,25 @@ describe('how the feed waits', () => {
     expect(idsOf(await ask({ after: next, wait: 25 }))).toEqual(ids);
   });
 
+  // Setup: one replica, so that each poll finds what the one before left behind.
+  it('shows what was announced between two polls at once', async () => {
+    await using own = await openHouse();
+    const replica = await own.start();
+    const client = own.newClient();
+    let { next } = await askFeed(own.bus, client.integration);
+    for (let turn = 0; turn < 3; turn += 1) {
+      const empty = await askFeed(own.bus, client.integration, { after: next, wait: 1 });
+      const ids = await client.announce(1);
+      const startedAt = awake();
+      const page = await askFeed(own.bus, client.integration, { after: empty.next, wait: 25 });
+      expect([idsOf(empty), idsOf(page)]).toEqual([[], ids]);
+      expect(awake() - startedAt).toBeLessThan(900);
+      ({ next } = page);
+    }
+    const metrics = await (await fetch(replica.metricsUrl)).text();
+    expect(metrics).toMatch(/webhook_feed_lost_wakes_total\S* 0\n/);
+  });
+
   it('waits on where an event is of another kind, and answers with the place behind it', async () => {
     const client = house.newClient();
     const ask = feedOf(client);

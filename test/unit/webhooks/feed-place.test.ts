@@ -24,6 +24,18 @@ it('opens with each of its keys, and seals with the first', () => {
   expect(openPlaces(newer).open('acme', sealed)).toEqual(place);
 });
 
+it('seals a place that a former key sealed with the first, and knows each for one integration', () => {
+  const places = openPlaces(`${newer},${older}`);
+  const former = openPlaces(older).seal('acme', place);
+  expect(places.open('acme', former)).toEqual(place);
+  const [text, again] = [places.seal('acme', place), places.seal('acme', place)];
+  expect(again).toBe(text);
+  expect(openPlaces(newer).open('acme', text)).toEqual(place);
+  expect([places.open('acme', text), places.open('acme', text)]).toEqual([place, place]);
+  expect(places.open('other', text)).toBeUndefined();
+  expect(places.seal('other', place)).not.toBe(text);
+});
+
 it('bounds those that wait, in all and of an integration, and gives places back', () => {
   const waiters = new Waiters(3, 2);
   const first = waiters.enter('acme');

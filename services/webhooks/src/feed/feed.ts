@@ -66,7 +66,7 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
     const asked = readAsked(request, places);
     using tail = tails.use(request.integration);
     if (asked.waitMs > 0) tail.listen();
-    const facts = await tail.reach();
+    const facts = await tail.reach(asked.waitMs > 0 ? asked.after : undefined);
     const start = await beginningOf(bus, request.integration, asked, facts);
     const bytesMax = Math.min(answerBytesMax, bus.maxPayloadBytes - spareBytes);
     const page = await readOrWait({ request, asked, bytesMax, tail, start, waiters, inTurn });
@@ -130,7 +130,10 @@ async function readOrWait({
     const leftMs = endMs - Date.now();
     if (page.events.length > 0 || page.more || leftMs <= 0 || wait?.isOver === true) return page;
     wait ??= beginWait(leftMs);
-    if (wakes === tail.wakes) await wait.woken();
+    while (wakes === tail.wakes) {
+      if (wait.isOver) return page;
+      await wait.woken();
+    }
   }
 
   function beginWait(forMs: number): Wait {

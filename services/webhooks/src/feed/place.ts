@@ -1,8 +1,15 @@
 // A place of the feed: the offset from which a caller goes on, sealed for one integration and one making of the log. The caller
 // may ask for other kinds or more events with it. A caller keeps it for days, so a former key still opens what it has sealed.
-import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
+import {
+  eventBatchesNoun,
+  eventBatchesStream,
+  Failure,
+  limits,
+  storedBatches,
+} from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import { seal, unseal } from '@integration-sync/runtime/seal';
+import { LRUCache } from 'lru-cache';
 import type { LogPoint } from '../log/offsets.ts';
 import { parseKeys } from '../secrets/vault.ts';
 
@@ -21,24 +28,47 @@ export interface Places {
 
 type Sealed = [stream: string, sequence: number, index: number, sinceMs: number | null];
 
+/** A caller that waits in a quiet log shows the same place each time. */
+const knownMax = 2 * limits.feedWaitersMax;
+
 /** `keys` as the vault takes them; the first one seals. */
 export function openPlaces(keys: string): Places {
   const all = [...(parseKeys(keys)?.values() ?? [])].map((key) => `feed ${key.toString('base64')}`);
   const [first] = all;
   if (first === undefined) throw new Error('not a list of keys');
+  /** Of the first key alone. Where calls are few, a seal takes 0.14 to 0.3 ms: a third of the call. */
+  const texts = new LRUCache<string, string>({ max: knownMax });
+  const contents = new LRUCache<string, string>({ max: knownMax });
+  const remember = (integration: string, content: string, text: string): void => {
+    texts.set(`${content} ${integration}`, text);
+    contents.set(`${text} ${integration}`, content);
+  };
+  const unsealed = (integration: string, text: string): string | undefined => {
+    const known = contents.get(`${text} ${integration}`);
+    if (known !== undefined) return known;
+    for (const key of all) {
+      const content = unseal(key, integration, text);
+      if (content === undefined) continue;
+      if (key === first) remember(integration, content, text);
+      return content;
+    }
+    return undefined;
+  };
   return {
     seal(integration, { stream, sequence, index, sinceMs }) {
-      const content: Sealed = [stream, sequence, index, sinceMs];
-      return seal(first, integration, JSON.stringify(content));
+      const sealed: Sealed = [stream, sequence, index, sinceMs];
+      const content = JSON.stringify(sealed);
+      const known = texts.get(`${content} ${integration}`);
+      if (known !== undefined) return known;
+      const text = seal(first, integration, content);
+      remember(integration, content, text);
+      return text;
     },
     open(integration, text) {
-      for (const key of all) {
-        const content = unseal(key, integration, text);
-        if (content === undefined) continue;
-        const [stream, sequence, index, sinceMs]: Sealed = JSON.parse(content);
-        return { stream, sequence, index, sinceMs };
-      }
-      return undefined;
+      const content = unsealed(integration, text);
+      if (content === undefined) return undefined;
+      const [stream, sequence, index, sinceMs]: Sealed = JSON.parse(content);
+      return { stream, sequence, index, sinceMs };
     },
   };
 }

@@ -3,6 +3,8 @@
 //
 //   nobody waits      a request asks where the log ends, and loads what it lacks in chunks
 //   somebody waits    each announcement of a push, heard on the subject of its event batch, has the rest of the log read once
+//   nobody any more   the tail still listens for a minute, as callers come back: one that has seen all of the log is told of no
+//                     change without a question to nats-server; the first announcement ends that
 //
 // An announcement comes before nats-server has stored its event batch, so that the batch is looked for again and again for a
 // second. Where an announcement was lost, a check finds its batch.
@@ -10,6 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import {
   eventBatchesStream,
   Failure,
+  limits,
   publishedBatches,
   readStoredBatchSubject,
   storedBatches,
@@ -18,9 +21,9 @@ import { shareWork } from '@integration-sync/runtime/batcher';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
-import { LRUCache } from 'lru-cache';
 import { Windows, type Window } from '../log/window.ts';
 import { readFeedBatch, type FeedBatch } from './batch.ts';
+import type { Place } from './place.ts';
 
 /** The tail as one request uses it. Disposing of it ends the use. */
 export interface Tail extends Disposable {
@@ -31,8 +34,11 @@ export interface Tail extends Disposable {
   readonly wakes: number;
   /** Calls `wake` whenever `wakes` has risen. */
   onWake(wake: () => void): void;
-  /** Resolves with the facts of the log, once the window has, or can load, every batch up to its end. */
-  reach(): Promise<StreamFacts>;
+  /**
+   * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. `waitsAt` is the place of a
+   * caller that will wait there: it hears of later batches as they come, and the facts may be two seconds old.
+   */
+  reach(waitsAt?: Place): Promise<StreamFacts>;
 }
 
 /** A tail with a waiting caller, for the check of lost announcements. */
@@ -47,6 +53,8 @@ interface ListenedTail {
 
 interface Tails {
   use(integration: string): Tail;
+  /** Concurrent callers share one question to the stream's leader. */
+  facts(): Promise<StreamFacts>;
   listened(): ListenedTail[];
 }
 
@@ -61,7 +69,11 @@ const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
 const chunksBytesMax = 24 * 1024 * 1024;
 /** What is read at once keeps deliveries waiting, on the line to nats-server and in this process. */
 const readBytesMax = 256 * 1024;
-const idleTailsMax = 200;
+const idleTailsMax = limits.feedWaitersMax;
+/** After its last use a tail is kept for so long: with waits of 25 s and two replicas, one in eight callers comes later. */
+const idleForMs = 60_000;
+/** Callers that wait have the log's end looked up once a second. */
+const factsKnownForMs = 2_000;
 
 export function openTails({ bus, log }: TailsOptions): Tails {
   const windows = new Windows({
@@ -71,11 +83,18 @@ export function openTails({ bus, log }: TailsOptions): Tails {
     readBytesMax,
   });
   const used = new Map<string, SharedTail>();
-  const idle = new LRUCache<string, SharedTail>({ max: idleTailsMax });
-  /** Concurrent requests share one question to the stream's leader. */
-  const factsNow = shareWork(() => bus.streamFacts(eventBatchesStream));
-
-  const options = { bus, log, factsNow };
+  /** In the order in which their last callers left. */
+  const idle = new Map<string, SharedTail>();
+  const dropIdle = (): void => {
+    const sinceMs = performance.now() - idleForMs;
+    for (const [integration, tail] of idle) {
+      if (idle.size <= idleTailsMax && tail.idleSinceMs > sinceMs) return;
+      idle.delete(integration);
+      tail.close();
+    }
+  };
+  const facts = openFacts(bus);
+  const options = { bus, log, facts };
 
   return {
     use(integration) {
@@ -88,20 +107,49 @@ export function openTails({ bus, log }: TailsOptions): Tails {
       return tail.use(() => {
         used.delete(integration);
         idle.set(integration, tail);
+        dropIdle();
       });
     },
-    listened: () => [...used.values()].filter((tail) => tail.isListening),
+    facts: () => facts.now(),
+    listened() {
+      dropIdle();
+      return [...used.values()].filter((tail) => tail.hasListeners);
+    },
+  };
+}
+
+interface Facts {
+  now(): Promise<StreamFacts>;
+  /** Undefined where nobody has asked for them lately. */
+  readonly known: StreamFacts | undefined;
+}
+
+function openFacts(bus: Pick<Bus, 'streamFacts'>): Facts {
+  let known: StreamFacts | undefined;
+  let askedAtMs = -Infinity;
+  return {
+    now: shareWork(async () => {
+      const atMs = performance.now();
+      known = await bus.streamFacts(eventBatchesStream);
+      askedAtMs = atMs;
+      return known;
+    }),
+    get known() {
+      return performance.now() - askedAtMs < factsKnownForMs ? known : undefined;
+    },
   };
 }
 
 interface SharedTailOptions extends TailsOptions {
-  factsNow: () => Promise<StreamFacts>;
+  facts: Facts;
   openWindow: () => Window<FeedBatch>;
 }
 
 class SharedTail implements ListenedTail {
   readonly integration: string;
   heardAtMs = performance.now();
+  /** When its last caller left, by `performance.now()`. */
+  idleSinceMs = Infinity;
   readonly #options: SharedTailOptions;
   #window: Window<FeedBatch>;
   /** When the log was made that the window is of. */
@@ -127,14 +175,23 @@ class SharedTail implements ListenedTail {
     return this.#window.through;
   }
 
-  get isListening(): boolean {
-    return this.#listening !== undefined;
+  get hasListeners(): boolean {
+    return this.#listeners > 0;
   }
 
   announced(): void {
+    // Who comes next reads the log.
+    if (!this.hasListeners) return this.close();
     this.#announcements += 1;
     this.heardAtMs = performance.now();
     if (!this.#isLooking) void this.#look();
+  }
+
+  /** Listens no more. */
+  close(): void {
+    this.#listening?.[Symbol.dispose]();
+    this.#listening = undefined;
+    this.#isJoined = false;
   }
 
   use(onIdle: () => void): Tail {
@@ -144,6 +201,7 @@ class SharedTail implements ListenedTail {
       this.#uses -= 1;
       if (this.#uses > 0) return;
       this.#window.clear();
+      this.idleSinceMs = performance.now();
       onIdle();
     });
     const windowNow = (): Window<FeedBatch> => this.#window;
@@ -160,7 +218,7 @@ class SharedTail implements ListenedTail {
         this.#onWakes.add(wake);
         ending.defer(() => void this.#onWakes.delete(wake));
       },
-      reach: () => this.#reach(),
+      reach: async (waitsAt) => this.#factsAt(waitsAt) ?? this.#reach(),
       [Symbol.dispose]: () => ending.dispose(),
     };
   }
@@ -179,16 +237,23 @@ class SharedTail implements ListenedTail {
     return {
       [Symbol.dispose]: () => {
         this.#listeners -= 1;
-        if (this.#listeners > 0) return;
-        this.#listening?.[Symbol.dispose]();
-        this.#listening = undefined;
-        this.#isJoined = false;
+        // A batch that is announced and not found yet is not heard of again.
+        if (this.#listeners === 0 && this.#isLooking) this.close();
       },
     };
   }
 
+  /** What is known of the log, where by that nothing follows the place, and all that comes is heard of. */
+  #factsAt(place: Place | undefined): StreamFacts | undefined {
+    const { known } = this.#options.facts;
+    if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;
+    const isOfThisLog =
+      known.madeAt.getTime() === this.#madeAtMs && place.stream === known.madeAt.toISOString();
+    return isOfThisLog && place.sequence === known.lastSequence + 1 ? known : undefined;
+  }
+
   async #reach(): Promise<StreamFacts> {
-    const facts = await this.#options.factsNow().catch((cause: unknown) => {
+    const facts = await this.#options.facts.now().catch((cause: unknown) => {
       throw cause instanceof Failure ? cause : unreadable(cause);
     });
     const { madeAt, lastSequence } = facts;
@@ -200,7 +265,7 @@ class SharedTail implements ListenedTail {
     }
     if (!this.#isJoined) {
       this.#window.jump(lastSequence);
-      this.#isJoined = this.isListening;
+      this.#isJoined = this.#listening !== undefined;
     } else if (this.#window.through < lastSequence) {
       if (await this.#catchUp()) this.#wakeAll();
       this.#window.advance(lastSequence);
@@ -227,7 +292,7 @@ class SharedTail implements ListenedTail {
   /** Reads again and again until the announced batch is stored. */
   async #look(): Promise<void> {
     this.#isLooking = true;
-    for (let round = 0; round < lookDelaysMs.length && this.isListening;) {
+    for (let round = 0; round < lookDelaysMs.length && this.hasListeners;) {
       await wait(lookDelaysMs[round]);
       round += 1;
       const before = this.#announcements;
@@ -256,8 +321,8 @@ const unreadable = (cause: unknown): Failure =>
   });
 
 interface LostWakesOptions {
-  bus: Pick<Bus, 'lastOfEach' | 'streamFacts'>;
-  tails: Pick<Tails, 'listened'>;
+  bus: Pick<Bus, 'lastOfEach'>;
+  tails: Pick<Tails, 'listened' | 'facts'>;
   onLost: () => void;
   log: Log;
 }
@@ -277,7 +342,7 @@ export function watchLostWakes({ bus, tails, onLost, log }: LostWakesOptions): A
 
   const check = async (): Promise<void> => {
     const listened = tails.listened();
-    const { lastSequence } = listened.length === 0 ? noFacts : await bus.streamFacts(eventBatchesStream);
+    const { lastSequence } = listened.length === 0 ? noFacts : await tails.facts();
     const [from, before] = ends;
     ends = [before, lastSequence];
     if (from === lastSequence) return;
