@@ -178,6 +178,7 @@ describe.each(browsers)('the events of the console in %s', (chromium) => {
     // What follows an event is looked for once more.
     await page.clock.runFor(21_000);
     await expect.poll(() => listings(requested).length).toBe(asked + 2);
+    await settled();
     await page.clock.runFor(40_000);
     await settled();
     expect(listings(requested)).toHaveLength(asked + 2);
