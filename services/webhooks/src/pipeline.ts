@@ -8,9 +8,10 @@
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
 //                 webhook_partitions (claims)                      webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone begins deliveries of its events. Another one takes the partition once its
-// owner gives it back or has been silent for 2.5 s, reads webhook_offsets and webhook_replicas once, and delivers again what the
-// old one delivered above the last floor (delivering/takeover.ts). The deliverer writes each attempt to the stream ATTEMPTS.
+// One replica owns a partition of the log, and alone begins deliveries of its events. Another replica becomes the owner once this
+// one gives the partition back or has been silent for 2.5 s. The new owner reads webhook_offsets and webhook_replicas once. Events
+// after the last stored floor are then delivered again, if the old owner had delivered them (delivering/takeover.ts). The
+// deliverer writes each attempt to the stream ATTEMPTS.
 //
 //   step by step                               docs/architecture.md, The life of a delivery
 //   which collection holds what                docs/architecture.md, What is durable

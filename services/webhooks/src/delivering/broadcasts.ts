@@ -9,7 +9,7 @@ import type { LogPoint, Offsets } from '../log/offsets.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Integrations } from './integrations.ts';
 
-/** Delivered, or given up: the name is older than that. */
+/** The event is delivered or given up; the subject is named for the first alone. */
 const finishedSubject = 'webhooks.event.delivered';
 
 export type TellFinished = (queue: EndpointQueue, point: LogPoint) => Promise<void>;

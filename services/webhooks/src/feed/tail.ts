@@ -3,8 +3,8 @@
 //
 //   nobody waits      a request asks where the log ends, and loads what it lacks in chunks
 //   somebody waits    each announcement of a push, heard on the subject of its event batch, has the rest of the log read once
-//   nobody any more   the tail still listens for a minute, as callers come back: one that has seen all of the log is told of no
-//                     change without a question to nats-server; the first announcement ends that
+//   the last left     the replica stays subscribed for a minute. A caller that comes back with the offset of the log's end waits
+//                     at once, without a request to nats-server. The first announcement ends the subscription.
 //
 // An announcement comes before nats-server has stored its event batch, so that the batch is looked for again and again for a
 // second. Where an announcement was lost, a check finds its batch.
@@ -120,7 +120,7 @@ export function openTails({ bus, log }: TailsOptions): Tails {
 
 interface Facts {
   now(): Promise<StreamFacts>;
-  /** Undefined where nobody has asked for them lately. */
+  /** The last facts; undefined if they are older than two seconds. */
   readonly known: StreamFacts | undefined;
 }
 
@@ -180,7 +180,7 @@ class SharedTail implements ListenedTail {
   }
 
   announced(): void {
-    // Who comes next reads the log.
+    // The next caller reads the log.
     if (!this.hasListeners) return this.close();
     this.#announcements += 1;
     this.heardAtMs = performance.now();
@@ -237,13 +237,13 @@ class SharedTail implements ListenedTail {
     return {
       [Symbol.dispose]: () => {
         this.#listeners -= 1;
-        // A batch that is announced and not found yet is not heard of again.
+        // No second announcement comes of an event batch that the tail still looks for.
         if (this.#listeners === 0 && this.#isLooking) this.close();
       },
     };
   }
 
-  /** What is known of the log, where by that nothing follows the place, and all that comes is heard of. */
+  /** Facts of the last two seconds, if the place is the end of the log and the tail hears of each later event batch. */
   #factsAt(place: Place | undefined): StreamFacts | undefined {
     const { known } = this.#options.facts;
     if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;
