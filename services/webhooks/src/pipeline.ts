@@ -11,7 +11,14 @@
 // One replica owns a partition of the log, and alone begins deliveries of its events. Another replica becomes the owner once this
 // one gives the partition back or has been silent for 2.5 s. The new owner reads webhook_offsets and webhook_replicas once. Events
 // after the last stored floor are then delivered again, if the old owner had delivered them (delivering/takeover.ts). The
-// deliverer writes each attempt to the stream ATTEMPTS.
+// deliverer writes each attempt to the stream ATTEMPTS, in batches; a process that is killed loses those of the last 0.1 s.
+//
+//   a failure opens the circuit of its endpoint and is stored in webhook_endpoints with the event's number of attempts and next
+//   time (trials). The event alone is tried again after 1, 5 and 30 s, then given up, and the next event is tried. A 2xx closes
+//   the circuit. Ten failures in a row, or a 410, disable the endpoint: its undelivered events are missed, until a replay.
+//   A failure that began before another one was counted is not counted: it uses up one of the four attempts of its event.
+//   A hand-back waits 500 ms for attempts in flight. One that hangs goes on at the old owner, which tells the new one its end.
+//   A replica that is cut off from NATS begins no attempt after 2 s, unless MongoDB shows its claims unchanged.
 //
 //   step by step                               docs/architecture.md, The life of a delivery
 //   which collection holds what                docs/architecture.md, What is durable
@@ -68,7 +75,7 @@ interface PipelineOptions {
   inFlightMax: number;
   /**
    * How many endpoints are in the cache (`cached`), and have a queue (`queues`). Beyond that the least recently needed are
-   * forgotten.
+   * forgotten, of queues only those that have nothing to deliver.
    */
   inMemoryMax: { cached: number; queues: number };
   metrics: Pick<Metrics, 'registry'>;
@@ -228,8 +235,8 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     deliver: (queue, delivery, event) => deliverer.deliver(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
-  const changes = openTakeover({ integrations, progress, reader, tellFinished });
-  const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes, log });
+  const takeover = openTakeover({ integrations, progress, reader, tellFinished });
+  const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes: takeover, log });
   openGauges(options.metrics.registry, {
     inFlight: () => scheduler.inFlight,
     waiting: () => scheduler.waiting,

@@ -28,7 +28,7 @@ import {
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
-import type { Signable } from '../secrets/signature.ts';
+import type { Signable } from '../sending/headers.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Attempted, Send } from '../sending/send.ts';

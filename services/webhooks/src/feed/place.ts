@@ -22,7 +22,7 @@ export interface Place extends LogPoint {
 
 export interface Places {
   seal(integration: string, place: Place): string;
-  /** Undefined for a text that webhooks did not issue for this integration. */
+  /** Undefined for a text that webhooks did not issue for this integration: feed.ts answers 400. */
   open(integration: string, text: string): Place | undefined;
 }
 

@@ -1,4 +1,4 @@
-// How a signing secret is made and read. Where it is sealed for MongoDB: vault.ts; what it signs: signature.ts.
+// How a signing secret is made and read. Where it is sealed for MongoDB: vault.ts; what it signs: sending/headers.ts.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 const prefix = 'whsec_';

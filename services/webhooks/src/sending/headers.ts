@@ -4,7 +4,7 @@
 //   webhook-signature     Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the bytes
 //                         that the secret stands for; during a rotation's grace period by both secrets
 import { createHmac } from 'node:crypto';
-import type { SigningKey } from './signing-secret.ts';
+import type { SigningKey } from '../secrets/signing-secret.ts';
 
 /** The newest one first. */
 type SigningKeys = readonly [SigningKey, ...SigningKey[]];
