@@ -1,4 +1,5 @@
-// What batches asks catalog: which of the products exist that a push points at, once per push.
+// What batches asks catalog: which of the products exist that a push points at, once per push. What is answered for an item whose
+// product does not exist: batches.ts.
 import { Failure, requestHeaders, ResolvedProducts, subjects } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { readAnswer, type Reference } from '@integration-sync/sync';

@@ -1,4 +1,5 @@
-// All that a service keeps of one integration, for an operator who removes it, and whether the integration still pushes.
+// The documents that a service stores for one integration, in the order in which an operator removes them (`ops purge`), and
+// whether the integration still pushes.
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
 import type { Store } from '@integration-sync/runtime/store';
 import type { Entry } from './journal/journal-entry.ts';

@@ -6,6 +6,7 @@
 //   archive    archived                         stays                        stays
 //   erase      no fields, erased                no fields, erased            stays
 //
+// A record that stays as it was is `unchanged` in the answer, and no event announces it (records/classify.ts).
 // Of an erased record its externalId is gone as well (record-writes.ts). Pure.
 import type { Action } from '../action.ts';
 import { fieldReader, type Changes, type FieldReader } from './changes.ts';

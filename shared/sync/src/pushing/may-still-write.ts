@@ -37,7 +37,7 @@ export function openPermission(
 ): Permission {
   // While another one waited, its gateway may have died, and then no replica hears that its caller hung up.
   const isPrompt = request.waitedForUntilMs - now() >= promptLeftMs;
-  /** The caller waited then. */
+  /** When this replica last asked the gateway and heard that the caller still waits. */
   let confirmedAtMs = -Infinity;
 
   const renew = async (): Promise<void> => {

@@ -2,6 +2,8 @@
 // the database and the other services are asked in between.
 //
 //   order ── check ── references ── carry out (carry-out.ts) ── answer
+//
+// A plan ends before it carries anything out: it writes nothing.
 import { isStrict, type FailureEntry } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';

@@ -1,5 +1,5 @@
 // How a push stands in the journal and in the watermarks of its listings: begun before its first write, completed
-// after its last.
+// after its last. A caller sees the state `running` until the push is written, then `completed` (listing/sync-runs.ts).
 import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from '../announcing/announcement.ts';
 import type { Engine } from '../engine.ts';

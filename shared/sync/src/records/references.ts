@@ -1,4 +1,4 @@
-// Whether records are there, and what they hold, for those who point at them.
+// Whether records are there, archived ones included, and what they hold, for those who point at them.
 import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';

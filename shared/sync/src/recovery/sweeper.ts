@@ -93,7 +93,7 @@ async function settle(
     await engine.journal.postpone(entry, new Date(engine.now())).catch((failure: unknown) => {
       engine.log.debug(
         { err: failure, syncId },
-        'a push that was left behind is due when its owner is overdue',
+        'could not postpone an unfinished push: a sweeper takes it up again when its entry expires',
       );
     });
     return false;
