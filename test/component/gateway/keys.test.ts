@@ -264,7 +264,7 @@ describe('a file that becomes wrong', () => {
     [
       'a doubled hash',
       (file) => file.replace([...clients, clientEntry('pim', [entry])]),
-      'it is the same as that of client 1 ("erp"), secret 1',
+      'the same as client 1 ("erp"), secret 1',
     ],
     [
       'an unknown scope',

@@ -187,12 +187,12 @@ describe('a file that is refused', () => {
     [
       'a doubled hash, once in capitals',
       [client(), client({ id: 'pim', secrets: [`sha256:${third}`, `sha256:${hash.toUpperCase()}`] })],
-      'client 2 ("pim"), secret 2: it is the same as that of client 1 ("erp"), secret 1',
+      'client 2 ("pim"), secret 2: the same as client 1 ("erp"), secret 1',
     ],
     [
       'a doubled name',
       withSecrets({ name, sha256: hash }, { name, sha256: other }),
-      'client 1 ("erp"), secret 2: it is the same as that of client 1 ("erp"), secret 1',
+      'client 1 ("erp"), secret 2: the same as client 1 ("erp"), secret 1',
     ],
   ])('%s', (_name, content, words) => {
     const problem = problemOf(content);

@@ -147,7 +147,7 @@ function refuseDoubled(clients: readonly Client[]): void {
     for (const [at, { sha256: digits, name }] of secrets.entries()) {
       const where = `client ${index + 1} (${shown(id)}), secret ${at + 1}`;
       const twin = hashes.get(digits) ?? (name === undefined ? undefined : names.get(name));
-      if (twin !== undefined) throw new ClientsRefused(`${where}: it is the same as that of ${twin}`);
+      if (twin !== undefined) throw new ClientsRefused(`${where}: the same as ${twin}`);
       hashes.set(digits, where);
       if (name !== undefined) names.set(name, where);
     }
@@ -190,7 +190,7 @@ export async function readClientsFile(path: string): Promise<Buffer> {
     const stats = await file.stat();
     if (!stats.isFile()) throw new ClientsRefused('it is no regular file');
     if (stats.size > fileBytesMax) throw tooLarge(stats.size);
-    // It may grow while it is read.
+    // The file may grow during the read: the one byte more in the buffer shows that.
     const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size + 1), 0, stats.size + 1, 0);
     if (bytesRead > stats.size) throw new ClientsRefused('it was written to while it was read');
     return buffer.subarray(0, bytesRead);

@@ -48,12 +48,10 @@ function readKeysAddress(metadata: object, issuer: string, address: string): str
   const keysAddress = ownOf(metadata, 'jwks_uri');
   if (keysAddress === undefined) return undefined;
   if (typeof keysAddress !== 'string' || !isHttpAddress(keysAddress)) {
-    throw new Error(`${address} names the keys' address ${shown(keysAddress)}, which is none`);
+    throw new Error(`${address} has the jwks_uri ${shown(keysAddress)}, expected an http or https URL`);
   }
   if (isEncrypted(issuer) && !isEncrypted(keysAddress)) {
-    throw new Error(
-      `${address} names the keys' address ${shown(keysAddress)}, which is not https as the issuer is`,
-    );
+    throw new Error(`${address} has the jwks_uri ${shown(keysAddress)}, expected https as the issuer has`);
   }
   return keysAddress;
 }
