@@ -42,7 +42,7 @@ export interface FollowOptions {
 export interface Reading extends AsyncDisposable {
   /** For how long nothing could be read; 0 where there may be nothing to read, and while a message is being taken. */
   readonly failingForMs: number;
-  /** Whether everything that the stream has by now was taken. */
+  /** Whether the reader has handled each message that the stream holds now. */
   isAtEnd(): Promise<boolean>;
 }
 
