@@ -73,7 +73,7 @@ describe('engines', () => {
     await bus.ensureStream(stream);
     const records = store.collection<{ _id: number }>('records');
     await records.insertMany(Array.from({ length: 500 }, (_, _id) => ({ _id })));
-    await bus.publish({ subject: 'kept.one', id: 'one', body: 'whole' });
+    await bus.publishBatch([{ subject: 'kept.one', id: 'one', body: 'whole' }]);
     const before = [...engines.mongodb.pids(), ...engines.nats.pids()];
 
     await Promise.all([engines.mongodb.kill(), engines.nats.kill()]);
@@ -123,8 +123,8 @@ describe('engines', () => {
       await using nats = await startEngine('nats', { dataFolder, ...options });
       await using bus = await openTestBus(nats.url);
       await bus.ensureStream(stream);
-      const { sequence } = await bus.publish({ subject: 'kept.one', id: randomUUID(), body: 'x' });
-      return sequence;
+      const [stored] = await bus.publishBatch([{ subject: 'kept.one', id: randomUUID(), body: 'x' }]);
+      return stored?.sequence ?? 0;
     };
     expect(await readBack({})).toBe(1);
     expect(await readBack({})).toBe(2);

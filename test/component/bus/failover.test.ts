@@ -285,7 +285,7 @@ it('reads on, and nothing twice, soon after its server has died', { timeout: 120
   const publishOn = async (id: string): Promise<void> => {
     await eventually(
       () =>
-        making.publish({ subject: 'MOVING.x', id, body: id }).then(
+        making.publishBatch([{ subject: 'MOVING.x', id, body: id }]).then(
           () => true,
           () => false,
         ),
@@ -311,7 +311,7 @@ async function openCopied(bus: Bus, name: string): Promise<void> {
   const read = () => Array.fromAsync(bus.readStream(name, { subject: `${name}.>`, from: { sequence: 1 } }));
   await eventually(
     () =>
-      bus.publish({ subject: `${name}.first`, id: 'first', body: 'x' }).then(
+      bus.publishBatch([{ subject: `${name}.first`, id: 'first', body: 'x' }]).then(
         async () => (await read()).length,
         () => 0,
       ),
@@ -325,7 +325,7 @@ it('leaves nothing out of an exact reading that the leader had', { timeout: 60_0
   await openCopied(bus, 'EXACT');
   const missed: number[] = [];
   for (let nth = 2; nth <= 150; nth += 1) {
-    await bus.publish({ subject: `EXACT.a.${nth % 3}`, id: `id-${nth}`, body: 'x' });
+    await bus.publishBatch([{ subject: `EXACT.a.${nth % 3}`, id: `id-${nth}`, body: 'x' }]);
     const subject = nth % 2 === 0 ? 'EXACT.a.>' : `EXACT.a.${nth % 3}`;
     const from = nth % 5 === 0 ? { time: new Date(0) } : { sequence: Math.max(1, nth - 10) };
     const read = await Array.fromAsync(bus.readStream('EXACT', { subject, from, exact: true }));

@@ -42,7 +42,7 @@ const storage = (domain: string): string[] => [
 /** All that a service does with a stream: it makes it, publishes one by one and at once, reads, takes and removes. */
 async function useAll(bus: Bus): Promise<void> {
   await bus.ensureStream(spec);
-  await bus.publish({ subject: 'far.one', id: 'a', body: 'first' });
+  await bus.publishBatch([{ subject: 'far.one', id: 'a', body: 'first' }]);
   const many = Array.from({ length: 20 }, (_, index) => ({
     subject: 'far.many',
     id: `m-${index}`,

@@ -34,6 +34,7 @@ const another: StreamSpec = { ...events(), name: 'OTHER', subjects: ['other.>'] 
 const consumer = (name: string): ConsumerSpec => ({
   name,
   description: 'test',
+  filterSubjects: ['events.>'],
   ackWaitMs: 4_000,
   ackPendingMax: 1_000,
   deliver: 'all',
@@ -106,7 +107,7 @@ const publishUntilRefused = async (limit: string, settings: Parameters<typeof ev
   await bus.ensureStream(events(settings));
   const publishAll = async () => {
     for (let index = 0; index < 40; index += 1)
-      await bus.publish({ subject: 'events.x', id: `${index}`, body: new Uint8Array(100_000) });
+      await bus.publishBatch([{ subject: 'events.x', id: `${index}`, body: new Uint8Array(100_000) }]);
   };
   return await publishAll().then(
     () => 'took all',

@@ -77,7 +77,7 @@ it('fails every waiting call at once when the server is gone, and goes on by its
     filters: ['events.>'],
     ensure: () => asking.ensureStream(stream),
   });
-  await asking.publish({ subject: 'events.a', id: 'before', body: 'before' });
+  await asking.publishBatch([{ subject: 'events.a', id: 'before', body: 'before' }]);
   await eventually(
     () => following.seen.length,
     (count) => count === 1,
@@ -93,7 +93,7 @@ it('fails every waiting call at once when the server is gone, and goes on by its
   expect(asking.connected).toBe(false);
   const failing = async (): Promise<void> => {
     expect(await codeOf(asking.request('svc.catalog.slow.ask', { timeoutMs: 20_000 }))).toBe('unavailable');
-    expect(await codeOf(asking.publish({ subject: 'events.a', id: 'lost', body: 'lost' }))).toBe(
+    expect(await codeOf(asking.publishBatch([{ subject: 'events.a', id: 'lost', body: 'lost' }]))).toBe(
       'unavailable',
     );
   };
@@ -108,7 +108,7 @@ it('fails every waiting call at once when the server is gone, and goes on by its
   );
   expect(reply).toBe('done');
   await eventually(
-    () => codeOf(asking.publish({ subject: 'events.a', id: 'after', body: 'after' })),
+    () => codeOf(asking.publishBatch([{ subject: 'events.a', id: 'after', body: 'after' }])),
     (code) => code === 'ok',
   );
   await eventually(() => following.seen.includes('after'), Boolean);

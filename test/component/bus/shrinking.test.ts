@@ -51,7 +51,7 @@ describe('a replica that lacks a setting which the others have', () => {
     const { log, text } = openTestLog();
     await using forgetful = await openBus({ url: cluster.url, name: 'test', log });
     await forgetful.ensureStream(spec('LACKING', {}));
-    await bus.publish({ subject: 'LACKING.x', id: 'at once', body: 'x' });
+    await bus.publishBatch([{ subject: 'LACKING.x', id: 'at once', body: 'x' }]);
     expect(await quantitiesOf('LACKING')).toEqual({ copies: 3, days: 7, bytes: 1_000_000 });
     expect(forgetful.streamNotes()).toEqual([
       'A replica has no STREAM_REPLICAS (1 copy), where NATS has 3 copies of LACKING; it changed nothing.',

@@ -58,14 +58,14 @@ it('reads on where large messages end a chunk early', { timeout: 60_000 }, async
   await bus.ensureStream(spec('LARGE'));
   const body = new Uint8Array(500_000);
   for (let index = 0; index < 150; index += 1)
-    await bus.publish({ subject: 'LARGE.x', id: `large-${index}`, body });
+    await bus.publishBatch([{ subject: 'LARGE.x', id: `large-${index}`, body }]);
   expect(await read('LARGE', 'LARGE.>')).toHaveLength(150);
 });
 
 it('reads a message that is larger than what is asked for at once', async () => {
   await bus.ensureStream(spec('HUGE'));
   for (const id of ['one', 'two', 'three'])
-    await bus.publish({ subject: 'HUGE.x', id, body: new Uint8Array(3_000_000) });
+    await bus.publishBatch([{ subject: 'HUGE.x', id, body: new Uint8Array(3_000_000) }]);
   expect(await read('HUGE', 'HUGE.>')).toEqual(['one', 'two', 'three']);
 });
 
@@ -73,11 +73,13 @@ it('ends once it has so many bytes, with all that its last question brought, and
   await bus.ensureStream(spec('BOUNDED'));
   const [bytesMax, largestBytes] = [64_000, 100_000];
   for (let index = 0; index < 30; index += 1)
-    await bus.publish({
-      subject: 'BOUNDED.x',
-      id: `bounded-${index}`,
-      body: new Uint8Array(index % 10 === 5 ? largestBytes : 10_000),
-    });
+    await bus.publishBatch([
+      {
+        subject: 'BOUNDED.x',
+        id: `bounded-${index}`,
+        body: new Uint8Array(index % 10 === 5 ? largestBytes : 10_000),
+      },
+    ]);
   const found: number[] = [];
   const bytes: number[] = [];
   while (found.length < 30) {
@@ -98,17 +100,17 @@ it('reads much many times at once, and the server does not cut it off', { timeou
   await bus.ensureStream(spec('MUCH'));
   const body = new Uint8Array(250_000);
   for (let index = 0; index < 300; index += 1)
-    await bus.publish({ subject: 'MUCH.x', id: `much-${index}`, body });
+    await bus.publishBatch([{ subject: 'MUCH.x', id: `much-${index}`, body }]);
   const found = await Promise.all([1, 2, 3, 4].map(() => read('MUCH', 'MUCH.>')));
   expect(found.map((ids) => ids.length)).toEqual([300, 300, 300, 300]);
 });
 
 it('makes a stream, leaves it be, and changes what the code changed', async () => {
   await bus.ensureStream(spec('MADE'));
-  await bus.publish({ subject: 'MADE.x', id: '1', body: 'kept' });
+  await bus.publishBatch([{ subject: 'MADE.x', id: '1', body: 'kept' }]);
   await bus.ensureStream(spec('MADE'));
   await bus.ensureStream({ ...spec('MADE'), subjects: ['MADE.>', 'MORE.>'] });
-  await bus.publish({ subject: 'MORE.x', id: '2', body: 'taken' });
+  await bus.publishBatch([{ subject: 'MORE.x', id: '2', body: 'taken' }]);
   expect(await bus.streamFacts('MADE')).toMatchObject({ messages: 2, firstSequence: 1, lastSequence: 2 });
 });
 
@@ -229,14 +231,14 @@ it('publishes more than one batch takes, and more batches at once than the serve
 
 it('tells a first publish from a second', async () => {
   await bus.ensureStream(spec('TWICE'));
-  const first = await bus.publish({ subject: 'TWICE.x', id: 'same', body: 'x' });
-  const second = await bus.publish({ subject: 'TWICE.x', id: 'same', body: 'x' });
-  expect(first).toEqual({ sequence: 1, duplicate: false });
-  expect(second).toEqual({ sequence: 1, duplicate: true });
+  const first = await bus.publishBatch([{ subject: 'TWICE.x', id: 'same', body: 'x' }]);
+  const second = await bus.publishBatch([{ subject: 'TWICE.x', id: 'same', body: 'x' }]);
+  expect(first).toEqual([{ sequence: 1, duplicate: false }]);
+  expect(second).toEqual([{ sequence: 1, duplicate: true }]);
 });
 
 it('does not take a message that no stream covers for published', async () => {
-  await expect(bus.publish({ subject: 'nowhere.x', id: '1', body: 'x' })).rejects.toMatchObject({
+  await expect(bus.publishBatch([{ subject: 'nowhere.x', id: '1', body: 'x' }])).rejects.toMatchObject({
     code: 'unavailable',
   });
 });
@@ -460,7 +462,7 @@ it('stores an event batch under the partition that the contracts compute', async
   const names = ['acme', 'beta', 'gamma', 'delta', '7', '__proto__', 'a-b', 'A'.repeat(64)];
   const integrations = [...names, ...Array.from({ length: 200 }, (_, n) => `customer_${n}`)];
   for (const id of integrations)
-    await bus.publish({ subject: eventBatchesSubject('catalog', id), id, body: '' });
+    await bus.publishBatch([{ subject: eventBatchesSubject('catalog', id), id, body: '' }]);
   const reading = bus.readStream(eventBatchesStream, { subject: 'event-batches.>', from: { sequence: 1 } });
   const stored = await Array.fromAsync(reading, ({ subject }) => readStoredBatchSubject(subject));
   expect(stored).toEqual(

@@ -107,7 +107,7 @@ describe('on a single server', () => {
     await make();
     await manager.streams.add({ name: 'BUNDLES', subjects: ['bundles.>'] });
     await manager.streams.add({ name: 'HELD', subjects: ['held.>'] });
-    await bus.publish({ subject: 'held.wh_1.0', id: 'one', body: '{}' });
+    await bus.publishBatch([{ subject: 'held.wh_1.0', id: 'one', body: '{}' }]);
     const there = async () =>
       (await manager.streams.list().next()).map(({ config }) => config.name).toSorted();
     const all = [...names, 'BUNDLES', 'HELD'].toSorted();

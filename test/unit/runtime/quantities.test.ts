@@ -1,9 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { compareQuantities, quantitiesOf } from '../../../shared/runtime/src/bus/quantities.ts';
+import {
+  changedConfig,
+  compareQuantities,
+  quantitiesOf,
+  type Quantities,
+} from '../../../shared/runtime/src/bus/quantities.ts';
 
 // Which numbers of an existing stream a process changes: table of shared/runtime/src/bus/quantities.ts.
 
 const found = { num_replicas: 3, max_age: 7_000_000_000, max_bytes: 1_000, max_msgs_per_subject: -1 };
+
+/** What becomes of the stream above: its changes in nats-server's words, and what it keeps. */
+function compare(spec: Quantities) {
+  const { changes, left } = compareQuantities(spec, found);
+  return { changes: changedConfig(spec, changes), left };
+}
 const set = (name: string) => ({ name, isSet: true });
 const leftOut = (name: string) => ({ name, isSet: false });
 
@@ -15,7 +26,7 @@ describe('a setting that is set', () => {
     ['more bytes', { bytesMax: 1_001 }, { max_bytes: 1_001 }],
     ['all bytes', { bytesMax: 0 }, { max_bytes: -1 }],
   ])('gives %s', (_, spec, changes) => {
-    expect(compareQuantities(spec, found)).toEqual({ changes, left: [] });
+    expect(compare(spec)).toEqual({ changes, left: [] });
   });
 
   it.each([
@@ -28,16 +39,16 @@ describe('a setting that is set', () => {
       { max_msgs_per_subject: 5 },
     ],
   ])('takes %s only where it may', (_, spec, changes) => {
-    expect(compareQuantities(spec, found).changes).toEqual({});
-    expect(compareQuantities(spec, found).left).toHaveLength(1);
-    expect(compareQuantities({ ...spec, mayShrink: true }, found)).toEqual({ changes, left: [] });
+    expect(compare(spec).changes).toEqual({});
+    expect(compare(spec).left).toHaveLength(1);
+    expect(compare({ ...spec, mayShrink: true })).toEqual({ changes, left: [] });
   });
 });
 
 it('a setting that is left out changes nothing, whatever it would be', () => {
   for (const replicas of [1, 5]) {
     const spec = { replicas, mayShrink: true, settings: { replicas: leftOut('COPIES') } };
-    expect(compareQuantities(spec, found)).toEqual({
+    expect(compare(spec)).toEqual({
       changes: {},
       left: [{ quantity: 'replicas', setting: leftOut('COPIES'), wanted: replicas, found: 3 }],
     });
@@ -46,11 +57,18 @@ it('a setting that is left out changes nothing, whatever it would be', () => {
 
 it('what is as it should be, or is not spoken of, is no difference', () => {
   const spec = { replicas: 3, maxAgeMs: 7_000, settings: { replicas: set('COPIES') } };
-  expect(compareQuantities(spec, found)).toEqual({ changes: {}, left: [] });
+  expect(compare(spec)).toEqual({ changes: {}, left: [] });
   expect(quantitiesOf(spec)).toEqual({
     num_replicas: 3,
     max_age: 7_000_000_000,
     max_bytes: -1,
     max_msgs_per_subject: -1,
   });
+});
+
+it('a change says what there was, and what there will be, in its own unit', () => {
+  expect(compareQuantities({ maxAgeMs: 8_000, bytesMax: 0 }, found).changes).toEqual([
+    { quantity: 'maxAgeMs', wanted: 8_000, found: 7_000 },
+    { quantity: 'bytesMax', wanted: Infinity, found: 1_000 },
+  ]);
 });

@@ -4,7 +4,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
-import { openSemaphore } from '../semaphore.ts';
+import { openSemaphore, type Semaphore } from '../semaphore.ts';
 import type { Connection } from './connection.ts';
 import { readHeaders, traceparentIn, type Headers } from './message.ts';
 
@@ -38,7 +38,19 @@ export interface StreamFacts {
   lastSequence: number;
 }
 
-export type ReadStream = (stream: string, options: ReadOptions) => AsyncGenerator<StoredMessage>;
+export interface Archive {
+  /** Every stored message of the subject from there on, oldest first, up to what was stored when the reading began. */
+  readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
+  /** The last message of each of these subjects, which may hold wildcards, where it stands at that place or later. */
+  lastOfEach(stream: string, subjects: readonly string[], fromSequence: number): Promise<StoredMessage[]>;
+  streamFacts(stream: string): Promise<StreamFacts>;
+  /** How many messages the stream's leader has of the subject. */
+  countMessages(stream: string, subject: string): Promise<number>;
+  /** The same of each subject that this one, with its wildcards, stands for. */
+  countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
+  /** Removes every message of the subject, or those up to a place in the stream, and says how many there were. */
+  purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
+}
 
 /**
  * Whom the server has more than 64 MB on the way to is cut off by it, with everything that this process does on the
@@ -52,35 +64,77 @@ const longChunksMax = 8;
 const copyBehindMaxMs = 2_000;
 const copyAgainMs = 10;
 
-/** Reads every stored message of the subject from there on, oldest first, up to what was stored when it began. */
-export function openReading(connection: Connection): ReadStream {
-  const semaphore = openSemaphore({ max: longChunksMax });
-
-  return async function* readStream(stream, options) {
-    let from: DirectBatchOptions =
-      'time' in options.from
-        ? { start_time: storable(options.from.time) }
-        : { seq: Math.max(options.from.sequence, 1) };
-    const leader = options.exact === true ? openLeader(connection, stream, options) : undefined;
-    const bytesAtOnce = Math.min(options.bytesMax ?? chunkBytesMax, chunkBytesMax);
-    let bytesLeft = options.bytesMax ?? Infinity;
-    for (let left = options.max ?? Infinity; left > 0;) {
-      const batch = Math.min(chunkMessages, left);
-      const asked = { ...from, batch, max_bytes: bytesAtOnce, next_by_subj: options.subject };
-      const read = () => readChunk(connection, stream, asked);
-      const chunk = await (options.max === undefined ? semaphore.run(read) : read());
-      yield* chunk.messages;
-      bytesLeft -= chunk.messages.reduce((sum, { body }) => sum + body.length, 0);
-      if (bytesLeft <= 0) return;
-      const last = chunk.messages.at(-1);
-      if (last !== undefined) {
-        left -= chunk.messages.length;
-        from = { seq: last.sequence + 1 };
-        if (chunk.more) continue;
-      }
-      if (leader === undefined || !(await leader.hasMore((from.seq ?? 1) - 1))) return;
-    }
+export function openArchive(connection: Connection): Archive {
+  const { manager } = connection;
+  const longReadings = openSemaphore({ max: longChunksMax });
+  const infoOf = (stream: string, options?: Parameters<typeof manager.streams.info>[1]) =>
+    connection.whileConnected(() => manager.streams.info(stream, options));
+  const countBySubject = async (stream: string, subject: string): Promise<Map<string, number>> => {
+    const { state } = await infoOf(stream, { subjects_filter: subject });
+    return new Map(Object.entries(state.subjects ?? {}));
   };
+  return {
+    readStream: (stream, options) => readStream(connection, longReadings, stream, options),
+    async lastOfEach(stream, subjects, fromSequence) {
+      const asked = { multi_last: [...subjects], seq: fromSequence };
+      const { messages } = await readChunk(connection, () =>
+        manager.direct.getLastMessagesFor(stream, asked),
+      );
+      return messages;
+    },
+    async streamFacts(stream) {
+      const { state, created } = await infoOf(stream);
+      return {
+        madeAt: new Date(created),
+        messages: state.messages,
+        firstSequence: state.first_seq,
+        lastSequence: state.last_seq,
+      };
+    },
+    async countMessages(stream, subject) {
+      const counts = await countBySubject(stream, subject);
+      return counts.values().reduce((sum, count) => sum + count, 0);
+    },
+    countBySubject,
+    async purge(stream, subject, throughSequence = Infinity) {
+      const upTo = throughSequence === Infinity ? {} : { seq: throughSequence + 1 };
+      const { purged } = await connection.whileConnected(() =>
+        manager.streams.purge(stream, { filter: subject, ...upTo }),
+      );
+      return purged;
+    },
+  };
+}
+
+async function* readStream(
+  connection: Connection,
+  longReadings: Semaphore,
+  stream: string,
+  options: ReadOptions,
+): AsyncGenerator<StoredMessage> {
+  let from: DirectBatchOptions =
+    'time' in options.from
+      ? { start_time: storable(options.from.time) }
+      : { seq: Math.max(options.from.sequence, 1) };
+  const leader = options.exact === true ? openLeader(connection, stream, options) : undefined;
+  const bytesAtOnce = Math.min(options.bytesMax ?? chunkBytesMax, chunkBytesMax);
+  let bytesLeft = options.bytesMax ?? Infinity;
+  for (let left = options.max ?? Infinity; left > 0;) {
+    const batch = Math.min(chunkMessages, left);
+    const asked = { ...from, batch, max_bytes: bytesAtOnce, next_by_subj: options.subject };
+    const read = () => readChunk(connection, () => connection.manager.direct.getBatch(stream, asked));
+    const chunk = await (options.max === undefined ? longReadings.run(read) : read());
+    yield* chunk.messages;
+    bytesLeft -= chunk.messages.reduce((sum, { body }) => sum + body.length, 0);
+    if (bytesLeft <= 0) return;
+    const last = chunk.messages.at(-1);
+    if (last !== undefined) {
+      left -= chunk.messages.length;
+      from = { seq: last.sequence + 1 };
+      if (chunk.more) continue;
+    }
+    if (leader === undefined || !(await leader.hasMore((from.seq ?? 1) - 1))) return;
+  }
 }
 
 /** What the stream's leader has of the subject, beside what was read of a copy. */
@@ -125,13 +179,12 @@ interface Chunk {
 
 async function readChunk(
   connection: Connection,
-  stream: string,
-  options: DirectBatchOptions,
+  ask: () => Promise<AsyncIterable<StoredMsg>>,
 ): Promise<Chunk> {
   return connection.whileConnected(async () => {
     const chunk: Chunk = { messages: [], more: false };
     try {
-      for await (const message of await connection.manager.direct.getBatch(stream, options)) {
+      for await (const message of await ask()) {
         chunk.messages.push(wrap(message));
         chunk.more = message.pending > 0;
       }
@@ -141,74 +194,6 @@ async function readChunk(
     }
     return chunk;
   });
-}
-
-/** The last message of each of these subjects, which may hold wildcards, where it stands at that place or later. */
-export async function lastOfEach(
-  connection: Connection,
-  stream: string,
-  subjects: readonly string[],
-  fromSequence: number,
-): Promise<StoredMessage[]> {
-  const asked = { multi_last: [...subjects], seq: fromSequence };
-  return connection.whileConnected(async () => {
-    const found: StoredMessage[] = [];
-    try {
-      for await (const message of await connection.manager.direct.getLastMessagesFor(stream, asked))
-        found.push(wrap(message));
-    } catch (error) {
-      if (!isMessageNotFound(error)) throw unreadable(error);
-    }
-    return found;
-  });
-}
-
-export async function streamFacts(connection: Connection, stream: string): Promise<StreamFacts> {
-  const { state, created } = await connection.whileConnected(() => connection.manager.streams.info(stream));
-  return {
-    madeAt: new Date(created),
-    messages: state.messages,
-    firstSequence: state.first_seq,
-    lastSequence: state.last_seq,
-  };
-}
-
-/** How many messages the stream's leader has of the subject. */
-export async function countMessages(
-  connection: Connection,
-  stream: string,
-  subject: string,
-): Promise<number> {
-  const counts = await countBySubject(connection, stream, subject);
-  return counts.values().reduce((sum, count) => sum + count, 0);
-}
-
-/** How many messages the stream's leader has of each subject that this one, with its wildcards, stands for. */
-export async function countBySubject(
-  connection: Connection,
-  stream: string,
-  subject: string,
-): Promise<Map<string, number>> {
-  const { state } = await connection.whileConnected(() =>
-    connection.manager.streams.info(stream, { subjects_filter: subject }),
-  );
-  return new Map(Object.entries(state.subjects ?? {}));
-}
-
-/** Removes every message of the subject, or those up to a place in the stream, and says how many there were. */
-export async function purge(
-  connection: Connection,
-  stream: string,
-  subject: string,
-  throughSequence?: number,
-): Promise<number> {
-  const answer = await connection.whileConnected(() =>
-    connection.manager.streams.purge(stream, {
-      filter: subject,
-      ...(throughSequence === undefined ? {} : { seq: throughSequence + 1 }),
-    }),
-  );
-  return answer.purged;
 }
 
 const unreadable = (cause: unknown): Failure =>

@@ -2,7 +2,7 @@
 // whatever is waiting for an answer when the line drops is told so at once instead of timing out. What begins while the
 // client is on its way to another server of the cluster waits for it (line.ts).
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
-import { PermissionViolationError, type NatsConnection } from '@nats-io/nats-core';
+import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
@@ -28,6 +28,8 @@ export interface Connection extends AsyncDisposable {
   readonly connected: boolean;
   /** What the server takes as one message. */
   readonly maxPayloadBytes: number;
+  /** Until disposed of. Where nats-server refuses the subject, `onForbidden` or a line in the log says so. */
+  listen(subject: string, onMessage: (message: Msg) => void): Disposable;
   /** Whenever the line is up again after it was down. */
   onReconnect(then: () => void): Disposable;
   /** Resolves at once while the line is up; fails as unavailable where it is down for longer than a reconnect takes. */
@@ -39,9 +41,12 @@ export interface Connection extends AsyncDisposable {
 }
 
 export interface ConnectionOptions extends NatsOptions {
+  /** Shown in the server's list of connections. */
   name: string;
   log: Log;
+  /** Requests that carry a `traceparent`, and those that are answered, are steps of a trace. */
   tracing?: Tracing | undefined;
+  /** Ends the wait for a NATS that does not come. */
   signal?: AbortSignal | undefined;
   /** Called where nats-server refuses this process a subject. The log has a line of it otherwise. */
   onForbidden?: ((forbidden: Forbidden) => void) | undefined;
@@ -106,6 +111,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     get maxPayloadBytes() {
       return nats.info?.max_payload ?? defaultPayloadBytes;
     },
+    listen: (subject, onMessage) => listen(nats, subject, onMessage),
     onReconnect(then) {
       reconnected.add(then);
       return { [Symbol.dispose]: () => void reconnected.delete(then) };
@@ -126,6 +132,15 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
       inbox[Symbol.dispose]();
     },
   };
+}
+
+function listen(nats: NatsConnection, subject: string, onMessage: (message: Msg) => void): Disposable {
+  const subscription = nats.subscribe(subject, {
+    callback(error, message) {
+      if (error === null) onMessage(message);
+    },
+  });
+  return { [Symbol.dispose]: () => subscription.unsubscribe() };
 }
 
 /** Whether there is another server to go to, by the settings or by what this one says. */

@@ -1,6 +1,5 @@
 // The NATS micro protocol: what makes `nats micro ls`, `info` and `stats` see every replica of every service.
 import { randomUUID } from 'node:crypto';
-import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Connection } from './connection.ts';
 
 export interface EndpointTally {
@@ -44,20 +43,17 @@ export function announceService(
     return { type: 'io.nats.micro.v1.stats_response', ...identity, started, endpoints: tallies.map(statsOf) };
   };
 
-  const subscriptions: Subscription[] = verbs.flatMap((verb) =>
-    [`$SRV.${verb}`, `$SRV.${verb}.${service}`, `$SRV.${verb}.${service}.${identity.id}`].map((subject) =>
-      connection.nats.subscribe(subject, {
-        callback: (error, message: Msg) => {
-          if (error === null) message.respond(JSON.stringify(describe(verb)));
-        },
-      }),
-    ),
-  );
-  return {
-    [Symbol.dispose]() {
-      for (const subscription of subscriptions) subscription.unsubscribe();
-    },
-  };
+  using listening = new DisposableStack();
+  for (const verb of verbs)
+    for (const subject of [
+      `$SRV.${verb}`,
+      `$SRV.${verb}.${service}`,
+      `$SRV.${verb}.${service}.${identity.id}`,
+    ])
+      listening.use(
+        connection.listen(subject, (message) => void message.respond(JSON.stringify(describe(verb)))),
+      );
+  return listening.move();
 }
 
 const endpointOf = (tally: EndpointTally) => ({

@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import {
   AckPolicy,
   DeliverPolicy,
-  JetStreamApiError,
   ReplayPolicy,
   type Consumer,
   type ConsumerConfig,
@@ -16,6 +15,7 @@ import {
 } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { traceparentIn } from './message.ts';
+import { codes, isRefusedWith } from './refusals.ts';
 
 export interface FollowedMessage {
   readonly subject: string;
@@ -107,7 +107,9 @@ export function follow(connection: Connection, stream: string, options: FollowOp
       } catch (error) {
         if (stop.signal.aborted) return;
         failing.note(error);
-        if (isMissing(error)) await Promise.race([ensured(connection, stream, options), stopped]);
+        // A consumer that is gone is made anew in any case.
+        if (isRefusedWith(error, codes.streamNotFound))
+          await Promise.race([ensured(connection, stream, options), stopped]);
       }
       if (!stop.signal.aborted) await Promise.race([wait(againMs), stopped]);
     }
@@ -195,11 +197,6 @@ const ensured = ({ log }: Connection, stream: string, options: FollowOptions): P
   options.ensure().catch((error: unknown) => {
     log.error({ err: error, stream }, 'a stream cannot be made again, trying again');
   });
-
-/** The stream; a consumer that is gone is made anew in any case. */
-const isMissing = (error: unknown): boolean =>
-  error instanceof JetStreamApiError && error.code === streamNotFound;
-const streamNotFound = 10_059;
 
 /** Reads only what is asked for: most readers want a message's body and little else, and the rest costs more. */
 class TakenMessage implements FollowedMessage {

@@ -1,27 +1,13 @@
 // What nats-server has: streams and their consumers as they are, beside what they should be. Nothing is changed here;
 // streams.ts does that.
 import { Failure } from '@integration-sync/contracts';
-import { JetStreamApiError, type ConsumerInfo, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
+import { JetStreamApiError, type ConsumerInfo, type StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
-import {
-  amount,
-  compareQuantities,
-  quantityChanges,
-  quantityIn,
-  type Difference,
-  type QuantityChange,
-} from './quantities.ts';
-import {
-  differences,
-  foreignSettings,
-  streamConfig,
-  subjectsOfOurs,
-  type StreamSpec,
-} from './stream-config.ts';
-import { isForbidden } from './refusals.ts';
-import { findStream } from './streams.ts';
+import { amount, quantityIn } from './quantities.ts';
+import { codes, isForbidden, unlessRefused } from './refusals.ts';
+import { compareForeign, compareStream, type StreamComparison, type StreamSpec } from './stream-config.ts';
 
-export interface InspectedStream {
+export interface FoundStream extends StreamComparison {
   name: string;
   /** Whether it is one of those that were asked for. */
   isExpected: boolean;
@@ -29,17 +15,11 @@ export interface InspectedStream {
   standing: 'there' | 'missing' | 'leaderless';
   /** Of one that is there. */
   facts: InspectedFacts | undefined;
-  /** Settings that are not those of the release, and that `ensureStream` would change. */
-  differing: string[];
-  /** Settings that the release does not say; of a stream of others, the subjects of this system that it stores. */
-  foreign: string[];
-  /** Quantities that `ensureStream` would change. */
-  changes: QuantityChange[];
-  /** Quantities that differ, and that it would leave. */
-  left: readonly Difference[];
-  consumers: InspectedConsumer[];
 }
 
+export interface InspectedStream extends FoundStream {
+  consumers: InspectedConsumer[];
+}
 export interface InspectedFacts {
   subjects: readonly string[];
   replicas: number;
@@ -77,6 +57,19 @@ export interface ConsumerFigures {
   leader: string | undefined;
 }
 
+/** Undefined where it is not there. */
+export const findStream = (connection: Connection, name: string): Promise<StreamInfo | undefined> =>
+  unlessRefused(connection.manager.streams.info(name), codes.streamNotFound);
+
+/** What a stream is beside its spec; one without a spec is none of those that were asked for. */
+export const describeStream = (info: StreamInfo, spec: StreamSpec | undefined): FoundStream => ({
+  name: info.config.name,
+  isExpected: spec !== undefined,
+  standing: info.cluster === undefined || info.cluster.leader ? 'there' : 'leaderless',
+  facts: factsOf(info),
+  ...(spec === undefined ? compareForeign(info.config) : compareStream(spec, info.config)),
+});
+
 /** Those that are expected, in their order, and then all others. */
 export async function inspectStreams(
   connection: Connection,
@@ -84,18 +77,25 @@ export async function inspectStreams(
 ): Promise<InspectedStream[]> {
   const all = await askJetStream(connection, () => Array.fromAsync(connection.manager.streams.list()));
   const found = new Map(all.map((info) => [info.config.name, info]));
+  const inspect = async (info: StreamInfo, spec: StreamSpec | undefined): Promise<InspectedStream> => {
+    const list = () => Array.fromAsync(connection.manager.consumers.list(info.config.name));
+    const consumers = await askJetStream(connection, list);
+    return { ...describeStream(info, spec), consumers: consumers.map(inspectConsumer) };
+  };
   const inspected: InspectedStream[] = [];
   for (const spec of expected) {
+    const { name } = spec;
     // The list leaves out a stream that has no leader.
-    const info = found.get(spec.name) ?? (await lookFor(connection, spec.name));
-    if (info === 'missing' || info === 'leaderless') {
-      inspected.push({ ...nothingOf(spec.name), isExpected: true, standing: info, consumers: [] });
-    } else inspected.push(await inspectOne(connection, info, spec));
-    found.delete(spec.name);
+    const info = found.get(name) ?? (await lookFor(connection, name));
+    if (typeof info === 'object') inspected.push(await inspect(info, spec));
+    else inspected.push({ ...nothing, name, isExpected: true, standing: info });
+    found.delete(name);
   }
-  for (const info of found.values()) inspected.push(await inspectOne(connection, info, undefined));
+  for (const info of found.values()) inspected.push(await inspect(info, undefined));
   return inspected;
 }
+
+const nothing = { facts: undefined, differing: [], foreign: [], changes: [], left: [], consumers: [] };
 
 /** Says so where JetStream is silent, be it from the first question on, or in the middle of them. */
 async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
@@ -116,15 +116,6 @@ async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): P
 const isSilence = ({ connected }: Connection, error: unknown): boolean =>
   connected && !isForbidden(error) && !(error instanceof JetStreamApiError && error.status !== 503);
 
-const nothingOf = (name: string) => ({
-  name,
-  facts: undefined,
-  differing: [],
-  foreign: [],
-  changes: [],
-  left: [],
-});
-
 async function lookFor(connection: Connection, name: string): Promise<StreamInfo | 'missing' | 'leaderless'> {
   try {
     return (await connection.whileConnected(() => findStream(connection, name))) ?? 'missing';
@@ -133,38 +124,6 @@ async function lookFor(connection: Connection, name: string): Promise<StreamInfo
     if (!isSilence(connection, error)) throw error;
     return 'leaderless';
   }
-}
-
-async function inspectOne(
-  connection: Connection,
-  info: StreamInfo,
-  spec: StreamSpec | undefined,
-): Promise<InspectedStream> {
-  const { name } = info.config;
-  const there = await askJetStream(connection, () =>
-    Array.fromAsync(connection.manager.consumers.list(name)),
-  );
-  const hasLeader = info.cluster === undefined || (info.cluster.leader ?? '') !== '';
-  return {
-    name,
-    isExpected: spec !== undefined,
-    standing: hasLeader ? 'there' : 'leaderless',
-    facts: factsOf(info),
-    ...compare(spec, info.config),
-    consumers: there.map(inspectConsumer),
-  };
-}
-
-function compare(spec: StreamSpec | undefined, config: StreamConfig) {
-  if (spec === undefined)
-    return { differing: [], foreign: subjectsOfOurs(config.subjects), changes: [], left: [] };
-  const { changes, left } = compareQuantities(spec, config);
-  return {
-    differing: differences(streamConfig(spec), config),
-    foreign: foreignSettings(spec, config),
-    left,
-    changes: quantityChanges(config, changes),
-  };
 }
 
 function factsOf({ config, state, cluster }: StreamInfo): InspectedFacts {

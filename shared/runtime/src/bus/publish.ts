@@ -1,6 +1,7 @@
 // Publishing facts: one at a time, a few side by side, or many as an atomic batch. Every message carries an id, so
 // that publishing again after a doubt is harmless.
 import { Failure, requestHeaders } from '@integration-sync/contracts';
+import type { ApiError, PubAck } from '@nats-io/jetstream';
 import { nuid } from '@nats-io/nats-core';
 import { nextChunkItems, nextTurn } from '../pace.ts';
 import type { Connection } from './connection.ts';
@@ -31,20 +32,15 @@ const batchMessagesMax = 1_000;
 const openBatchesMax = 8;
 const windowMessages = 256;
 
-export function publish(connection: Connection, message: OutgoingMessage, extra = ''): Promise<Published> {
-  const headers = new RawHeaders(`${extra}${ownLines(message)}\r\n`);
-  return acknowledged(connection, () => ask(connection, message, headers));
-}
-
 /** Each of the same for every message of a batch. No value holds a line break. */
 export type BatchHeaders = Readonly<Record<string, string>>;
 
-export interface BatchPublisher {
+export interface Publisher {
   /** Resolves with where each message stands once all are stored, be it now or by an earlier try. */
   publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
 }
 
-export function openBatchPublisher(connection: Connection): BatchPublisher {
+export function openPublisher(connection: Connection): Publisher {
   let open = 0;
 
   const publishChunk = async (messages: readonly OutgoingMessage[], extra: string): Promise<Published[]> => {
@@ -118,34 +114,23 @@ const ownLines = ({ id, traceparent }: OutgoingMessage): string =>
     ? `Nats-Msg-Id: ${id}\r\n`
     : `Nats-Msg-Id: ${id}\r\n${requestHeaders.traceparent}: ${traceparent}\r\n`;
 
-const bytesOf = ({ body }: OutgoingMessage): Uint8Array =>
-  typeof body === 'string' ? Buffer.from(body) : body;
-
 /** Resolves when it is stored, with where it stands. */
-async function ask({ inbox }: Connection, message: OutgoingMessage, headers: RawHeaders): Promise<Published> {
-  const body = bytesOf(message);
-  const answer = await inbox.ask(message.subject, { headers, body, timeoutMs: ackTimeoutMs });
-  const { error, seq = 0, duplicate = false }: Answer = answer.json();
+async function ask(
+  { inbox }: Connection,
+  { subject, body }: OutgoingMessage,
+  headers: RawHeaders,
+): Promise<Published> {
+  const answer = await inbox.ask(subject, { headers, body, timeoutMs: ackTimeoutMs });
+  const { error, seq = 0, duplicate = false }: Partial<PubAck> & { error?: ApiError } = answer.json();
   if (error !== undefined) throw new RefusedByStream(`the stream refused: ${wordsOf(error)}`);
   return { sequence: seq, duplicate };
 }
 
 class RefusedByStream extends Error {}
 
-function wordsOf({ description, err_code }: Refusal): string {
+function wordsOf({ description, err_code }: ApiError): string {
   const mending = mendingOf({ code: err_code, message: description });
   return mending === undefined ? description : `${description} (${mending})`;
-}
-
-interface Refusal {
-  description: string;
-  err_code: number;
-}
-
-interface Answer {
-  error?: Refusal;
-  seq?: number;
-  duplicate?: boolean;
 }
 
 /** In order, with a window of unacknowledged messages. */
@@ -154,10 +139,13 @@ async function publishSingly(
   messages: readonly OutgoingMessage[],
   extra: string,
 ): Promise<Published[]> {
+  const publish = (message: OutgoingMessage): Promise<Published> =>
+    acknowledged(connection, () =>
+      ask(connection, message, new RawHeaders(`${extra}${ownLines(message)}\r\n`)),
+    );
   const published: Published[] = [];
   for (let from = 0; from < messages.length; from += windowMessages) {
-    const window = messages.slice(from, from + windowMessages);
-    published.push(...(await Promise.all(window.map((message) => publish(connection, message, extra)))));
+    published.push(...(await Promise.all(messages.slice(from, from + windowMessages).map(publish))));
   }
   return published;
 }

@@ -8,7 +8,8 @@
 //   is left out    nothing is changed                     nothing is changed
 import type { StreamConfig } from '@nats-io/jetstream';
 
-export type Quantity = 'replicas' | 'maxAgeMs' | 'bytesMax' | 'messagesPerSubjectMax';
+const quantities = ['replicas', 'maxAgeMs', 'bytesMax', 'messagesPerSubjectMax'] as const;
+export type Quantity = (typeof quantities)[number];
 
 export interface SettingOfQuantity {
   name: string;
@@ -21,28 +22,25 @@ export interface Quantities extends Partial<Record<Quantity, number>> {
   mayShrink?: boolean;
 }
 
-/** A stream has another quantity than this process would give it, and keeps it. */
-export interface Difference {
-  quantity: Quantity;
-  setting: SettingOfQuantity | undefined;
-  wanted: number;
-  found: number;
-}
-
-/** What a stream has of a quantity, and what it is to get; Infinity: no limit. */
+/** What a stream has of a quantity, and what this process would give it; Infinity: no limit. */
 export interface QuantityChange {
   quantity: Quantity;
   wanted: number;
   found: number;
 }
 
+/** The stream keeps what it has. */
+export interface Difference extends QuantityChange {
+  setting: SettingOfQuantity | undefined;
+}
+
 export interface Comparison {
-  /** What the stream is to get, in nats-server's words. */
-  changes: Partial<StreamConfig>;
+  /** Quantities that `ensureStream` changes. */
+  changes: QuantityChange[];
+  /** Quantities that differ, and that it leaves. */
   left: Difference[];
 }
 
-const quantities = ['replicas', 'maxAgeMs', 'bytesMax', 'messagesPerSubjectMax'] as const;
 const nanosPerMs = 1_000_000;
 
 type Found = Pick<StreamConfig, 'num_replicas' | 'max_age' | 'max_bytes' | 'max_msgs_per_subject'>;
@@ -64,31 +62,24 @@ const fields = {
 
 export function compareQuantities(spec: Quantities, config: Found): Comparison {
   const made = quantitiesOf(spec);
-  const comparison: Comparison = { changes: {}, left: [] };
+  const comparison: Comparison = { changes: [], left: [] };
   for (const quantity of quantities) {
     // Of what a spec does not speak, the stream keeps what it has, be it set by hand.
     if (spec[quantity] === undefined) continue;
-    const field = fields[quantity];
     const [wanted, found] = [quantityIn(made, quantity), quantityIn(config, quantity)];
     if (wanted === found) continue;
     const setting = spec.settings?.[quantity];
     const mayChange = setting?.isSet !== false && (wanted > found || spec.mayShrink === true);
-    if (mayChange) Object.assign(comparison.changes, { [field]: made[field] });
-    else comparison.left.push({ quantity, setting, wanted, found });
+    if (mayChange) comparison.changes.push({ quantity, wanted, found });
+    else comparison.left.push({ quantity, wanted, found, setting });
   }
   return comparison;
 }
 
-/** The changes of a comparison, quantity by quantity. */
-export function quantityChanges(config: Found, changes: Partial<StreamConfig>): QuantityChange[] {
-  const changed = { ...config, ...changes };
-  return quantities
-    .filter((quantity) => fields[quantity] in changes)
-    .map((quantity) => ({
-      quantity,
-      wanted: quantityIn(changed, quantity),
-      found: quantityIn(config, quantity),
-    }));
+/** The changes in nats-server's words. */
+export function changedConfig(spec: Quantities, changes: readonly QuantityChange[]): Partial<Found> {
+  const made = quantitiesOf(spec);
+  return Object.fromEntries(changes.map(({ quantity }) => [fields[quantity], made[fields[quantity]]]));
 }
 
 /** In the quantity's own unit; Infinity: no limit. */

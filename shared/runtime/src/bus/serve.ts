@@ -169,16 +169,9 @@ function hear(
   waits: Waits,
   requests: () => Iterable<RequestInHand>,
 ): Disposable {
-  const { nats, log } = connection;
   using hearing = new DisposableStack();
   const listen = (subject: string, onWord: (word: string) => void): void => {
-    const subscription = nats.subscribe(subject, {
-      callback(error, message) {
-        if (error === null) onWord(message.string());
-        else log.error({ err: error }, 'subscription failed');
-      },
-    });
-    hearing.defer(() => subscription.unsubscribe());
+    hearing.use(connection.listen(subject, (message) => onWord(message.string())));
   };
   listen(givenUpSubject(service), (reply) => {
     for (const request of requests()) if (request.message.reply === reply) request.isGivenUp = true;

@@ -10,15 +10,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   AckPolicy,
-  DeliverPolicy,
-  DiscardPolicy,
   ReplayPolicy,
-  RetentionPolicy,
   StorageType,
   type ConsumerConfig,
   type StreamConfig,
 } from '@nats-io/jetstream';
-import type { Quantities } from './quantities.ts';
+import { compareQuantities, type Comparison, type Quantities } from './quantities.ts';
 
 export interface StreamSpec extends Quantities {
   name: string;
@@ -35,13 +32,11 @@ export interface StreamSpec extends Quantities {
 export interface ConsumerSpec {
   name: string;
   description: string;
-  filterSubjects?: readonly string[];
+  filterSubjects: readonly string[];
   ackWaitMs: number;
   ackPendingMax: number;
   /** Where a consumer that is made now begins; one that is there keeps its place. */
   deliver: 'all' | 'new';
-  /** The server drops it when no process has read it for so long; kept for ever unless given. */
-  inactiveAfterMs?: number;
 }
 
 const nanos = (ms: number): number => ms * 1_000_000;
@@ -52,12 +47,8 @@ export function streamConfig(spec: StreamSpec): Partial<StreamConfig> & { name: 
     description: spec.description,
     subjects: [...spec.subjects],
     storage: StorageType.File,
-    retention: {
-      limits: RetentionPolicy.Limits,
-      workqueue: RetentionPolicy.Workqueue,
-      interest: RetentionPolicy.Interest,
-    }[spec.retention],
-    discard: spec.discard === 'new' ? DiscardPolicy.New : DiscardPolicy.Old,
+    retention: spec.retention,
+    discard: spec.discard,
     duplicate_window: nanos(spec.duplicateWindowMs ?? 120_000),
     allow_direct: true,
     ...(spec.atomicBatches === true ? { allow_atomic: true } : {}),
@@ -73,10 +64,9 @@ export function consumerConfig(spec: ConsumerSpec): Partial<ConsumerConfig> {
     ack_wait: nanos(spec.ackWaitMs),
     max_ack_pending: spec.ackPendingMax,
     max_deliver: -1,
-    deliver_policy: spec.deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,
+    deliver_policy: spec.deliver,
     replay_policy: ReplayPolicy.Instant,
-    ...(spec.filterSubjects === undefined ? {} : { filter_subjects: [...spec.filterSubjects] }),
-    ...(spec.inactiveAfterMs === undefined ? {} : { inactive_threshold: nanos(spec.inactiveAfterMs) }),
+    filter_subjects: [...spec.filterSubjects],
   };
 }
 
@@ -87,6 +77,20 @@ export function differences(wanted: object, found: object): string[] {
     .map(([name]) => name);
 }
 
+/** What a stream has beside what this release and the settings of this process say of it. */
+export interface StreamComparison extends Comparison {
+  /** Settings that are not those of the release, and that `ensureStream` changes. */
+  differing: string[];
+  /** Settings that the release does not say; of a stream of others, the subjects of this system that it stores. */
+  foreign: string[];
+}
+
+export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamComparison => ({
+  ...compareQuantities(spec, config),
+  differing: differences(streamConfig(spec), config),
+  foreign: foreignSettings(spec, config),
+});
+
 /** Limits that nats-server writes as "no limit" where a stream was made without them. */
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
 const noLimit = -1;
@@ -94,8 +98,7 @@ const ofOperators = new Set(['placement', 'compression', 'metadata']);
 /** Named in quantities.ts. */
 const ofQuantities = new Set(['num_replicas', 'max_age', 'max_bytes']);
 
-/** Settings of a stream that this release does not say, by their names at nats-server. */
-export function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {
+function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {
   const said = streamConfig(spec);
   const isOurs = (name: string): boolean =>
     Object.hasOwn(said, name) ||
@@ -113,9 +116,13 @@ const isUnset = (name: string, value: unknown): boolean =>
 /** The first tokens of subjects that only the services of this system use. */
 const ourTokens = new Set(['svc', 'webhooks', 'events', 'event-batches', 'attempts', '*', '>']);
 
-/** Subjects of a stream that is none of ours, under which it would store what the services say to each other. */
-export const subjectsOfOurs = (subjects: readonly string[] | undefined): string[] =>
-  (subjects ?? []).filter((subject) => {
+/** A stream that is none of ours stores under such subjects what the services say to each other. A mirror has no subjects. */
+export const compareForeign = ({ subjects = [] }: Partial<StreamConfig>): StreamComparison => ({
+  differing: [],
+  foreign: subjects.filter((subject) => {
     const [first = ''] = subject.split('.');
     return ourTokens.has(first) || first.startsWith('_INBOX');
-  });
+  }),
+  changes: [],
+  left: [],
+});

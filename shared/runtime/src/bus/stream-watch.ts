@@ -3,15 +3,10 @@
 import type { StreamInfo } from '@nats-io/jetstream';
 import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
-import { compareQuantities, quantityInWords, type Difference } from './quantities.ts';
+import { describeStream, type FoundStream } from './inspect.ts';
+import { quantityInWords } from './quantities.ts';
 import { mendingOf, type Refusal } from './refusals.ts';
-import {
-  differences,
-  foreignSettings,
-  streamConfig,
-  subjectsOfOurs,
-  type StreamSpec,
-} from './stream-config.ts';
+import type { StreamSpec } from './stream-config.ts';
 
 export interface StreamStanding {
   stream: string;
@@ -40,12 +35,8 @@ export interface StreamWatch extends AsyncDisposable {
 }
 
 interface Watched {
-  spec: StreamSpec;
-  standing: StreamStanding;
-  left: readonly Difference[];
-  isAlone: boolean;
-  /** Settings other than this release says, by their names at nats-server. */
-  changed: readonly string[];
+  readonly spec: StreamSpec;
+  readonly found: FoundStream;
 }
 
 const everyMs = 5_000;
@@ -60,24 +51,27 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   const others = openOtherStreams(connection);
 
   const saw = (spec: StreamSpec, info: StreamInfo): void => {
-    watched.set(spec.name, { spec, ...standingOf(spec, info) });
+    watched.set(spec.name, { spec, found: describeStream(info, spec) });
     missing.delete(spec.name);
     sayWhatIsNew();
   };
 
+  const allFound = (): FoundStream[] => Array.from(watched.values(), ({ found }) => found);
   const notes = (): string[] => {
-    const all = [...watched.values()];
-    return [
-      ...new Set([
-        ...missingIn(missing),
-        ...changesIn(all),
-        ...others.notes(),
-        ...differencesIn(all),
-        ...copiesMissingIn(all),
-        ...leadersMissingIn(all),
-        ...refusals.words(),
-      ]),
+    const all = allFound();
+    const together = [
+      ...noteOfAll([...missing], (names) => `has no ${names}; \`ops streams --apply\` makes what is missing`),
+      ...all.flatMap(changesOf),
+      ...others.notes(),
+      ...differencesIn(all),
+      ...noteOfAll(
+        namesOf(all, isAlone),
+        (names) => `is a cluster and has one copy of ${names}; STREAM_REPLICAS=3 makes three`,
+      ),
+      ...noteOfAll(namesOf(all, isLeaderless), (names) => `has no leader for ${names}`),
+      ...refusals.words(),
     ];
+    return [...new Set(together)];
   };
 
   const sayWhatIsNew = (): void => {
@@ -88,13 +82,13 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     else connection.log.info('streams are as they should be again');
   };
 
-  const lookAt = async ({ spec, standing }: Watched): Promise<void> => {
+  const lookAt = async ({ spec, found }: Watched): Promise<void> => {
     try {
       saw(spec, await connection.whileConnected(() => connection.manager.streams.info(spec.name)));
     } catch (error) {
       connection.log.debug({ err: error, stream: spec.name }, 'a stream cannot be looked at');
       // Its leader answers for a stream. Without a line to NATS nothing is known of it.
-      if (connection.connected) standing.hasLeader = false;
+      if (connection.connected) watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' } });
       sayWhatIsNew();
     }
   };
@@ -119,7 +113,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     granted(what) {
       if (refusals.delete(what)) sayWhatIsNew();
     },
-    standings: () => Array.from(watched.values(), ({ standing }) => standing),
+    standings: () => allFound().map(standingOf),
     [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }
@@ -142,99 +136,82 @@ function openRefusals() {
   };
 }
 
-const missingIn = (names: ReadonlySet<string>): string[] =>
-  names.size === 0
-    ? []
-    : [`NATS has no ${[...names].join(', ')}; \`ops streams --apply\` makes what is missing.`];
+const isLeaderless = ({ standing }: FoundStream): boolean => standing === 'leaderless';
 
-function changesIn(watched: readonly Watched[]): string[] {
-  return watched
-    .filter(({ changed }) => changed.length > 0)
-    .map(
-      ({ spec, changed }) =>
-        `NATS has ${spec.name} with another ${changed.join(', ')} than this release says; \`ops streams\` says more.`,
-    );
+/** A single server names no cluster. */
+const isAlone = ({ facts }: FoundStream): boolean => facts?.replicas === 1 && facts.cluster !== undefined;
+
+const namesOf = (streams: readonly FoundStream[], isMeant: (stream: FoundStream) => boolean): string[] =>
+  streams.filter(isMeant).map(({ name }) => name);
+
+/** Streams of which the same is to be said are said together. */
+const noteOfAll = (names: readonly string[], say: (names: string) => string): string[] =>
+  names.length === 0 ? [] : [`NATS ${say(names.join(', '))}.`];
+
+function changesOf({ name, differing, foreign }: FoundStream): string[] {
+  const settings = [...differing, ...foreign];
+  if (settings.length === 0) return [];
+  return [
+    `NATS has ${name} with another ${settings.join(', ')} than this release says; \`ops streams\` says more.`,
+  ];
 }
 
-function standingOf(spec: StreamSpec, { config, cluster }: StreamInfo): Omit<Watched, 'spec'> {
-  const { left } = compareQuantities(spec, config);
-  const hasLeader = cluster === undefined || (cluster.leader ?? '') !== '';
-  const followers = cluster?.replicas ?? [];
+function standingOf(found: FoundStream): StreamStanding {
+  const { replicas = 0, cluster, leader, followers = [] } = found.facts ?? {};
+  const ofLeader = leader !== undefined || cluster === undefined ? 1 : 0;
   return {
-    left,
-    changed: [...differences(streamConfig(spec), config), ...foreignSettings(spec, config)],
-    // A single server names no cluster.
-    isAlone: config.num_replicas === 1 && (cluster?.name ?? '') !== '',
-    standing: {
-      stream: spec.name,
-      replicas: config.num_replicas,
-      current: (hasLeader ? 1 : 0) + followers.filter(({ current, offline }) => current && !offline).length,
-      hasLeader,
-      differs: left.length > 0,
-    },
+    stream: found.name,
+    replicas,
+    current: ofLeader + followers.filter(({ current, offline }) => current && !offline).length,
+    hasLeader: !isLeaderless(found),
+    differs: found.left.length > 0,
   };
 }
 
-/** Streams of which the same is to be said are said together. */
-function differencesIn(watched: readonly Watched[]): string[] {
+function differencesIn(all: readonly FoundStream[]): string[] {
   const streams = new Map<string, string[]>();
-  for (const { spec, left } of watched) {
+  for (const { name: stream, left } of all) {
     for (const { quantity, setting, wanted, found } of left) {
       const name = setting?.name ?? 'its release';
       const own = quantityInWords(quantity, wanted);
       const says = setting?.isSet === false ? `has no ${name} (${own})` : `has ${own} by ${name}`;
       const key = `A replica ${says}, where NATS has ${quantityInWords(quantity, found)}`;
-      streams.set(key, [...(streams.get(key) ?? []), spec.name]);
+      streams.set(key, [...(streams.get(key) ?? []), stream]);
     }
   }
   return Array.from(streams, ([key, names]) => `${key} of ${names.join(', ')}; it changed nothing.`);
 }
 
-function copiesMissingIn(watched: readonly Watched[]): string[] {
-  const names = watched.filter(({ isAlone }) => isAlone).map(({ spec }) => spec.name);
-  if (names.length === 0) return [];
-  return [`NATS is a cluster and has one copy of ${names.join(', ')}; STREAM_REPLICAS=3 makes three.`];
-}
-
-function leadersMissingIn(watched: readonly Watched[]): string[] {
-  const names = watched.filter(({ standing }) => !standing.hasLeader).map(({ spec }) => spec.name);
-  return names.length === 0 ? [] : [`NATS has no leader for ${names.join(', ')}.`];
-}
-
 // Streams of others over subjects of this system: one over `svc.>` stores what callers ask for, one over an inbox what they are
 // answered with.
-
-export interface OtherStreams {
-  /** From now on the streams of this system have these names, and all others are looked at. */
-  watch(own: readonly string[]): void;
-  look(): Promise<void>;
-  notes(): readonly string[];
-}
 
 /** A login that may not list streams is refused each time, and nats-server and the log have a line of it. */
 const failuresMax = 3;
 const pauseMs = 5 * 60_000;
 
-export function openOtherStreams(connection: Connection): OtherStreams {
+function openOtherStreams(connection: Connection) {
   let own: ReadonlySet<string> | undefined;
   let notes: string[] = [];
   let failures = 0;
   let notBeforeMs = 0;
 
   return {
-    watch(names) {
+    /** From now on the streams of this system have these names, and all others are looked at. */
+    watch(names: readonly string[]): void {
       own = new Set(names);
     },
-    notes: () => notes,
-    async look() {
+    notes: (): readonly string[] => notes,
+    async look(): Promise<void> {
       if (own === undefined || performance.now() < notBeforeMs) return;
       const names = own;
       try {
         const all = await connection.whileConnected(() => Array.fromAsync(connection.manager.streams.list()));
         failures = 0;
-        notes = all
-          .filter(({ config }) => !names.has(config.name))
-          .flatMap(({ config }) => noteOf(config.name, subjectsOfOurs(config.subjects)));
+        notes = all.flatMap((info) => {
+          const { name, foreign } = describeStream(info, undefined);
+          if (names.has(name) || foreign.length === 0) return [];
+          return [`NATS has a stream ${name} over ${foreign.join(', ')}, which is not of this system.`];
+        });
       } catch (error) {
         failures += 1;
         if (failures % failuresMax === 0) notBeforeMs = performance.now() + pauseMs;
@@ -243,8 +220,3 @@ export function openOtherStreams(connection: Connection): OtherStreams {
     },
   };
 }
-
-const noteOf = (stream: string, subjects: readonly string[]): string[] =>
-  subjects.length === 0
-    ? []
-    : [`NATS has a stream ${stream} over ${subjects.join(', ')}, which is not of this system.`];

@@ -2,63 +2,94 @@
 // and brought to what the code says where NATS lets them be changed. A stream that is there loses nothing by that
 // (quantities.ts). A login that may make none waits for a stream that is missing, and leaves one that differs: operators make and
 // change them (`ops streams --apply`).
-import { JetStreamApiError, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
+import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
+import { findStream, inspectStreams, type InspectedStream } from './inspect.ts';
 import { patiently } from './patience.ts';
-import { compareQuantities, quantitiesOf } from './quantities.ts';
-import { isForbidden, refused } from './refusals.ts';
+import { changedConfig, quantitiesOf } from './quantities.ts';
+import { codes, isForbidden, isRefusedWith, refused, unlessRefused } from './refusals.ts';
 import {
+  compareStream,
   consumerConfig,
   differences,
   streamConfig,
   type ConsumerSpec,
   type StreamSpec,
 } from './stream-config.ts';
-import type { StreamWatch } from './stream-watch.ts';
+import { openStreamWatch, type StreamStanding, type StreamWatch } from './stream-watch.ts';
 
-const codes = {
-  streamNotFound: 10_059,
-  consumerNotFound: 10_014,
-  streamNameInUse: 10_058,
-  replicasUnsupported: 10_074,
-};
+export interface Streams extends AsyncDisposable {
+  ensureStream(spec: StreamSpec): Promise<void>;
+  ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
+  /** How the streams stand that this process made sure of. */
+  streamStandings(): StreamStanding[];
+  /** Looks for streams of others over subjects of this system, beside those that are named. `streamNotes` has what it finds. */
+  watchOtherStreams(own: readonly string[]): void;
+  /** What is to be said of them: a sentence each; none where all is as it should be. */
+  streamNotes(): string[];
+  /** What NATS has, beside what it should have. Changes nothing. */
+  inspectStreams(expected: readonly StreamSpec[]): Promise<InspectedStream[]>;
+  hasConsumer(stream: string, consumer: string): Promise<boolean>;
+  /** Undefined where the stream is not there. */
+  messagesIn(stream: string): Promise<number | undefined>;
+  /** Nothing happens where it is not there. */
+  removeStream(stream: string): Promise<void>;
+}
 
-export async function ensureStream(
-  connection: Connection,
-  watch: StreamWatch,
-  spec: StreamSpec,
-): Promise<void> {
-  const what = `stream ${spec.name}`;
+export function openStreams(connection: Connection): Streams {
+  const { manager } = connection;
+  const watch = openStreamWatch(connection);
+  return {
+    ensureStream: (spec) => ensureStream(connection, watch, spec),
+    ensureConsumer: (stream, spec) => ensureConsumer(connection, watch, stream, spec),
+    streamStandings: () => watch.standings(),
+    watchOtherStreams: (own) => watch.watchOthers(own),
+    streamNotes: () => watch.notes(),
+    inspectStreams: (expected) => inspectStreams(connection, expected),
+    async hasConsumer(stream, consumer) {
+      const info = connection.whileConnected(() => manager.consumers.info(stream, consumer));
+      return (await unlessRefused(info, codes.consumerNotFound)) !== undefined;
+    },
+    messagesIn: (stream) =>
+      connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages),
+    async removeStream(stream) {
+      const removing = connection.whileConnected(() => manager.streams.delete(stream));
+      await unlessRefused(removing, codes.streamNotFound);
+    },
+    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+  };
+}
+
+async function ensureStream(connection: Connection, watch: StreamWatch, spec: StreamSpec): Promise<void> {
+  const { manager, log } = connection;
+  const { name } = spec;
+  const what = `stream ${name}`;
   const wanted = streamConfig(spec);
   const info = await patiently(connection, what, async () => {
-    const found = await findStream(connection, spec.name);
+    const found = await findStream(connection, name);
     if (found !== undefined) return found;
     const made = await ifAllowed(connection, () =>
-      unlessMissing(
-        connection.manager.streams.add({ ...wanted, ...quantitiesOf(spec) }),
-        codes.streamNameInUse,
-      ),
+      unlessRefused(manager.streams.add({ ...wanted, ...quantitiesOf(spec) }), codes.streamNameInUse),
     );
     if (made === forbidden) {
       watch.isMissing(spec);
       throw new Error(`no ${what}, and this login may make none`);
     }
-    if (made !== undefined) connection.log.info({ stream: spec.name }, 'stream made');
-    return made ?? connection.manager.streams.info(spec.name);
+    if (made !== undefined) log.info({ stream: name }, 'stream made');
+    return made ?? manager.streams.info(name);
   });
-  const differing = differences(wanted, info.config);
-  const { changes } = compareQuantities(spec, info.config);
+  const { differing, changes } = compareStream(spec, info.config);
   const isMended =
     differing.length > 0 &&
     (await patiently(connection, what, () =>
-      ifAllowed(connection, () => connection.manager.streams.update(spec.name, wanted)),
+      ifAllowed(connection, () => manager.streams.update(name, wanted)),
     )) !== forbidden;
-  const changed =
-    Object.keys(changes).length === 0 || (await changeQuantities(connection, watch, spec.name, changes));
-  const names = [...(isMended ? differing : []), ...(changed ? Object.keys(changes) : [])];
+  const changed = changedConfig(spec, changes);
+  const isChanged = changes.length > 0 && (await changeQuantities(connection, watch, name, changed));
+  const names = [...(isMended ? differing : []), ...(isChanged ? Object.keys(changed) : [])];
   if (names.length === 0) return watch.saw(spec, info);
-  connection.log.warn({ stream: spec.name, differing: names }, 'stream differed and was changed');
-  watch.saw(spec, await patiently(connection, what, () => connection.manager.streams.info(spec.name)));
+  log.warn({ stream: name, differing: names }, 'stream differed and was changed');
+  watch.saw(spec, await patiently(connection, what, () => manager.streams.info(name)));
 }
 
 const forbidden = Symbol('forbidden');
@@ -76,10 +107,6 @@ async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Pro
   }
 }
 
-/** Undefined where it is not there. */
-export const findStream = (connection: Connection, name: string): Promise<StreamInfo | undefined> =>
-  unlessMissing(connection.manager.streams.info(name), codes.streamNotFound);
-
 /** Without them the stream is as good as before, so that a cluster that is short of servers stops no start. */
 async function changeQuantities(
   connection: Connection,
@@ -95,85 +122,39 @@ async function changeQuantities(
     return done !== forbidden;
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error;
-    if (error.code === codes.replicasUnsupported) throw refused(what, error);
+    if (isRefusedWith(error, codes.replicasUnsupported)) throw refused(what, error);
     connection.log.debug({ err: error, stream, changes }, 'a stream does not get what settings say');
     watch.refused(what, error);
     return false;
   }
 }
 
-export async function ensureConsumer(
+async function ensureConsumer(
   connection: Connection,
   watch: StreamWatch,
   stream: string,
   spec: ConsumerSpec,
 ): Promise<void> {
+  const { consumers } = connection.manager;
   const what = `consumer ${spec.name}`;
+  const wanted = consumerConfig(spec);
   try {
-    await makeConsumer(connection, stream, spec);
+    await patiently(connection, what, async () => {
+      const found = await unlessRefused(consumers.info(stream, spec.name), codes.consumerNotFound);
+      if (found === undefined) {
+        await consumers.add(stream, wanted);
+        connection.log.info({ stream, consumer: spec.name }, 'consumer made');
+        return;
+      }
+      const { deliver_policy: _place, ...changeable } = wanted;
+      const differing = differences(changeable, found.config);
+      if (differing.length === 0) return;
+      await consumers.update(stream, spec.name, changeable);
+      connection.log.warn({ stream, consumer: spec.name, differing }, 'consumer differed and was changed');
+    });
     watch.granted(what);
   } catch (error) {
     if (error instanceof Error && error.cause instanceof JetStreamApiError) watch.refused(what, error.cause);
-    throw error;
-  }
-}
-
-async function makeConsumer(connection: Connection, stream: string, spec: ConsumerSpec): Promise<void> {
-  const wanted = consumerConfig(spec);
-  await patiently(connection, `consumer ${spec.name}`, async () => {
-    const found = await unlessMissing(
-      connection.manager.consumers.info(stream, spec.name),
-      codes.consumerNotFound,
-    );
-    if (found === undefined) {
-      await connection.manager.consumers.add(stream, wanted);
-      connection.log.info({ stream, consumer: spec.name }, 'consumer made');
-      return;
-    }
-    const { deliver_policy: _place, ...changeable } = wanted;
-    const differing = differences(changeable, found.config);
-    if (differing.length === 0) return;
-    await connection.manager.consumers.update(stream, spec.name, changeable);
-    connection.log.warn({ stream, consumer: spec.name, differing }, 'consumer differed and was changed');
-  });
-}
-
-export async function hasConsumer(
-  connection: Connection,
-  stream: string,
-  consumer: string,
-): Promise<boolean> {
-  const info = connection.whileConnected(() => connection.manager.consumers.info(stream, consumer));
-  return (await unlessMissing(info, codes.consumerNotFound)) !== undefined;
-}
-
-/** Undefined where the stream is not there. */
-export const messagesIn = (connection: Connection, stream: string): Promise<number | undefined> =>
-  connection.whileConnected(async () => (await findStream(connection, stream))?.state.messages);
-
-/** Nothing happens where it is not there. */
-export async function removeStream(connection: Connection, stream: string): Promise<void> {
-  await unlessMissing(
-    connection.whileConnected(() => connection.manager.streams.delete(stream)),
-    codes.streamNotFound,
-  );
-}
-
-/** The same of a consumer. */
-export async function removeConsumer(
-  connection: Connection,
-  stream: string,
-  consumer: string,
-): Promise<boolean> {
-  const removing = connection.whileConnected(() => connection.manager.consumers.delete(stream, consumer));
-  return (await unlessMissing(removing, codes.consumerNotFound)) ?? false;
-}
-
-async function unlessMissing<T>(work: Promise<T>, code: number): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === code) return undefined;
     throw error;
   }
 }
