@@ -1,12 +1,11 @@
-// One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up:
-// whatever is waiting for an answer when the line drops is told so at once instead of timing out. What begins while the
-// client is on its way to another server of the cluster waits for it (line.ts).
+// One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up: whatever is
+// waiting for an answer when the line drops is told so at once instead of timing out (line.ts).
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
-import { Disconnected, openAbsences, openLine, type Absences } from './line.ts';
+import { Disconnected, openAbsences, openLine, type Absences, type Line } from './line.ts';
 import { connectPatiently } from './connect.ts';
 import { openInbox, type Inbox } from './inbox.ts';
 import { openLeaving, type Leaver } from './leaving.ts';
@@ -15,7 +14,9 @@ import { openLeaving, type Leaver } from './leaving.ts';
 const apiTimeoutMs = 3_000;
 const defaultPayloadBytes = 1_048_576;
 
-export interface Connection extends AsyncDisposable {
+type LineOfConnection = Pick<Line, 'connected' | 'untilConnected' | 'whileConnected' | 'onReconnect'>;
+
+export interface Connection extends LineOfConnection, AsyncDisposable {
   readonly nats: NatsConnection;
   readonly stream: JetStreamClient;
   readonly manager: JetStreamManager;
@@ -25,17 +26,10 @@ export interface Connection extends AsyncDisposable {
   readonly tracing: Tracing | undefined;
   /** This process does nothing more where nats-server refuses it something (`onForbidden`). */
   readonly endsWhereForbidden: boolean;
-  readonly connected: boolean;
   /** What the server takes as one message. */
   readonly maxPayloadBytes: number;
   /** Until disposed of. Where nats-server refuses the subject, `onForbidden` or a line in the log says so. */
   listen(subject: string, onMessage: (message: Msg) => void): Disposable;
-  /** Whenever the line is up again after it was down. */
-  onReconnect(then: () => void): Disposable;
-  /** Resolves at once while the line is up; fails as unavailable where it is down for longer than a reconnect takes. */
-  untilConnected(): Promise<void>;
-  /** Settles as `work` does, or fails as unavailable the moment the line drops. */
-  whileConnected<T>(work: () => Promise<T>): Promise<T>;
   /** Called when the server is about to end, before the client goes to another one (leaving.ts). */
   onLeaving(leaver: Leaver): Disposable;
 }
@@ -59,42 +53,35 @@ export interface Forbidden {
 }
 
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+  const { log, tracing, onForbidden } = options;
   const inboxPrefix = inboxPrefixOf(options.name);
   const { nats, waits } = await connectPatiently({ ...options, inboxPrefix });
   const asking = { ...options.jetstream, checkAPI: false, timeout: apiTimeoutMs };
   const manager = await jetstreamManager(nats, asking);
   const inbox = openInbox(nats, inboxPrefix);
-  const interrupts = openInterrupts();
-  const reconnected = new Set<() => void>();
-  const line = openLine();
+  const line = openLine(() => nats.isClosed());
   const hasOthers = otherServers(nats, options.url);
-  const leaving = openLeaving({ nats, inbox, line, hasOthers, log: options.log });
+  const leaving = openLeaving({ nats, inbox, line, hasOthers, log });
 
-  watchStatus(nats, options.log, {
+  watchStatus(nats, log, {
     lost() {
-      line.drop();
       waits.begin();
-      interrupts.strike();
+      line.drop();
       inbox.fail(new Disconnected());
     },
     back() {
-      line.restore();
       waits.end();
       leaving.arrived();
-      for (const then of reconnected) then();
+      line.restore();
     },
     aboutToEnd: () => leaving.begin(),
     forbidden(error) {
-      inbox.fail(error, error.subject);
-      tellForbidden(options, error);
+      const { operation, subject } = error;
+      inbox.fail(error, subject);
+      if (onForbidden === undefined) log.warn({ err: error }, reportedError);
+      else onForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
     },
-  }).catch((error: unknown) => options.log.error({ err: error }, 'nats status watch ended'));
-
-  const isConnected = (): boolean => line.isUp && !nats.isClosed();
-  const untilConnected = async (): Promise<void> => {
-    await line.untilUp();
-    if (nats.isClosed()) throw new Disconnected();
-  };
+  }).catch((error: unknown) => log.error({ err: error }, 'nats status watch ended'));
 
   return {
     nats,
@@ -102,31 +89,25 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     manager,
     inbox,
     absences: openAbsences(),
-    log: options.log,
-    tracing: options.tracing,
-    endsWhereForbidden: options.onForbidden !== undefined,
+    log,
+    tracing,
+    endsWhereForbidden: onForbidden !== undefined,
     get connected() {
-      return isConnected();
+      return line.connected;
     },
+    untilConnected: () => line.untilConnected(),
+    whileConnected: (work) => line.whileConnected(work),
+    onReconnect: (then) => line.onReconnect(then),
     get maxPayloadBytes() {
       return nats.info?.max_payload ?? defaultPayloadBytes;
     },
     listen: (subject, onMessage) => listen(nats, subject, onMessage),
-    onReconnect(then) {
-      reconnected.add(then);
-      return { [Symbol.dispose]: () => void reconnected.delete(then) };
-    },
-    untilConnected,
     onLeaving: (leaver) => leaving.use(leaver),
-    async whileConnected(work) {
-      await untilConnected();
-      return interrupts.unlessStruck(work);
-    },
     async [Symbol.asyncDispose]() {
       leaving[Symbol.dispose]();
       waits.end();
       // Draining needs the server; without one, or where it goes meanwhile, there is no server left to tell.
-      if (isConnected()) await nats.drain().catch(() => undefined);
+      if (line.connected) await nats.drain().catch(() => undefined);
       await nats.close();
       inbox.fail(new Disconnected());
       inbox[Symbol.dispose]();
@@ -147,37 +128,6 @@ function listen(nats: NatsConnection, subject: string, onMessage: (message: Msg)
 function otherServers(nats: NatsConnection, url: string): () => boolean {
   const isOneOfSeveral = (parseNatsServers(url)?.servers.length ?? 0) > 1;
   return () => isOneOfSeveral || (nats.info?.connect_urls?.length ?? 0) > 0;
-}
-
-function tellForbidden({ onForbidden, log }: ConnectionOptions, error: PermissionViolationError): void {
-  const { operation, subject } = error;
-  if (onForbidden === undefined) log.warn({ err: error }, reportedError);
-  else onForbidden({ operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
-}
-
-interface Interrupts {
-  /** Fails as unavailable all that is under way. */
-  strike(): void;
-  unlessStruck<T>(work: () => Promise<T>): Promise<T>;
-}
-
-function openInterrupts(): Interrupts {
-  const interrupts = new Set<() => void>();
-  return {
-    strike() {
-      for (const interrupt of interrupts) interrupt();
-    },
-    async unlessStruck(work) {
-      const lost = Promise.withResolvers<never>();
-      const interrupt = (): void => lost.reject(new Disconnected());
-      interrupts.add(interrupt);
-      try {
-        return await Promise.race([work(), lost.promise]);
-      } finally {
-        interrupts.delete(interrupt);
-      }
-    },
-  };
 }
 
 interface StatusHandlers {

@@ -1,24 +1,32 @@
-// Whether the line to NATS is up. What begins while it is down waits for a moment, as a client needs 30 to 150 ms to find
-// another server of its cluster. Where it has found none by then, everything that begins fails at once.
+// Whether the line to NATS is up. What is under way when it drops fails at once. What begins while it is down waits for a moment,
+// as a client needs 30 to 150 ms to find another server of its cluster. Where it has found none by then, everything that begins
+// fails at once.
 import { Failure } from '@integration-sync/contracts';
 
 export interface Line {
-  readonly isUp: boolean;
+  readonly connected: boolean;
+  /** Resolves at once while the line is up; fails as unavailable where it is down for longer than a reconnect takes. */
+  untilConnected(): Promise<void>;
+  /** Settles as `work` does, or fails as unavailable the moment the line drops. */
+  whileConnected<T>(work: () => Promise<T>): Promise<T>;
+  /** Whenever the line is up again after it was down. */
+  onReconnect(then: () => void): Disposable;
   drop(): void;
   restore(): void;
   /** What begins waits, though the line is up; for so long at most. */
   hold(forMs: number): void;
   release(): void;
-  /** Fails as unavailable where the line is down and does not come back within a moment. */
-  untilUp(): Promise<void>;
 }
 
 export const backWithinMs = 500;
 
-export function openLine(): Line {
+/** A client that is closed has no line. */
+export function openLine(isClosed: () => boolean): Line {
   let isUp = true;
   let waiting: PromiseWithResolvers<void> | undefined;
   let patience: NodeJS.Timeout | undefined;
+  const underWay = new Set<PromiseWithResolvers<never>>();
+  const reconnected = new Set<() => void>();
 
   const release = (): void => {
     clearTimeout(patience);
@@ -30,26 +38,44 @@ export function openLine(): Line {
     waiting ??= Promise.withResolvers();
     patience = setTimeout(release, forMs);
   };
+  const isConnected = (): boolean => isUp && !isClosed();
+  const untilConnected = async (): Promise<void> => {
+    await waiting?.promise;
+    if (!isConnected()) throw new Disconnected();
+  };
 
   return {
-    get isUp() {
-      return isUp;
+    get connected() {
+      return isConnected();
+    },
+    untilConnected,
+    async whileConnected(work) {
+      await untilConnected();
+      const lost = Promise.withResolvers<never>();
+      underWay.add(lost);
+      try {
+        return await Promise.race([work(), lost.promise]);
+      } finally {
+        underWay.delete(lost);
+      }
+    },
+    onReconnect(then) {
+      reconnected.add(then);
+      return { [Symbol.dispose]: () => void reconnected.delete(then) };
     },
     drop() {
       if (!isUp) return;
       isUp = false;
       hold(backWithinMs);
+      for (const { reject } of underWay) reject(new Disconnected());
     },
     restore() {
       isUp = true;
       release();
+      for (const then of reconnected) then();
     },
     hold,
     release,
-    async untilUp() {
-      await waiting?.promise;
-      if (!isUp) throw new Disconnected();
-    },
   };
 }
 
