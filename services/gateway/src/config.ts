@@ -24,7 +24,7 @@ export const GatewayConfig = Type.Object(
       pattern: String.raw`^(/(?!\.{1,2}(/|$))[\w.~-]+)*$`,
       expected: 'a path such as /sync, without a / at its end',
     }),
-    CONSOLE: Type.Union([Type.Literal('on'), Type.Literal('off')], {
+    CONSOLE: Type.Enum(['on', 'off'], {
       description:
         'Whether `/console` is served: a page for people, which asks the interface with the token that they give it. `on` for the local stack.',
       default: 'off',

@@ -8,11 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Rule {
   type?: string;
   enum?: readonly unknown[];
-  anyOf?: readonly { const?: unknown; required?: readonly string[] }[];
-  oneOf?: readonly { required?: readonly string[] }[];
-  format?: string;
-  pattern?: string;
-  minLength?: number;
+  anyOf?: readonly { required?: readonly string[] }[];
   minimum?: number;
   maximum?: number;
   default?: string | number | boolean;
@@ -92,9 +88,9 @@ function problemOf(name: string, rule: Rule, { environment, paths }: Given): str
   return `${name}: expected ${expectation(rule)}, ${got}`;
 }
 
-/** A rule between settings stands on the schema itself, as `oneOf` or `anyOf` with what each way requires. */
+/** A rule between settings stands on the schema itself, as `anyOf` with what each way requires. */
 function problemBetween(schema: TObject & Rule, { environment, problems }: Given): string[] {
-  const concerned = [...(schema.oneOf ?? []), ...(schema.anyOf ?? [])].flatMap((way) => way.required ?? []);
+  const concerned = (schema.anyOf ?? []).flatMap((way) => way.required ?? []);
   // One that is given and cannot be read has its own line.
   if (concerned.some((name) => problems.has(name))) return [];
   const given = [...new Set(concerned)].filter((name) => isSet(environment[name]));
@@ -111,17 +107,11 @@ function printable(rule: Rule, text: string, path: string | undefined): string {
 
 function expectation(rule: Rule): string {
   if (rule.expected !== undefined) return rule.expected;
-  const options = rule.enum ?? rule.anyOf?.map((option) => option.const);
-  if (options !== undefined) return `one of ${options.join(', ')}`;
+  if (rule.enum !== undefined) return `one of ${rule.enum.join(', ')}`;
   if (rule.type === 'boolean') return 'true or false';
-  if (rule.type === 'integer' || rule.type === 'number') return `${numberWords[rule.type]}${bounds(rule)}`;
-  if (rule.format !== undefined)
-    return rule.format === 'uri' ? 'an absolute URL' : `text in the form of ${rule.format}`;
-  if (rule.pattern !== undefined) return `text that matches ${rule.pattern}`;
-  return rule.minLength === undefined ? 'text' : `at least ${rule.minLength} characters`;
+  if (rule.type === 'integer') return `an integer${bounds(rule)}`;
+  return rule.type === 'number' ? `a number${bounds(rule)}` : 'text';
 }
-
-const numberWords = { integer: 'an integer', number: 'a number' };
 
 function bounds({ minimum, maximum }: Rule): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;

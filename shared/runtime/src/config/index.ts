@@ -6,7 +6,6 @@
 // (words for a rule that the schema states tersely), `check` (a rule that only code can state, such as whether its
 // reader can read the value), and `beside` (what is wrong with it and other settings together).
 import { Ajv } from 'ajv';
-import formats from 'ajv-formats';
 import type { Static, TObject, TSchema } from 'typebox';
 import { ownSchemas } from '../schemas.ts';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
@@ -44,7 +43,6 @@ const ajv = new Ajv({
   strict: true,
   strictRequired: false,
   useDefaults: true,
-  formats: formatsOf(),
 });
 ajv.addVocabulary(['secret', 'file', 'expected', 'beside']);
 ajv.addKeyword({
@@ -82,12 +80,4 @@ function valueOf({ type }: Rule, text: string): unknown {
   if (type === 'integer' && /^-?(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text)))
     return Number(text);
   return text;
-}
-
-// Ajv's formats, without handing the plugin an instance: its types predate ECMAScript modules.
-function formatsOf() {
-  return {
-    uri: formats.default.get('uri'),
-    email: formats.default.get('email'),
-  };
 }
