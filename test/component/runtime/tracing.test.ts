@@ -91,13 +91,13 @@ it('work is within a span until that ends, and in no other', async () => {
   await using tracing = await open();
   const [one, other] = [step(tracing, parent), step(tracing, parent)];
   const gate = Promise.withResolvers<void>();
-  const seen = tracing.within(one, async () => {
+  const seen = one.within(async () => {
     const early = tracing.current;
     await gate.promise;
     return [early, tracing.current];
   });
   expect(tracing.current).toBeUndefined();
-  expect(tracing.within(other, () => tracing.current)).toBe(other);
+  expect(other.within(() => tracing.current)).toBe(other);
   one.end();
   gate.resolve();
   expect(await seen).toEqual([one, undefined]);

@@ -1,16 +1,11 @@
 // One request, from its message to its reply: it gets its turn, the handler works on it, and its caller is answered in
 // any case, with a failure where there is nothing better.
-import {
-  Failure,
-  replyHeaders,
-  requestHeaders,
-  statusOfAnswer,
-  type ErrorCode,
-} from '@integration-sync/contracts';
+import { Failure, replyHeaders, requestHeaders, statusOfAnswer } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 import type { Log } from '../log.ts';
+import type { RequestSeen } from '../metrics.ts';
 import type { Semaphore } from '../semaphore.ts';
-import { readTraceparent, traceIdOf, type Attributes, type Span } from '../tracing/index.ts';
+import { readTraceparent, traceIdOf, type SpanStart } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { writeFailure } from './failures.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
@@ -72,10 +67,9 @@ export interface Answering {
   waits: Waits;
 }
 
-/** What became of a request. */
-export interface Answered {
-  code: 'ok' | ErrorCode;
-  seconds: number;
+interface Parts {
+  headers: Readonly<Record<string, string | number | boolean>>;
+  body: Uint8Array | string;
 }
 
 /** A failure that the handler throws is an answer, too. */
@@ -83,15 +77,17 @@ export async function answer(
   connection: Connection,
   inHand: RequestInHand,
   { handler, semaphore, quiet, waits }: Answering,
-): Promise<Answered> {
+): Promise<RequestSeen> {
   const startedAt = performance.now();
   const { message } = inHand;
+  const { subject } = message;
   const headers = readHeaders(message.headers);
-  const trace = openRequestTrace(connection, { subject: message.subject, headers, quiet });
-  const request = readRequest(connection, inHand, { headers, traceparent: trace.traceparent, waits });
-  const handle = handlerWithin(connection, trace, handler);
-  let fault: unknown;
-  let code: Answered['code'] = 'ok';
+  const given = readTraceparent(headers.get(requestHeaders.traceparent));
+  // Of what is asked all the time there is no span.
+  const span = quiet ? undefined : connection.tracing?.begin(spanOf(subject, headers, given));
+  const traceparent = span?.traceparent ?? given;
+  const request = readRequest(connection, inHand, { headers, traceparent, waits });
+  let failure: Failure | undefined;
   let reply: BusReply = {};
   let waitedMs = 0;
   try {
@@ -101,32 +97,46 @@ export async function answer(
       waitedMs = performance.now() - startedAt;
     }
     try {
-      reply = await handle(request);
+      // What the handler asks the database is part of the span.
+      reply = await (span === undefined ? handler(request) : span.within(() => handler(request)));
     } finally {
       semaphore.release(request.integration);
     }
-    await respond(connection, message, replyParts(connection, message.subject, reply));
+    await respond(connection, message, replyParts(connection, subject, reply));
   } catch (error) {
-    const failure = asFailure(error, request);
-    fault = failure;
-    code = failure.code;
+    failure = asFailure(error, request);
     await respond(connection, message, failureParts(connection, failure));
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  closeRequestTrace(trace, { logFields: reply.logFields, waitedMs, error: fault });
-  const level = code === 'internal' ? 'error' : quiet ? 'debug' : 'info';
+  const outcome = failure?.code ?? 'ok';
+  span?.set({ 'sync.waitedMs': Math.round(waitedMs), ...prefixed('sync.', reply.logFields) });
+  span?.end(failure);
+  const level = outcome === 'internal' ? 'error' : quiet ? 'debug' : 'info';
   request.log[level](
     {
-      subject: message.subject,
-      outcome: code,
+      subject,
+      outcome,
       durationMs: Math.round(seconds * 1e6) / 1000,
       ...(waitedMs > 0 ? { waitedMs: Math.round(waitedMs) } : {}),
       ...reply.logFields,
     },
     'request',
   );
-  return { code, seconds };
+  return { subject, outcome, seconds };
 }
+
+/** From the message of a request to its reply. */
+const spanOf = (subject: string, headers: Headers, parent: string | undefined): SpanStart => ({
+  name: `answer ${subject}`,
+  kind: 'server',
+  parent,
+  attributes: {
+    'messaging.system': 'nats',
+    'messaging.destination.name': subject,
+    'sync.integration': headers.get(requestHeaders.integration),
+    'sync.requestId': headers.get(requestHeaders.requestId),
+  },
+});
 
 function readRequest(
   connection: Connection,
@@ -169,32 +179,26 @@ function readRequest(
   };
 }
 
-function replyParts(
-  connection: Connection,
-  subject: string,
-  reply: BusReply,
-): { headers: Record<string, string>; body: Uint8Array } {
-  const body =
-    typeof reply.body === 'string' ? new TextEncoder().encode(reply.body) : (reply.body ?? new Uint8Array());
+function replyParts(connection: Connection, subject: string, reply: BusReply): Parts {
+  const { status = statusOfAnswer(subject), body = '' } = reply;
+  const bytes = Buffer.byteLength(body);
   const bytesMax = bodyBytesMax(connection);
   // NATS would throw here and the caller would wait for nothing.
-  if (body.length > bytesMax)
-    throw new Error(
-      `the reply to ${subject} has ${body.length} bytes; one NATS message may carry ${bytesMax}`,
-    );
-  const headers: Record<string, string> = {
-    [replyHeaders.status]: String(reply.status ?? statusOfAnswer(subject)),
+  if (bytes > bytesMax)
+    throw new Error(`the reply to ${subject} has ${bytes} bytes; one NATS message may carry ${bytesMax}`);
+  const headers = {
+    [replyHeaders.status]: String(status),
+    ...prefixed(replyHeaders.httpPrefix, reply.headers),
+    ...prefixed(replyHeaders.logPrefix, reply.logFields),
   };
-  for (const [name, value] of Object.entries(reply.headers ?? {}))
-    headers[replyHeaders.httpPrefix + name] = value;
-  for (const [name, value] of Object.entries(reply.logFields ?? {})) {
-    headers[replyHeaders.logPrefix + name] = String(value);
-  }
   return { headers, body };
 }
 
+const prefixed = <T>(prefix: string, fields: Readonly<Record<string, T>> = {}): Record<string, T> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [prefix + name, value]));
+
 /** With its first words alone where all of them do not fit into a message: a failure is told in any case. */
-function failureParts(connection: Connection, failure: Failure): ReturnType<typeof writeFailure> {
+function failureParts(connection: Connection, failure: Failure): Parts {
   const parts = writeFailure(failure);
   if (Buffer.byteLength(parts.body) <= bodyBytesMax(connection)) return parts;
   return writeFailure(new Failure(failure.code, `${failure.detail.slice(0, firstWordsMax)}…`));
@@ -212,67 +216,9 @@ function asFailure(error: unknown, request: BusRequest): Failure {
   return new Failure('internal', 'Something went wrong on our side; the request id leads us to it.');
 }
 
-async function respond(
-  connection: Connection,
-  message: Msg,
-  parts: { headers: Record<string, string>; body: Uint8Array | string },
-): Promise<void> {
+async function respond(connection: Connection, message: Msg, parts: Parts): Promise<void> {
   // What is sent while the line is down is lost.
   if (!connection.connected) await connection.untilConnected().catch(() => undefined);
   const sent = message.respond(parts.body, { headers: writeHeaders(parts.headers) });
   if (!sent) connection.log.warn({ subject: message.subject }, 'reply could not be sent');
-}
-
-// To which trace a request belongs that a service answers, and the span from its message to its reply.
-
-interface RequestTrace {
-  /** Undefined where nothing is traced. */
-  span: Span | undefined;
-  /** For what comes of the request; undefined where nothing is traced and its caller names no trace. */
-  traceparent: string | undefined;
-}
-
-/** Of what is asked all the time, which is `quiet`, there is no span. */
-function openRequestTrace(
-  { tracing }: Connection,
-  { subject, headers, quiet }: { subject: string; headers: Headers; quiet: boolean },
-): RequestTrace {
-  const given = readTraceparent(headers.get(requestHeaders.traceparent));
-  if (tracing === undefined || quiet) return { span: undefined, traceparent: given };
-  const span = tracing.begin({
-    name: `answer ${subject}`,
-    kind: 'server',
-    parent: given,
-    attributes: {
-      'messaging.system': 'nats',
-      'messaging.destination.name': subject,
-      'sync.integration': headers.get(requestHeaders.integration),
-      'sync.requestId': headers.get(requestHeaders.requestId),
-    },
-  });
-  return { span, traceparent: span.traceparent };
-}
-
-/** The same handler; what it asks the database is part of the span. */
-function handlerWithin<Request, Reply>(
-  { tracing }: Connection,
-  { span }: RequestTrace,
-  handler: (request: Request) => Promise<Reply>,
-): (request: Request) => Promise<Reply> {
-  if (tracing === undefined || span === undefined) return handler;
-  return (request) => tracing.within(span, () => handler(request));
-}
-
-function closeRequestTrace(
-  { span }: RequestTrace,
-  {
-    logFields = {},
-    waitedMs,
-    error,
-  }: { logFields: Attributes | undefined; waitedMs: number; error: unknown },
-): void {
-  if (span === undefined) return;
-  const facts = Object.entries(logFields).map(([name, value]) => [`sync.${name}`, value] as const);
-  span.set({ 'sync.waitedMs': Math.round(waitedMs), ...Object.fromEntries(facts) });
-  span.end(error);
 }

@@ -1,19 +1,16 @@
 // The NATS micro protocol: what makes `nats micro ls`, `info` and `stats` see every replica of every service.
 import { randomUUID } from 'node:crypto';
+import type { RequestSeen } from '../metrics.ts';
 import type { Connection } from './connection.ts';
 
-export interface EndpointTally {
-  subject: string;
-  queue: string;
-  requests: number;
-  errors: number;
-  lastError: string;
-  nanos: number;
+export interface Discovery extends Disposable {
+  count(seen: RequestSeen): void;
 }
 
-interface Identity {
+export interface Identity {
   service: string;
   version: string;
+  /** Of the build; `nats micro info` shows it. */
   revision?: string;
   description: string;
 }
@@ -24,8 +21,8 @@ type Verb = (typeof verbs)[number];
 export function announceService(
   connection: Connection,
   { service, version, revision, description }: Identity,
-  tallies: readonly EndpointTally[],
-): Disposable {
+  subjects: readonly string[],
+): Discovery {
   const started = new Date().toISOString();
   const identity = {
     name: service,
@@ -34,13 +31,16 @@ export function announceService(
     metadata: revision === undefined ? {} : { revision },
   };
 
+  const endpoints = new Map(subjects.map((subject) => [subject, newEndpoint(service, subject)]));
+
   const describe = (verb: Verb): unknown => {
     if (verb === 'PING') return { type: 'io.nats.micro.v1.ping_response', ...identity };
     if (verb === 'INFO') {
-      const endpoints = tallies.map((tally) => ({ ...endpointOf(tally), metadata: {} }));
-      return { type: 'io.nats.micro.v1.info_response', ...identity, description, endpoints };
+      const infos = Array.from(endpoints.values(), ({ endpoint }) => ({ ...endpoint, metadata: {} }));
+      return { type: 'io.nats.micro.v1.info_response', ...identity, description, endpoints: infos };
     }
-    return { type: 'io.nats.micro.v1.stats_response', ...identity, started, endpoints: tallies.map(statsOf) };
+    const stats = Array.from(endpoints.values(), statsOf);
+    return { type: 'io.nats.micro.v1.stats_response', ...identity, started, endpoints: stats };
   };
 
   using listening = new DisposableStack();
@@ -53,21 +53,37 @@ export function announceService(
       listening.use(
         connection.listen(subject, (message) => void message.respond(JSON.stringify(describe(verb)))),
       );
-  return listening.move();
+  const open = listening.move();
+  return {
+    count({ subject, outcome, seconds }) {
+      const endpoint = endpoints.get(subject);
+      if (endpoint === undefined) return;
+      endpoint.requests += 1;
+      endpoint.nanos += Math.round(seconds * 1e9);
+      if (outcome === 'ok') return;
+      endpoint.errors += 1;
+      endpoint.lastError = outcome;
+    },
+    [Symbol.dispose]: () => open.dispose(),
+  };
 }
 
-const endpointOf = (tally: EndpointTally) => ({
+type Endpoint = ReturnType<typeof newEndpoint>;
+
+const newEndpoint = (queue: string, subject: string) => ({
   // `svc.catalog.suppliers.push` is shown as `suppliers-push`.
-  name: tally.subject.split('.').slice(2).join('-'),
-  subject: tally.subject,
-  queue_group: tally.queue,
+  endpoint: { name: subject.split('.').slice(2).join('-'), subject, queue_group: queue },
+  requests: 0,
+  errors: 0,
+  lastError: '',
+  nanos: 0,
 });
 
-const statsOf = (tally: EndpointTally) => ({
-  ...endpointOf(tally),
-  num_requests: tally.requests,
-  num_errors: tally.errors,
-  last_error: tally.lastError,
-  processing_time: tally.nanos,
-  average_processing_time: tally.requests === 0 ? 0 : Math.round(tally.nanos / tally.requests),
+const statsOf = ({ endpoint, requests, errors, lastError, nanos }: Endpoint) => ({
+  ...endpoint,
+  num_requests: requests,
+  num_errors: errors,
+  last_error: lastError,
+  processing_time: nanos,
+  average_processing_time: requests === 0 ? 0 : Math.round(nanos / requests),
 });

@@ -19,8 +19,10 @@ export function readHeaders(from: MsgHdrs | undefined): Headers {
 export const traceparentIn = (from: MsgHdrs | undefined): string | undefined =>
   readTraceparent(from?.get(requestHeaders.traceparent));
 
-export function writeHeaders(from: Readonly<Record<string, string | undefined>>): MsgHdrs {
+type Written = string | number | boolean | undefined;
+
+export function writeHeaders(from: Readonly<Record<string, Written>>): MsgHdrs {
   const written = natsHeaders();
-  for (const [name, value] of Object.entries(from)) if (value !== undefined) written.set(name, value);
+  for (const [name, value] of Object.entries(from)) if (value !== undefined) written.set(name, String(value));
   return written;
 }

@@ -1,23 +1,19 @@
 // The subjects of a service: every replica joins its queue group, works on a bounded number of a kind at a time in turns
 // over integrations, says "busy" to what waits too long for its turn, and answers every request (answer.ts). Of what
 // takes long it says every second that it is still at work on it.
-import { answerNowSubject, givenUpSubject, type ErrorCode } from '@integration-sync/contracts';
+import { answerNowSubject, givenUpSubject } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
+import type { RequestSeen } from '../metrics.ts';
 import { noteShortWork } from '../pace.ts';
 import { openSemaphore, type Semaphore, type SemaphoreOptions } from '../semaphore.ts';
 import { answer, type BusHandler, type RequestInHand } from './answer.ts';
 import type { Connection } from './connection.ts';
-import { announceService, type EndpointTally } from './discovery.ts';
+import { announceService, type Identity } from './discovery.ts';
 import { signEveryMs } from './inbox.ts';
 import { patiently } from './patience.ts';
 import { openWaits, tellInHand, type Waits } from './waits.ts';
 
-export interface ServiceOptions {
-  service: string;
-  version: string;
-  /** Of the build; `nats micro info` shows it. */
-  revision?: string;
-  description: string;
+export interface ServiceOptions extends Identity {
   /**
    * How many requests of one subject this replica works on at once: many of one kind keep no other from its turn. The
    * others wait in turns over integrations.
@@ -30,7 +26,7 @@ export interface ServiceOptions {
   quiet?: readonly string[];
 }
 
-export type ObserveRequest = (seen: { subject: string; outcome: 'ok' | ErrorCode; seconds: number }) => void;
+export type ObserveRequest = (seen: RequestSeen) => void;
 
 const mebibyte = 1024 * 1024;
 /** For what is large: a push of 500 items is some 100 KB, and 5 MiB at most. */
@@ -53,22 +49,20 @@ export async function serve(
 ): Promise<AsyncDisposable> {
   const inHand = new Map<Promise<void>, RequestInHand & { isOld: boolean }>();
   const waits = openWaits();
-  const tallies: EndpointTally[] = [];
   const subscribing: (() => Subscription)[] = [];
+  const discovery = announceService(connection, options, Object.keys(options.handlers));
 
   for (const [subject, handler] of Object.entries(options.handlers)) {
-    const tally = newTally(subject, options.service);
-    tallies.push(tally);
     const shared = options.semaphores?.[subject];
     const semaphore = shared ?? openSemaphore({ max: options.inFlightMax, queue: smallQueue });
     const answering = { handler, semaphore, waits, quiet: options.quiet?.includes(subject) === true };
     const take = (message: Msg): void => {
       if (shared === undefined) noteShortWork();
       const request = { message, isGivenUp: false, isOld: false };
-      const work = answer(connection, request, answering).then(({ code, seconds }) => {
+      const work = answer(connection, request, answering).then((seen) => {
         inHand.delete(work);
-        count(tally, code, seconds);
-        observe({ subject, outcome: code, seconds });
+        discovery.count(seen);
+        observe(seen);
       });
       inHand.set(work, request);
     };
@@ -101,7 +95,6 @@ export async function serve(
       one.isOld = true;
     }
   }, signEveryMs);
-  const discovery = announceService(connection, options, tallies);
   // The server has seen the subscriptions once this returns, so a caller that sees "ready" gets an answer. Where the line
   // drops meanwhile, the client subscribes again by itself when it is back.
   await patiently(connection, `subscriptions of ${options.service}`, () => connection.nats.flush());
@@ -120,23 +113,6 @@ export async function serve(
       if (connection.connected) await connection.nats.flush();
     },
   };
-}
-
-const newTally = (subject: string, queue: string): EndpointTally => ({
-  subject,
-  queue,
-  requests: 0,
-  errors: 0,
-  lastError: '',
-  nanos: 0,
-});
-
-function count(tally: EndpointTally, code: 'ok' | ErrorCode, seconds: number): void {
-  tally.requests += 1;
-  tally.nanos += Math.round(seconds * 1e9);
-  if (code === 'ok') return;
-  tally.errors += 1;
-  tally.lastError = code;
 }
 
 interface Taking {

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure, codes } from '@integration-sync/contracts';
 import * as otel from '@opentelemetry/api';
-import { parseKeyPairsIntoRecord } from '@opentelemetry/core';
+import { parseKeyPairsIntoRecord, parseTraceParent } from '@opentelemetry/core';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
@@ -29,7 +29,6 @@ import type { TracingConfig } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import { reporting } from './exporter.ts';
 import type { Attributes, Span, SpanStart, Tracing } from './span.ts';
-import { parseTraceparent, writeTraceparent } from './traceparent.ts';
 
 export interface SdkOptions {
   service: string;
@@ -55,17 +54,14 @@ export function startTracing({ service, config, url, log }: SdkOptions): Tracing
   const storage = new AsyncLocalStorage<Span>();
 
   return {
-    begin({ name, kind, parent, attributes }) {
-      const from = parent === undefined ? undefined : parseTraceparent(parent);
+    begin({ name, kind, parent, attributes = {} }) {
+      const from = parent === undefined ? null : parseTraceParent(parent);
       const context =
-        from === undefined
+        from === null
           ? otel.ROOT_CONTEXT
           : otel.trace.setSpanContext(otel.ROOT_CONTEXT, { ...from, isRemote: true });
-      return new OpenSpan(
-        tracer.startSpan(name, { kind: kinds[kind], attributes: set(attributes) }, context),
-      );
+      return new OpenSpan(tracer.startSpan(name, { kind: kinds[kind], attributes }, context), storage);
     },
-    within: (span, work) => storage.run(span, work),
     get current() {
       const span = storage.getStore();
       // Work that a step has left behind, such as what is announced afterwards for many, is no part of it.
@@ -96,15 +92,22 @@ const kinds: Readonly<Record<SpanStart['kind'], otel.SpanKind>> = {
 class OpenSpan implements Span {
   readonly traceparent: string;
   readonly #span: otel.Span;
+  readonly #storage: AsyncLocalStorage<Span>;
   isOver = false;
 
-  constructor(span: otel.Span) {
+  constructor(span: otel.Span, storage: AsyncLocalStorage<Span>) {
     this.#span = span;
-    this.traceparent = writeTraceparent(span.spanContext());
+    this.#storage = storage;
+    const { traceId, spanId, traceFlags } = span.spanContext();
+    this.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
   }
 
   set(attributes: Attributes): void {
-    this.#span.setAttributes(set(attributes));
+    this.#span.setAttributes(attributes);
+  }
+
+  within<T>(work: () => T): T {
+    return this.#storage.run(this, work);
   }
 
   end(error?: unknown): void {
@@ -116,10 +119,6 @@ class OpenSpan implements Span {
     this.#span.end();
   }
 }
-
-/** Without those that are undefined. */
-const set = (attributes: Attributes = {}): otel.Attributes =>
-  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 
 /** A driver's own words may hold what a record holds, so its errors are named by their class. */
 function typeOf(error: unknown): string {

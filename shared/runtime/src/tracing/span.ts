@@ -18,14 +18,14 @@ export interface Span {
   readonly traceparent: string;
   readonly isOver: boolean;
   set(attributes: Attributes): void;
+  /** `work`, within which the span is `current` until it ends. */
+  within<T>(work: () => T): T;
   /** With what was thrown, or its code, where it failed. */
   end(error?: unknown): void;
 }
 
 export interface Tracing extends AsyncDisposable {
   begin(start: SpanStart): Span;
-  /** `work`, within which the span is `current` until it ends. */
-  within<T>(span: Span, work: () => T): T;
   readonly current: Span | undefined;
 }
 
