@@ -6,16 +6,12 @@ import { Failure } from '@integration-sync/contracts';
 import { JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
 import { openSemaphore, type Semaphore } from '../semaphore.ts';
 import type { Connection } from './connection.ts';
+import type { FollowedMessage } from './follow.ts';
 import { readHeaders, traceparentIn, type Headers } from './message.ts';
 
-export interface StoredMessage {
-  subject: string;
-  id: string;
-  headers: Headers;
-  traceparent?: string | undefined;
-  body: Uint8Array;
-  sequence: number;
-  storedAt: Date;
+export interface StoredMessage extends FollowedMessage {
+  readonly id: string;
+  readonly headers: Headers;
 }
 
 export interface ReadOptions {

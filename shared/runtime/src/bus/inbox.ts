@@ -57,9 +57,7 @@ interface Waiting {
 const noListenerStatus = 503;
 /** With this status a replica says that it works on a question. */
 const inHandStatus = 102;
-export const signOfLife = natsHeaders(inHandStatus, 'In hand');
-/** For one that says more. */
-export const silentSign = (): MsgHdrs => natsHeaders(inHandStatus, 'In hand');
+export const signOfLife = (): MsgHdrs => natsHeaders(inHandStatus, 'In hand');
 export const signEveryMs = 1_000;
 /** A replica may be busy, or stand still for a moment. */
 const silencesMax = 5;
@@ -130,7 +128,7 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
   };
 
   const callers = openCallers((subject, withinMs) =>
-    ask(subject, { headers: signOfLife, body: undefined, timeoutMs: withinMs }),
+    ask(subject, { headers: signOfLife(), body: undefined, timeoutMs: withinMs }),
   );
   return {
     fail,

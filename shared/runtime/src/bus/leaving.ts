@@ -25,10 +25,10 @@ export interface Leaving extends Disposable {
   use(leaver: Leaver): Disposable;
 }
 
-export interface LeavingOptions {
-  nats: Pick<NatsConnection, 'flush' | 'reconnect'>;
-  inbox: Pick<Inbox, 'untilQuiet'>;
-  line: Pick<Line, 'hold' | 'release'>;
+interface LeavingOptions {
+  nats: NatsConnection;
+  inbox: Inbox;
+  line: Line;
   /** Whether there is another server to go to. */
   hasOthers: () => boolean;
   log: Log;

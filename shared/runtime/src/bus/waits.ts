@@ -7,7 +7,7 @@
 //   the line to NATS was down                 callers may have asked again, elsewhere
 import { requestHeaders, silentMsHeader } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
-import { signOfLife, silentSign } from './inbox.ts';
+import { signOfLife } from './inbox.ts';
 
 /** The wait of one request. After it is disposed of, the replica sends signs of life again. */
 export interface Wait extends Disposable {
@@ -37,12 +37,13 @@ export interface Waits {
 const endsEveryMs = 500;
 
 export function openWaits(): Waits {
-  const waits = new Map<Msg, { end: () => void }>();
+  /** By request, what ends its wait. */
+  const waits = new Map<Msg, () => void>();
   const ends = openEnds();
   let mayWait = true;
 
   const end = (isMeant: (message: Msg) => boolean): void => {
-    for (const [message, wait] of Array.from(waits)) if (isMeant(message)) wait.end();
+    for (const [message, over] of Array.from(waits)) if (isMeant(message)) over();
   };
 
   return {
@@ -61,8 +62,8 @@ export function openWaits(): Waits {
       };
       const { untilEndMs, leave } = ends.join(over, forMs);
       if (mayWait) {
-        waits.set(message, { end: over });
-        tellSilence(message, untilEndMs);
+        waits.set(message, over);
+        tellInHand(message, untilEndMs);
       } else over();
       return {
         get isOver() {
@@ -119,15 +120,9 @@ function openEnds() {
 }
 
 /** Only to one of ours, who waits for more than the first message: it says for how long. */
-export function tellInHand(message: Msg): void {
-  if (message.headers?.has(requestHeaders.timeoutMs) === true) {
-    message.respond(undefined, { headers: signOfLife });
-  }
-}
-
-function tellSilence(message: Msg, forMs: number): void {
+export function tellInHand(message: Msg, silentMs?: number): void {
   if (message.headers?.has(requestHeaders.timeoutMs) !== true) return;
-  const headers = silentSign();
-  headers.set(silentMsHeader, String(Math.ceil(forMs)));
+  const headers = signOfLife();
+  if (silentMs !== undefined) headers.set(silentMsHeader, String(Math.ceil(silentMs)));
   message.respond(undefined, { headers });
 }

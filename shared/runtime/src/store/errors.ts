@@ -103,21 +103,22 @@ const awayCodes = new Set([
 const postgresAway =
   /failed to connect|connection refused|connection reset|broken pipe|unexpected EOF|terminating connection|conn closed|closed pool|database system is|too many clients|deadline exceeded|no space left|read-only transaction/i;
 
-function isAway(error: unknown): boolean {
-  return (
-    error instanceof DatabaseAway ||
-    error instanceof MongoNetworkError ||
-    error instanceof MongoServerSelectionError ||
-    error instanceof MongoNotConnectedError ||
-    error instanceof MongoServerClosedError ||
-    error instanceof MongoTopologyClosedError ||
-    error instanceof MongoClientClosedError ||
-    // No operation here has a session of its own: the driver ends its own ones where it closes its connections.
-    error instanceof MongoExpiredSessionError ||
-    (error instanceof MongoError && poolErrors.has(error.name)) ||
-    isBrokenSocket(error)
-  );
-}
+const awayErrors = [
+  DatabaseAway,
+  MongoNetworkError,
+  MongoServerSelectionError,
+  MongoNotConnectedError,
+  MongoServerClosedError,
+  MongoTopologyClosedError,
+  MongoClientClosedError,
+  // No operation here has a session of its own: the driver ends its own ones where it closes its connections.
+  MongoExpiredSessionError,
+];
+
+const isAway = (error: unknown): boolean =>
+  awayErrors.some((one) => error instanceof one) ||
+  (error instanceof MongoError && poolErrors.has(error.name)) ||
+  isBrokenSocket(error);
 
 /** The driver passes on what Node says of a socket that the server closed while something was being sent. */
 const isBrokenSocket = (error: unknown): boolean =>
