@@ -1,6 +1,6 @@
 // Publishing facts: one at a time, a few side by side, or many as an atomic batch. Every message carries an id, so
 // that publishing again after a doubt is harmless.
-import { Failure, requestHeaders } from '@integration-sync/contracts';
+import { Failure } from '@integration-sync/contracts';
 import type { ApiError, PubAck } from '@nats-io/jetstream';
 import { nuid } from '@nats-io/nats-core';
 import { nextChunkItems, nextTurn } from '../pace.ts';
@@ -13,8 +13,6 @@ export interface OutgoingMessage {
   /** A token of its own making: no space, no line break. */
   id: string;
   body: Uint8Array | string;
-  /** For the reader: to which trace it belongs, as `readTraceparent` has read it. */
-  traceparent?: string | undefined;
 }
 
 export interface Published {
@@ -85,7 +83,7 @@ async function publishAtomically(
 ): Promise<Published[]> {
   const batchId = nuid.next();
   const linesOf = (message: OutgoingMessage, sequence: number, rest = ''): string =>
-    `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${ownLines(message)}`;
+    `Nats-Batch-Id: ${batchId}\r\nNats-Batch-Sequence: ${sequence}\r\n${rest}${extra}${idLine(message)}`;
   return acknowledged(connection, async () => {
     const before = messages.slice(0, -1);
     for (let from = 0, to = 0; from < before.length; from = to) {
@@ -101,7 +99,7 @@ async function publishAtomically(
     // The server answers the message that closes the batch: all are stored, or why none is.
     const [closing] = messages.slice(-1);
     if (closing === undefined) return [];
-    const headers = new RawHeaders(`${linesOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n')}\r\n`);
+    const headers = new RawHeaders(linesOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n'));
     const { sequence } = await ask(connection, closing, headers);
     // They stand in the stream one after another, with none of another publisher between them.
     const first = sequence - messages.length + 1;
@@ -109,10 +107,7 @@ async function publishAtomically(
   });
 }
 
-const ownLines = ({ id, traceparent }: OutgoingMessage): string =>
-  traceparent === undefined
-    ? `Nats-Msg-Id: ${id}\r\n`
-    : `Nats-Msg-Id: ${id}\r\n${requestHeaders.traceparent}: ${traceparent}\r\n`;
+const idLine = ({ id }: OutgoingMessage): string => `Nats-Msg-Id: ${id}\r\n`;
 
 /** Resolves when it is stored, with where it stands. */
 async function ask(
@@ -140,9 +135,7 @@ async function publishSingly(
   extra: string,
 ): Promise<Published[]> {
   const publish = (message: OutgoingMessage): Promise<Published> =>
-    acknowledged(connection, () =>
-      ask(connection, message, new RawHeaders(`${extra}${ownLines(message)}\r\n`)),
-    );
+    acknowledged(connection, () => ask(connection, message, new RawHeaders(extra + idLine(message))));
   const published: Published[] = [];
   for (let from = 0; from < messages.length; from += windowMessages) {
     published.push(...(await Promise.all(messages.slice(from, from + windowMessages).map(publish))));

@@ -47,9 +47,10 @@ export function publishFrames(nats: NatsConnection, frames: readonly Frame[], pa
 export class RawHeaders extends MsgHdrsImpl {
   readonly #bytes: Uint8Array;
 
+  /** With the line break of each. */
   constructor(lines: string) {
     super();
-    this.#bytes = Buffer.from(`NATS/1.0\r\n${lines}`);
+    this.#bytes = Buffer.from(`NATS/1.0\r\n${lines}\r\n`);
   }
 
   override encode(): Uint8Array {
