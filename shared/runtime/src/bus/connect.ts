@@ -5,7 +5,7 @@ import { ConnectionError, TimeoutError, type NatsConnection } from '@nats-io/nat
 import type { NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import { retry } from '../retry.ts';
-import { entranceOf, type Entrance } from './login.ts';
+import { entranceOf } from './login.ts';
 import { dialledLongestAgo } from './nats-client/next-server.ts';
 import { connectTelling } from './nats-client/transport.ts';
 
@@ -36,26 +36,15 @@ export async function connectPatiently({
   signal,
   ...options
 }: ConnectOptions): Promise<Connected> {
-  const entrance = { ...entranceOf(options), name, inboxPrefix };
+  const entrance = entranceOf(options);
   const waits = openWaits(entrance.servers, log);
-  try {
-    waits.begin();
-    return { nats: await keepConnecting(entrance, waits, signal), waits };
-  } finally {
-    waits.end();
-  }
-}
-
-function keepConnecting(
-  entrance: Entrance & { name: string; inboxPrefix: string },
-  waits: Waits,
-  signal: AbortSignal | undefined,
-): Promise<NatsConnection> {
   let isTold = false;
   const connect = (): Promise<NatsConnection> => {
     isTold = false;
     return connectTelling({
       ...entrance,
+      name,
+      inboxPrefix,
       maxReconnectAttempts: -1,
       // A server may refuse for a while those whom it knows again later.
       ignoreAuthErrorAbort: true,
@@ -72,14 +61,20 @@ function keepConnecting(
       },
     });
   };
-  return retry(connect, {
-    mayRetry(error) {
-      // To the client it is a time-out as well when the server ends a connection instead of answering.
-      if (!(isTold && error instanceof TimeoutError)) waits.because(error);
-      return true;
-    },
-    pause: () => wait(retryMs * (1 + Math.random()), undefined, { signal }),
-  });
+  waits.begin();
+  try {
+    const nats = await retry(connect, {
+      mayRetry(error) {
+        // To the client it is a time-out as well when the server ends a connection instead of answering.
+        if (!(isTold && error instanceof TimeoutError)) waits.because(error);
+        return true;
+      },
+      pause: () => wait(retryMs * (1 + Math.random()), undefined, { signal }),
+    });
+    return { nats, waits };
+  } finally {
+    waits.end();
+  }
 }
 
 export interface Waits {

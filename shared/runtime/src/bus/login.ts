@@ -5,15 +5,16 @@ import {
   type Authenticator,
   type TlsOptions,
 } from '@nats-io/nats-core';
-import { ConfigError, parseNatsServers, type NatsLogin, type NatsOptions } from '../config/index.ts';
+import {
+  ConfigError,
+  parseNatsServers,
+  type NatsLogin,
+  type NatsOptions,
+  type NatsServers,
+} from '../config/index.ts';
 import { asCredentials } from './nats-client/credentials.ts';
 
-export interface Entrance {
-  /** `host:port` of each. */
-  servers: string[];
-  user?: string;
-  pass?: string;
-  token?: string;
+export interface Entrance extends Omit<NatsServers, 'tls'> {
   authenticator?: Authenticator;
   tls?: TlsOptions;
 }

@@ -11,7 +11,7 @@ import { ownSchemas } from '../schemas.ts';
 import { isSet, problemsOf, type Environment, type Rule } from './explain.ts';
 import { readFiles } from './files.ts';
 
-export { isHttpAddress, parseNatsServers } from './addresses.ts';
+export { isHttpAddress, parseNatsServers, type NatsServers } from './addresses.ts';
 export { fileReasons } from './files.ts';
 export { listSettings, type Environment, type Setting } from './explain.ts';
 export { maskSettings } from './mask.ts';
