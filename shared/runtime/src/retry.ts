@@ -22,8 +22,7 @@ export async function retry<T>(work: () => Promise<T>, { mayRetry, pause }: Retr
   }
 }
 
-/** Without `forMs`, until it works; otherwise no try begins later than that after the first. */
-export type Retry = <T>(what: string, work: () => Promise<T>, forMs?: number) => Promise<T>;
+export type Retry = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 
 const retryMs = 500;
 /** An engine that is away is not worth a line per delivery and half second. */
@@ -32,11 +31,10 @@ const triesPerLine = 20;
 /** For what must be stored because it has already happened. It is given up when the signal says so. */
 export const openRetry =
   (log: Log, signal: AbortSignal): Retry =>
-  (what, work, withinMs = Infinity) =>
+  (what, work) =>
     retry(work, {
-      mayRetry(error, { tries, forMs }) {
+      mayRetry(error, { tries }) {
         signal.throwIfAborted();
-        if (forMs + retryMs > withinMs) return false;
         if (tries === 1 || tries % triesPerLine === 0)
           log.warn({ err: error, what, tries }, 'not done, trying again');
         return true;
