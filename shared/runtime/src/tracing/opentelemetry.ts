@@ -24,10 +24,10 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
   type Sampler,
+  type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/index.ts';
 import type { Log } from '../log.ts';
-import { reporting } from './exporter.ts';
 import type { Attributes, Span, SpanStart, Tracing } from './span.ts';
 
 export interface SdkOptions {
@@ -73,6 +73,28 @@ export function startTracing({ service, config, url, log }: SdkOptions): Tracing
         .catch((error: unknown) => log.debug({ err: error }, 'spans are lost'));
       await Promise.race([flushed, wait(flushMs, undefined, { ref: false })]);
     },
+  };
+}
+
+/** Tells operators when a collector takes no spans, and when it takes them again: one line each. */
+function reporting(exporter: SpanExporter, log: Log): SpanExporter {
+  let lost = 0;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const { error } = result;
+        if (error !== undefined && lost === 0) {
+          log.warn({ err: error }, 'the collector takes no spans, and they are dropped');
+        } else if (error === undefined && lost > 0) {
+          log.info({ lost }, 'the collector takes spans again');
+          lost = 0;
+        }
+        if (error !== undefined) lost += spans.length;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
   };
 }
 
@@ -132,10 +154,7 @@ const isFault = (error: unknown): boolean => !(error instanceof Failure) || code
 
 // Which traces are recorded, by the names that OpenTelemetry has for it. Its SDK knows the samplers, and not the settings.
 
-export function samplerOf({
-  OTEL_TRACES_SAMPLER: name,
-  OTEL_TRACES_SAMPLER_ARG: share,
-}: TracingConfig): Sampler {
+function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TracingConfig): Sampler {
   const begins = name.startsWith('parentbased_');
   const root = rootOf(name.replace('parentbased_', ''), share);
   return begins ? new ParentBasedSampler({ root }) : root;
