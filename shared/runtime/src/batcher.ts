@@ -49,14 +49,14 @@ export function openBatcher<One, Answer extends object | number | null>(
   }
   let open: Batch | undefined;
 
-  /** What is asked from here on may know of something that these answers miss, and goes into the next batch. */
-  const close = (batch: Batch): Promise<readonly Answer[]> => {
-    if (open === batch) open = undefined;
-    return askAll(batch.all);
-  };
-
   const begin = (): Batch => {
-    const batch: Batch = { all: [], answers: limit(() => close(batch)) };
+    const all: One[] = [];
+    const answers = limit(() => {
+      // What is asked from here on may know of something that these answers miss, and goes into the next batch.
+      if (open === batch) open = undefined;
+      return askAll(all);
+    });
+    const batch = { all, answers };
     return batch;
   };
 

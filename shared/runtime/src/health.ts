@@ -173,10 +173,8 @@ export const tellNotes = (
     return notes.length === 0 ? undefined : JSON.stringify(notes);
   });
 
-type Read = (standing: StreamStanding) => number;
-
 export function observeStreams(registry: Registry, bus: Pick<Bus, 'streamStandings'>): void {
-  const open = (name: string, help: string, read: Read): void => {
+  const open = (name: string, help: string, read: (standing: StreamStanding) => number): void => {
     const gauge = new Gauge({
       name,
       help,

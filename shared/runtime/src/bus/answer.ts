@@ -146,7 +146,6 @@ function readRequest(
   const { message } = inHand;
   const integration = headers.get(requestHeaders.integration) ?? '';
   const requestId = headers.get(requestHeaders.requestId) ?? '';
-  const traceId = traceIdOf(traceparent);
   // A caller of another kind cannot be asked, and is taken to wait.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
     ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
@@ -173,9 +172,7 @@ function readRequest(
     integration,
     requestId,
     traceparent,
-    log: connection.log.child(
-      traceId === undefined ? { requestId, integration } : { requestId, integration, traceId },
-    ),
+    log: connection.log.child({ requestId, integration, traceId: traceIdOf(traceparent) }),
   };
 }
 

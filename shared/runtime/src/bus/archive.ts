@@ -44,8 +44,8 @@ export interface Archive {
   countMessages(stream: string, subject: string): Promise<number>;
   /** The same of each subject that this one, with its wildcards, stands for. */
   countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
-  /** Removes every message of the subject, or those up to a place in the stream, and says how many there were. */
-  purge(stream: string, subject: string, throughSequence?: number): Promise<number>;
+  /** Removes every message of the subject, and says how many there were. */
+  purge(stream: string, subject: string): Promise<number>;
 }
 
 /**
@@ -92,12 +92,9 @@ export function openArchive(connection: Connection): Archive {
       return counts.values().reduce((sum, count) => sum + count, 0);
     },
     countBySubject,
-    async purge(stream, subject, throughSequence = Infinity) {
-      const upTo = throughSequence === Infinity ? {} : { seq: throughSequence + 1 };
-      const { purged } = await connection.whileConnected(() =>
-        manager.streams.purge(stream, { filter: subject, ...upTo }),
-      );
-      return purged;
+    async purge(stream, subject) {
+      const purging = connection.whileConnected(() => manager.streams.purge(stream, { filter: subject }));
+      return (await purging).purged;
     },
   };
 }
@@ -201,15 +198,12 @@ const unreadable = (cause: unknown): Failure =>
 const isMessageNotFound = (error: unknown): boolean =>
   error instanceof JetStreamError && 'code' in error && error.code === 404;
 
-function wrap(message: StoredMsg): StoredMessage {
-  const headers = readHeaders(message.header);
-  return {
-    subject: message.subject,
-    id: headers.get('Nats-Msg-Id') ?? '',
-    headers,
-    traceparent: traceparentIn(message.header),
-    body: message.data,
-    sequence: message.seq,
-    storedAt: message.time,
-  };
-}
+const wrap = ({ subject, header, data, seq, time }: StoredMsg): StoredMessage => ({
+  subject,
+  id: header.get('Nats-Msg-Id'),
+  headers: readHeaders(header),
+  traceparent: traceparentIn(header),
+  body: data,
+  sequence: seq,
+  storedAt: time,
+});

@@ -11,7 +11,6 @@ import {
   type Consumer,
   type ConsumerConfig,
   type ConsumerMessages,
-  type JsMsg,
 } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { traceparentIn } from './message.ts';
@@ -85,7 +84,13 @@ export function follow(connection: Connection, stream: string, options: FollowOp
         const { deliverySequence } = message.info;
         if (deliverySequence !== taken + 1)
           throw new Error(`the reader got message ${deliverySequence} after ${taken}: some are missing`);
-        await options.onMessage(new TakenMessage(message));
+        await options.onMessage({
+          subject: message.subject,
+          sequence: message.seq,
+          storedAt: message.time,
+          traceparent: traceparentIn(message.headers),
+          body: message.data,
+        });
         taken = deliverySequence;
       }
       failing.over();
@@ -197,28 +202,3 @@ const ensured = ({ log }: Connection, stream: string, options: FollowOptions): P
   options.ensure().catch((error: unknown) => {
     log.error({ err: error, stream }, 'a stream cannot be made again, trying again');
   });
-
-/** Reads only what is asked for: most readers want a message's body and little else, and the rest costs more. */
-class TakenMessage implements FollowedMessage {
-  readonly #message: JsMsg;
-
-  constructor(message: JsMsg) {
-    this.#message = message;
-  }
-
-  get subject() {
-    return this.#message.subject;
-  }
-  get sequence() {
-    return this.#message.seq;
-  }
-  get storedAt() {
-    return this.#message.time;
-  }
-  get traceparent() {
-    return traceparentIn(this.#message.headers);
-  }
-  get body() {
-    return this.#message.data;
-  }
-}

@@ -12,9 +12,6 @@ export interface Callers {
   sentAtMs(message: Msg): number | undefined;
 }
 
-/** Sends a sign of life that asks for an answer, and resolves with that answer. */
-export type AskBack = (subject: string, withinMs: number) => Promise<Msg>;
-
 /** With this status a process says that it no longer waits for that answer. */
 const givenUpStatus = 410;
 /** What the clock of the process that answers says. */
@@ -30,8 +27,8 @@ export function confirm(question: Msg, isWaiting: boolean): void {
   question.respond(undefined, { headers });
 }
 
-/** The replica's part. */
-export function openCallers(askBack: AskBack): Callers {
+/** The replica's part. `askBack` sends a sign of life that asks for an answer, and resolves with that answer. */
+export function openCallers(askBack: (subject: string, withinMs: number) => Promise<Msg>): Callers {
   const clocks = openClocks();
   return {
     async isWaiting({ reply = '' }) {
@@ -63,13 +60,6 @@ const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) 
 // the other one's clock said at a moment between question and answer. From then on it knows how old that one's messages
 // are, at most, to within the time that the question took.
 
-export interface Clocks {
-  /** The other process's clock said `theirsMs` at some moment since `askedAtMs`. */
-  learn(process: string, theirsMs: number, askedAtMs: number): void;
-  /** The earliest moment, by our clock, at which theirs can have said that; undefined where it is not known. */
-  read(process: string, theirsMs: number): number | undefined;
-}
-
 interface Learnt {
   /** To be added to what their clock says. */
   offsetMs: number;
@@ -80,16 +70,18 @@ interface Learnt {
 const knownForMs = 30_000;
 const processesMax = 1_000;
 
-export function openClocks(now: () => number = () => performance.now()): Clocks {
+export function openClocks(now: () => number = () => performance.now()) {
   const learnt = new Map<string, Learnt>();
   return {
-    learn(process, theirsMs, askedAtMs) {
+    /** The other process's clock said `theirsMs` at some moment since `askedAtMs`. */
+    learn(process: string, theirsMs: number, askedAtMs: number): void {
       learnt.delete(process);
       const [oldest] = learnt.keys();
       if (oldest !== undefined && learnt.size >= processesMax) learnt.delete(oldest);
       learnt.set(process, { offsetMs: askedAtMs - theirsMs, atMs: now() });
     },
-    read(process, theirsMs) {
+    /** The earliest moment, by our clock, at which theirs can have said that; undefined where it is not known. */
+    read(process: string, theirsMs: number): number | undefined {
       const known = learnt.get(process);
       const nowMs = now();
       if (known === undefined || nowMs - known.atMs > knownForMs) return undefined;
