@@ -51,14 +51,22 @@ const lookEveryMs = 100;
 
 export const openSemaphore = (options: SemaphoreOptions): Semaphore => new Semaphore(options);
 
-/** How much each key holds, and how much it may. */
-class Holdings {
-  readonly #byKey = new Map<string, number>();
+export class Semaphore {
   readonly #options: SemaphoreOptions;
+  readonly #byKey = new Map<string, number>();
+  readonly #queue: FairQueue;
+  readonly #limits: QueueLimits;
+  readonly #aloneForMs: number;
+  /** One for all that wait. */
+  readonly #watch = openWatch(lookEveryMs, () => this.#look());
   #held = 0;
+  #lastTurnAt = -Infinity;
 
   constructor(options: SemaphoreOptions) {
     this.#options = options;
+    this.#limits = options.queue ?? unbounded;
+    this.#queue = openFairQueue(this.#limits);
+    this.#aloneForMs = options.aloneForMs ?? 0;
   }
 
   /** How much work is done now. */
@@ -95,29 +103,6 @@ class Holdings {
     this.#byKey.set(key, this.heldBy(key) + 1);
   }
 
-  protected giveBack(key: string): void {
-    this.#held -= 1;
-    const left = this.heldBy(key) - 1;
-    if (left > 0) this.#byKey.set(key, left);
-    else this.#byKey.delete(key);
-  }
-}
-
-export class Semaphore extends Holdings {
-  readonly #queue: FairQueue;
-  readonly #limits: QueueLimits;
-  readonly #aloneForMs: number;
-  /** One for all that wait. */
-  readonly #watch = openWatch(lookEveryMs, () => this.#look());
-  #lastTurnAt = -Infinity;
-
-  constructor(options: SemaphoreOptions) {
-    super(options);
-    this.#limits = options.queue ?? unbounded;
-    this.#queue = openFairQueue(this.#limits);
-    this.#aloneForMs = options.aloneForMs ?? 0;
-  }
-
   get waiting(): number {
     return this.#queue.waiting;
   }
@@ -135,7 +120,10 @@ export class Semaphore extends Holdings {
 
   /** Once for each that was taken or acquired. */
   release(key: string): void {
-    this.giveBack(key);
+    this.#held -= 1;
+    const left = this.heldBy(key) - 1;
+    if (left > 0) this.#byKey.set(key, left);
+    else this.#byKey.delete(key);
     this.#queue.noteEnd(key);
     this.#giveTurns();
   }
