@@ -1,6 +1,6 @@
 // The description of the messages (docs/asyncapi.json), held against what a storm has seen of them.
 import type { IncomingHttpHeaders } from 'node:http';
-import { describeMessages, messageOf } from '@integration-sync/gateway/asyncapi';
+import { describeMessages, inPascalCase } from '@integration-sync/gateway/asyncapi';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { EventLine } from './lines.ts';
@@ -45,10 +45,10 @@ export function openDescribed(): Described {
     faultOfEvent({ id, subject, body }) {
       const wanted = `events.${body.integrationId}.${body.event}`;
       if (subject !== wanted) return `stands on ${subject} instead of ${wanted}`;
-      return faultOf(messageOf(body.event), { headers: { 'Nats-Msg-Id': id }, payload: body });
+      return faultOf(inPascalCase(body.event), { headers: { 'Nats-Msg-Id': id }, payload: body });
     },
     faultOfDelivery(kind, headers, body) {
-      const name = `${messageOf(kind)}Delivery`;
+      const name = `${inPascalCase(kind)}Delivery`;
       // Node has the names in lower case.
       const named = Object.keys(components.messages[name]?.headers.properties ?? {}).flatMap((header) => {
         const value = headers[header.toLowerCase()];

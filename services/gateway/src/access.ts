@@ -3,11 +3,11 @@
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
 import type { FastifyInstance } from 'fastify';
-import { TokenRefused } from './tokens/claims.ts';
-import { openClients, type Clients } from './clients/clients.ts';
+import { openClients } from './clients/clients.ts';
 import { secretPrefix } from './clients/secret.ts';
 import type { GatewayConfig } from './config.ts';
-import { addTokenEndpoint, tokenRoutes } from './oauth/token-endpoint.ts';
+import { addTokenEndpoint } from './oauth/token-endpoint.ts';
+import { TokenRefused } from './tokens/claims.ts';
 import { openTokens, type VerifyToken } from './tokens/tokens.ts';
 
 export interface Access extends AsyncDisposable {
@@ -15,8 +15,7 @@ export interface Access extends AsyncDisposable {
   verify: VerifyToken;
   /** For `/readyz`. */
   notes: () => readonly string[];
-  /** The pages that it has added. */
-  pages: typeof tokenRoutes | readonly [];
+  hasTokenEndpoint: boolean;
 }
 
 export interface AccessOptions {
@@ -37,23 +36,19 @@ export async function openAccess(
   // A gateway that issues tokens knows its own; one without clients has none that are good.
   const readIssued = secrets === undefined ? () => undefined : (clients?.readIssued ?? refuseIssued);
   const verifyToken = await openTokens(app, config, { now, log, readIssued });
-  const issues = clients !== undefined && secrets !== undefined;
-  if (issues) addTokenEndpoint(app, { clients, secrets, config, now });
+  const hasTokenEndpoint = clients !== undefined && secrets !== undefined;
+  if (hasTokenEndpoint) addTokenEndpoint(app, { clients, secrets, config, now });
 
   return {
-    verify: openVerification(clients, verifyToken),
+    /** A key goes by the file of clients, any other text is an access token. */
+    verify(text) {
+      if (!text.startsWith(secretPrefix)) return verifyToken(text);
+      if (clients === undefined) throw new TokenRefused('this gateway has no clients');
+      return clients.verifyKey(text);
+    },
     notes: () => clients?.notes() ?? [],
-    pages: issues ? tokenRoutes : [],
+    hasTokenEndpoint,
     [Symbol.asyncDispose]: async () => clients?.[Symbol.asyncDispose](),
-  };
-}
-
-/** A key goes by the file of clients, any other text is an access token. */
-function openVerification(clients: Clients | undefined, verifyToken: VerifyToken): VerifyToken {
-  return (text) => {
-    if (!text.startsWith(secretPrefix)) return verifyToken(text);
-    if (clients === undefined) throw new TokenRefused('this gateway has no clients');
-    return clients.verifyKey(text);
   };
 }
 

@@ -99,10 +99,10 @@ export async function startGateway(config: GatewayConfig, deps: GatewayDeps = {}
       rememberedMs: deps.readinessRememberedMs,
     }),
     publicBasePath: config.PUBLIC_BASE_PATH,
-    hasTokenEndpoint: access.pages.length > 0,
+    hasTokenEndpoint: access.hasTokenEndpoint,
     hasConsole: config.CONSOLE === 'on',
   });
-  refuseOtherMethods(app, [...pages, ...access.pages]);
+  refuseOtherMethods(app, pages);
   const url = await listen(app, options);
   log.info({ url, metrics: metrics.url }, 'serving');
 

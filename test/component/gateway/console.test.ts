@@ -2,7 +2,7 @@ import { buildConsole } from '@integration-sync/dev/console';
 import { ConfigError } from '@integration-sync/runtime/config';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addConsole } from '../../../services/gateway/src/console.ts';
+import { addConsole } from '../../../services/gateway/src/sites.ts';
 import { signHs256, token } from '../../support/access-tokens.ts';
 import { clientEntry, clientsFile, testSecret } from '../../support/clients.ts';
 import { openGateway, openServices, type TestGateway } from '../../support/gateway.ts';

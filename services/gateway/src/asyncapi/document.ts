@@ -15,29 +15,35 @@ import {
   requestHeaders,
   routes,
   subjects,
-  type EventKind,
 } from '@integration-sync/contracts';
 import { bodyExampleOf, deliveryHeaders, eventIdExample } from '../openapi/deliveries.ts';
-import type { Json, JsonObject } from '../openapi/model.ts';
+import { inPascalCase, plain, type JsonObject } from '../openapi/model.ts';
 import { collectSchemas, type SchemaCollection } from '../openapi/schemas.ts';
 
+export { inPascalCase };
+
+/** The sections of the document, which each part of the system adds to. */
+interface Sections {
+  channels: Record<string, JsonObject>;
+  operations: Record<string, JsonObject>;
+  messages: Record<string, JsonObject>;
+  schemas: SchemaCollection;
+}
+
 export function describeMessages(): JsonObject {
-  const schemas = collectSchemas();
-  const parts = [
-    describeEvents(schemas),
-    describeLog(),
-    describeQuestions(schemas),
-    describeWebhooks(schemas),
-  ];
-  const all = (section: keyof Part): JsonObject =>
-    Object.assign({}, ...parts.map((part) => part[section] ?? {}));
+  const sections: Sections = { channels: {}, operations: {}, messages: {}, schemas: collectSchemas() };
+  addEvents(sections);
+  addEventBatches(sections);
+  addQuestions(sections);
+  addWebhooks(sections);
+  const { channels, operations, messages, schemas } = sections;
   return {
     asyncapi: '3.0.0',
     info: { title: 'Integration Sync Service', version: manifest.version, description: introduction },
     defaultContentType: 'application/json',
     servers: { nats: { host: 'nats:4222', protocol: 'nats', description: 'NATS with JetStream' } },
-    channels: all('channels'),
-    operations: all('operations'),
+    channels,
+    operations,
     components: {
       securitySchemes: {
         natsLogin: {
@@ -51,25 +57,18 @@ export function describeMessages(): JsonObject {
           description: 'A receiver verifies the signature with the secret of its webhook.',
         },
       },
-      messages: all('messages'),
-      schemas: Object.fromEntries(Object.entries(schemas.named).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      messages,
+      schemas: schemas.inOrder(),
     },
   };
 }
 
-interface Part {
-  channels: JsonObject;
-  operations: JsonObject;
-  messages: JsonObject;
-}
-
 interface Message {
-  name: string;
   summary: string;
   contentType?: string;
   headers: Readonly<Record<string, Header>>;
   payload: JsonObject;
-  example: Json;
+  example: unknown;
 }
 
 interface Header {
@@ -79,24 +78,29 @@ interface Header {
 }
 
 const header = (description: string, example: string): Header => ({ description, example });
+const optionalHeader = (description: string, example: string): Header => ({
+  description,
+  example,
+  optional: true,
+});
 const refer = (...path: string[]): JsonObject => ({ $ref: `#/${path.join('/')}` });
+const onNats = [refer('servers', 'nats')];
+const byLogin = [refer('components', 'securitySchemes', 'natsLogin')];
 
-/** The name of its message: `supplier.created` as `SupplierCreated`. */
-export const messageOf = (kind: string): string =>
-  kind.replaceAll(/(?:^|[.-])(\w)/g, (_, letter: string) => letter.toUpperCase());
-
-function describeMessage({ name, summary, contentType, headers, payload, example }: Message): JsonObject {
-  const required = Object.keys(headers).filter((one) => headers[one]?.optional !== true);
-  return {
+/** Returns the message as its channel has it. */
+function addMessage({ messages }: Sections, name: string, message: Message): JsonObject {
+  const { summary, contentType, headers, payload, example } = message;
+  const entries = Object.entries(headers);
+  messages[name] = {
     name,
     title: name,
     summary,
     ...(contentType === undefined ? {} : { contentType }),
     headers: {
       type: 'object',
-      required,
+      required: entries.filter(([, { optional }]) => optional === undefined).map(([one]) => one),
       properties: Object.fromEntries(
-        Object.entries(headers).map(([one, { description }]) => [one, { type: 'string', description }]),
+        entries.map(([one, { description }]) => [one, { type: 'string', description }]),
       ),
     },
     payload,
@@ -104,10 +108,22 @@ function describeMessage({ name, summary, contentType, headers, payload, example
       {
         name: 'example',
         summary: 'An example',
-        headers: Object.fromEntries(Object.entries(headers).map(([one, value]) => [one, value.example])),
-        payload: example,
+        headers: Object.fromEntries(entries.map(([one, value]) => [one, value.example])),
+        payload: plain(example),
       },
     ],
+  };
+  return { [name]: refer('components', 'messages', name) };
+}
+
+/** That this system sends the one message of a channel. */
+function addSending({ operations }: Sections, channel: string, message: string, summary: string): void {
+  operations[`send${message}`] = {
+    action: 'send',
+    channel: refer('channels', channel),
+    summary,
+    security: byLogin,
+    messages: [refer('channels', channel, 'messages', message)],
   };
 }
 
@@ -116,204 +132,151 @@ const integration: JsonObject = {
   examples: ['acme'],
 };
 
-const traceparent: Header = {
-  ...header(
-    'W3C Trace Context, where the push belongs to a trace.',
-    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-  ),
-  optional: true,
-};
-
-/** A channel of one message, and the operation by which this system sends it. */
-function sentOn(channel: string, message: string, summary: string): Pick<Part, 'operations'> {
-  return {
-    operations: {
-      [`send${message}`]: {
-        action: 'send',
-        channel: refer('channels', channel),
-        summary,
-        security: [refer('components', 'securitySchemes', 'natsLogin')],
-        messages: [refer('channels', channel, 'messages', message)],
-      },
-    },
-  };
-}
-
-const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value));
+const traceparent = optionalHeader(
+  'W3C Trace Context, where the push belongs to a trace.',
+  '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+);
 
 /** What a stream is, in words: its settings are an operator's. */
 const inWords = ({ name, description }: { name: string; description: string }): string =>
   `Stored in the JetStream stream \`${name}\`: ${description}.`;
 
-function describeEvents(schemas: SchemaCollection): Part {
-  const rows = eventKinds.map((kind) => {
-    const name = messageOf(kind);
-    const message = describeMessage({
-      name,
-      summary: `An event of the kind ${kind}`,
-      headers: {
-        'Nats-Msg-Id': header('The event: tell duplicates by it.', eventIdExample),
-        [requestHeaders.traceparent]: traceparent,
-      },
-      payload: schemas.use(eventBodyOf(kind, eventData[kind])),
-      example: plain(bodyExampleOf(kind)),
-    });
-    const channel = {
+function addEvents(sections: Sections): void {
+  for (const kind of eventKinds) {
+    const name = inPascalCase(kind);
+    sections.channels[`events${name}`] = {
       address: `events.{integration}.${kind}`,
       title: kind,
       description: inWords(eventsStreamSpec({})),
-      servers: [refer('servers', 'nats')],
+      servers: onNats,
       parameters: { integration },
-      messages: { [name]: refer('components', 'messages', name) },
+      messages: addMessage(sections, name, {
+        summary: `An event of the kind ${kind}`,
+        headers: {
+          'Nats-Msg-Id': header('The event: tell duplicates by it.', eventIdExample),
+          [requestHeaders.traceparent]: traceparent,
+        },
+        payload: sections.schemas.use(eventBodyOf(kind, eventData[kind])),
+        example: bodyExampleOf(kind),
+      }),
     };
-    return { name, message, channel, sent: sentOn(`events${name}`, name, `Announced on ${kind}`) };
-  });
-  return {
-    channels: Object.fromEntries(rows.map(({ name, channel }) => [`events${name}`, channel])),
-    operations: Object.assign({}, ...rows.map(({ sent }) => sent.operations)),
-    messages: Object.fromEntries(rows.map(({ name, message }) => [name, message])),
-  };
+    addSending(sections, `events${name}`, name, `Announced on ${kind}`);
+  }
 }
 
 /** The events of one push as one message: what webhooks reads. Its format is event-batches.ts of the contracts. */
-function describeLog(): Part {
-  const kind: EventKind = 'supplier.created';
+function addEventBatches(sections: Sections): void {
   const [packed] = packEventBatches({
     announcer: 'catalog',
     integration: 'acme',
-    events: [{ id: eventIdExample, body: JSON.stringify(bodyExampleOf(kind)) }],
+    events: [{ id: eventIdExample, body: JSON.stringify(bodyExampleOf('supplier.created')) }],
     places: [{ sequence: 4_711, duplicate: false }],
   });
-  return {
-    channels: {
-      eventBatches: {
-        address: `${eventBatchesNoun}.{announcer}.{integration}`,
-        title: 'Event batches',
-        description: `${inWords(eventBatchesStreamSpec({}))} Of this system alone: its format may change.`,
-        servers: [refer('servers', 'nats')],
-        parameters: {
-          announcer: {
-            description: 'Who writes it; `replay`: what one webhook is to get again, which is no event',
-            enum: [...Object.keys(announcedKinds), 'replay'],
-          },
-          integration,
-        },
-        messages: { EventBatch: refer('components', 'messages', 'EventBatch') },
+  sections.channels['eventBatches'] = {
+    address: `${eventBatchesNoun}.{announcer}.{integration}`,
+    title: 'Event batches',
+    description: `${inWords(eventBatchesStreamSpec({}))} Of this system alone: its format may change.`,
+    servers: onNats,
+    parameters: {
+      announcer: {
+        description: 'Who writes it; `replay`: what one webhook is to get again, which is no event',
+        enum: [...Object.keys(announcedKinds), 'replay'],
       },
+      integration,
     },
-    ...sentOn('eventBatches', 'EventBatch', 'Announced after the events of a push'),
-    messages: {
-      EventBatch: describeMessage({
-        name: 'EventBatch',
-        summary: 'The events of a push, in lines',
-        contentType: 'text/plain',
-        headers: {
-          'Nats-Msg-Id': header('Made of its events.', packed?.id ?? ''),
-          [requestHeaders.traceparent]: traceparent,
-        },
-        payload: { type: 'string' },
-        example: packed?.body ?? '',
-      }),
-    },
+    messages: addMessage(sections, 'EventBatch', {
+      summary: 'The events of a push, in lines',
+      contentType: 'text/plain',
+      headers: {
+        'Nats-Msg-Id': header('Made of its events.', packed?.id ?? ''),
+        [requestHeaders.traceparent]: traceparent,
+      },
+      payload: { type: 'string' },
+      example: packed?.body ?? '',
+    }),
   };
+  addSending(sections, 'eventBatches', 'EventBatch', 'Announced after the events of a push');
 }
 
 /** The listings of records, which other services ask for over NATS. */
-function describeQuestions(schemas: SchemaCollection): Part {
+function addQuestions(sections: Sections): void {
+  const { channels, operations, schemas } = sections;
   const listed = new Set<string>([subjects.suppliersList, subjects.productsList, subjects.batchesList]);
-  const rows = routes.filter(({ subject }) => listed.has(subject));
-  const channels: Record<string, JsonObject> = {};
-  const operations: Record<string, JsonObject> = {};
-  const messages: Record<string, JsonObject> = {};
-  for (const { operationId, subject, summary, answer } of rows) {
-    const asked = `${messageOf(operationId)}Question`;
-    const answered = `${messageOf(operationId)}Answer`;
-    messages[asked] = describeMessage({
-      name: asked,
-      summary,
-      headers: {
-        [requestHeaders.integration]: header('Whose records.', 'acme'),
-        [requestHeaders.query]: {
-          ...header(
-            'As the query of the HTTP interface, without its question mark.',
-            'limit=100&details=true',
-          ),
-          optional: true,
-        },
-      },
-      payload: { type: 'string', maxLength: 0, description: 'Empty' },
-      example: '',
-    });
-    messages[answered] = describeMessage({
-      name: answered,
-      summary: 'The answer, as the HTTP interface has it',
-      headers: { status: header('The HTTP status; a failure has the header `failure` as well.', '200') },
-      payload: answer.schema === undefined ? {} : schemas.use(answer.schema),
-      example: plain(answer.example),
-    });
+  for (const { operationId, subject, summary, answer } of routes) {
+    if (!listed.has(subject)) continue;
+    const name = inPascalCase(operationId);
+    const [asked, answered, replies] = [`${name}Question`, `${name}Answer`, `${operationId}Reply`];
     channels[operationId] = {
       address: subject,
       title: summary,
       description: 'Request and reply; any replica answers.',
-      servers: [refer('servers', 'nats')],
-      messages: { [asked]: refer('components', 'messages', asked) },
+      servers: onNats,
+      messages: addMessage(sections, asked, {
+        summary,
+        headers: {
+          [requestHeaders.integration]: header('Whose records.', 'acme'),
+          [requestHeaders.query]: optionalHeader(
+            'As the query of the HTTP interface, without its question mark.',
+            'limit=100&details=true',
+          ),
+        },
+        payload: { type: 'string', maxLength: 0, description: 'Empty' },
+        example: '',
+      }),
     };
-    channels[`${operationId}Reply`] = {
+    channels[replies] = {
       description: 'The reply subject of the question.',
-      servers: [refer('servers', 'nats')],
-      messages: { [answered]: refer('components', 'messages', answered) },
+      servers: onNats,
+      messages: addMessage(sections, answered, {
+        summary: 'The answer, as the HTTP interface has it',
+        headers: { status: header('The HTTP status; a failure has the header `failure` as well.', '200') },
+        payload: answer.schema === undefined ? {} : schemas.use(answer.schema),
+        example: answer.example,
+      }),
     };
-    operations[`answer${messageOf(operationId)}`] = {
+    operations[`answer${name}`] = {
       action: 'receive',
       channel: refer('channels', operationId),
       summary,
-      security: [refer('components', 'securitySchemes', 'natsLogin')],
+      security: byLogin,
       messages: [refer('channels', operationId, 'messages', asked)],
       reply: {
         address: { location: '$message.header#/reply', description: 'The reply subject of NATS' },
-        channel: refer('channels', `${operationId}Reply`),
-        messages: [refer('channels', `${operationId}Reply`, 'messages', answered)],
+        channel: refer('channels', replies),
+        messages: [refer('channels', replies, 'messages', answered)],
       },
     };
   }
-  return { channels, operations, messages };
 }
 
 /** What webhooks post to a receiver. */
-function describeWebhooks(schemas: SchemaCollection): Part {
+function addWebhooks(sections: Sections): void {
   const headers = Object.fromEntries(
     Object.values(deliveryHeaders).map(({ name, description, example }) => [name, { description, example }]),
   );
-  const rows = eventKinds.map((kind) => {
-    const name = `${messageOf(kind)}Delivery`;
-    const message = describeMessage({
-      name,
-      summary: `Posted to a webhook on ${kind}`,
-      headers: { ...headers, 'X-Webhook-Event': header('The kind of the event.', kind) },
-      payload: schemas.use(eventBodyOf(kind, eventData[kind])),
-      example: plain(bodyExampleOf(kind)),
-    });
-    return { name, message };
-  });
-  return {
-    channels: {
-      webhooks: {
-        title: 'Webhooks',
-        description: 'The url of a webhook, as its registration has it.',
-        messages: Object.fromEntries(rows.map(({ name }) => [name, refer('components', 'messages', name)])),
-      },
-    },
-    operations: {
-      deliver: {
-        action: 'send',
-        channel: refer('channels', 'webhooks'),
-        summary: 'At least once; any 2xx within 10 seconds acknowledges the delivery',
-        security: [refer('components', 'securitySchemes', 'signature')],
-        bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
-        messages: rows.map(({ name }) => refer('channels', 'webhooks', 'messages', name)),
-      },
-    },
-    messages: Object.fromEntries(rows.map(({ name, message }) => [name, message])),
+  const messages: JsonObject = Object.assign(
+    {},
+    ...eventKinds.map((kind) =>
+      addMessage(sections, `${inPascalCase(kind)}Delivery`, {
+        summary: `Posted to a webhook on ${kind}`,
+        headers: { ...headers, 'X-Webhook-Event': header('The kind of the event.', kind) },
+        payload: sections.schemas.use(eventBodyOf(kind, eventData[kind])),
+        example: bodyExampleOf(kind),
+      }),
+    ),
+  );
+  sections.channels['webhooks'] = {
+    title: 'Webhooks',
+    description: 'The url of a webhook, as its registration has it.',
+    messages,
+  };
+  sections.operations['deliver'] = {
+    action: 'send',
+    channel: refer('channels', 'webhooks'),
+    summary: 'At least once; any 2xx within 10 seconds acknowledges the delivery',
+    security: [refer('components', 'securitySchemes', 'signature')],
+    bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
+    messages: Object.keys(messages).map((name) => refer('channels', 'webhooks', 'messages', name)),
   };
 }
 

@@ -18,11 +18,6 @@ import { readFormBody, readTokenRequest, type TokenRequest } from './token-reque
 import { addressOf, metadataOf, metadataPath, openIssuing, tokenPath } from './issuer.ts';
 import { invalidClient, invalidRequest, OAuthRefusal, tooManyFailures } from './refusal.ts';
 
-export const tokenRoutes = [
-  { method: 'POST', path: tokenPath },
-  { method: 'GET', path: metadataPath },
-] as const;
-
 /** A caller that tries without pause gets a refusal a second on each connection, and takes no time from others. */
 const limitedForMs = 1_000;
 

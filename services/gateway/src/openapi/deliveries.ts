@@ -17,7 +17,7 @@ import {
   webhookExample,
   type RecordExample,
 } from '@integration-sync/contracts/examples';
-import { reference, type JsonObject } from './model.ts';
+import { contentOf, inPascalCase, reference, type JsonObject } from './model.ts';
 import type { SchemaCollection } from './schemas.ts';
 
 const idsOf = ({ item, internalId }: RecordExample) => ({ externalId: item.externalId, internalId });
@@ -72,24 +72,14 @@ export const describeDeliveries = (schemas: SchemaCollection): Record<string, Js
 
 function describeDelivery(kind: EventKind, schemas: SchemaCollection): JsonObject {
   return {
-    operationId: `receive${kind.replaceAll(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: `receive${inPascalCase(kind)}`,
     tags: ['Webhooks'],
     summary: `Sent to your URL on ${kind}`,
     security: [],
     parameters: Object.keys(deliveryHeaders).map((name) => reference('parameters', name)),
     requestBody: {
       required: true,
-      content: {
-        'application/json': {
-          schema: schemas.use(eventBodyOf(kind, eventData[kind])),
-          examples: {
-            example: {
-              summary: 'An example',
-              value: bodyExampleOf(kind),
-            },
-          },
-        },
-      },
+      content: contentOf(schemas.use(eventBodyOf(kind, eventData[kind])), bodyExampleOf(kind)),
     },
     responses: {
       '2XX': {

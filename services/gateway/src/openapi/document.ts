@@ -4,34 +4,29 @@ import manifest from '../../package.json' with { type: 'json' };
 import { limits, Problem, routes } from '@integration-sync/contracts';
 import { deliveryExample, runExample, webhookExample } from '@integration-sync/contracts/examples';
 import { deliveryHeaders, describeDeliveries } from './deliveries.ts';
-import { describePage, gatewayPages } from './gateway-pages.ts';
+import { gatewayPages, type GatewayPagesOptions } from './gateway-pages.ts';
 import { describeHeaders } from './headers.ts';
 import { reference, type JsonObject, type Operation } from './model.ts';
 import { describeRoute } from './operations.ts';
 import { describeRefusals } from './refusals.ts';
 import { collectSchemas } from './schemas.ts';
-import { oauth2Scheme, tokenOperations } from './token-endpoint.ts';
+import { oauth2Scheme } from './token-endpoint.ts';
 
-export interface DescriptionOptions {
+export interface DescriptionOptions extends Partial<GatewayPagesOptions> {
   /** What callers see before the paths of the document. */
   publicBasePath?: string;
-  /** Whether this gateway issues tokens itself. */
-  hasTokenEndpoint?: boolean;
-  /** Whether this gateway serves the console. */
-  hasConsole?: boolean;
 }
 
 export function describeInterface(options: DescriptionOptions = {}): JsonObject {
   const { publicBasePath = '', hasTokenEndpoint = true, hasConsole = true } = options;
   const schemas = collectSchemas();
-  const rows: Row[] = [
-    ...routes.map((route): Row => [route, describeRoute(route, schemas, hasTokenEndpoint)]),
-    ...gatewayPages
-      .filter(({ path }) => hasConsole || path !== '/console')
-      .map((page): Row => [page, describePage(page)]),
-    ...(hasTokenEndpoint ? tokenOperations : []),
-  ];
-  const paths = byPath(rows);
+  const paths: Record<string, Record<string, JsonObject>> = {};
+  const add = (path: string, method: string, operation: Operation): void => {
+    (paths[path] ??= {})[method.toLowerCase()] = { ...operation };
+  };
+  for (const route of routes) add(route.path, route.method, describeRoute(route, schemas, hasTokenEndpoint));
+  for (const { path, method, operation } of gatewayPages({ hasTokenEndpoint, hasConsole }))
+    add(path, method, operation);
   const webhooks = describeDeliveries(schemas);
   schemas.use(Problem);
   return {
@@ -55,20 +50,9 @@ export function describeInterface(options: DescriptionOptions = {}): JsonObject 
       parameters: { ...sharedParameters, ...deliveryHeaders },
       headers: describeHeaders(),
       responses: usedIn(paths, describeRefusals()),
-      schemas: Object.fromEntries(Object.entries(schemas.named).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: schemas.inOrder(),
     },
   };
-}
-
-type Row = [at: { path: string; method: string }, operation: Operation];
-
-function byPath(rows: readonly Row[]): JsonObject {
-  const paths: Record<string, Record<string, JsonObject>> = {};
-  for (const [{ path, method }, operation] of rows) {
-    const operations = (paths[path] ??= {});
-    operations[method.toLowerCase()] = { ...operation };
-  }
-  return paths;
 }
 
 /** Those responses that a path refers to. */
@@ -79,57 +63,41 @@ function usedIn(paths: JsonObject, responses: Record<string, JsonObject>): JsonO
   );
 }
 
+const parameter = (where: 'path' | 'header', name: string, description: string, example?: string) => ({
+  name,
+  in: where,
+  required: where === 'path',
+  description,
+  schema: { type: 'string' },
+  ...(example === undefined ? {} : { example }),
+});
+
 const sharedParameters: Readonly<Record<string, JsonObject>> = {
-  WebhookId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'The webhook, as its registration named it',
-    schema: { type: 'string' },
-    example: webhookExample.id,
-  },
-  EventId: {
-    name: 'eventId',
-    in: 'path',
-    required: true,
-    description: 'The event, as its `webhook-id` and the attempt log name it',
-    schema: { type: 'string' },
-    example: deliveryExample.eventId,
-  },
-  IdempotencyKey: {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: false,
-    description:
-      'Your own name for this registration, 1 to 255 printable ASCII characters, kept for 24 hours. The same body under the same key is answered with the same webhook and secret; another body, or a webhook that was deleted or rotated meanwhile, with 409.',
-    schema: { type: 'string' },
-    example: 'register-erp-hook-1',
-  },
-  SyncId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'The push, as `X-Sync-Id` of its answer named it',
-    schema: { type: 'string' },
-    example: runExample.syncId,
-  },
-  Prefer: {
-    name: 'Prefer',
-    in: 'header',
-    required: false,
-    description:
-      '`handling=strict` (RFC 7240) refuses names that are not known, each with the nearest known one: a query parameter or a key of the body by 400, a field of an item by that item’s ERROR. Without it they are ignored. Other preferences are ignored.',
-    schema: { type: 'string' },
-    example: 'handling=strict',
-  },
-  RequestId: {
-    name: 'X-Request-Id',
-    in: 'header',
-    required: false,
-    description:
-      'Your own name for this request, such as order-import-7, 1 to 128 of A–Z a–z 0–9 . _ -; it comes back with the answer. Anything else is replaced.',
-    schema: { type: 'string' },
-  },
+  WebhookId: parameter('path', 'id', 'The webhook, as its registration named it', webhookExample.id),
+  EventId: parameter(
+    'path',
+    'eventId',
+    'The event, as its `webhook-id` and the attempt log name it',
+    deliveryExample.eventId,
+  ),
+  IdempotencyKey: parameter(
+    'header',
+    'Idempotency-Key',
+    'Your own name for this registration, 1 to 255 printable ASCII characters, kept for 24 hours. The same body under the same key is answered with the same webhook and secret; another body, or a webhook that was deleted or rotated meanwhile, with 409.',
+    'register-erp-hook-1',
+  ),
+  SyncId: parameter('path', 'id', 'The push, as `X-Sync-Id` of its answer named it', runExample.syncId),
+  Prefer: parameter(
+    'header',
+    'Prefer',
+    '`handling=strict` (RFC 7240) refuses names that are not known, each with the nearest known one: a query parameter or a key of the body by 400, a field of an item by that item’s ERROR. Without it they are ignored. Other preferences are ignored.',
+    'handling=strict',
+  ),
+  RequestId: parameter(
+    'header',
+    'X-Request-Id',
+    'Your own name for this request, such as order-import-7, 1 to 128 of A–Z a–z 0–9 . _ -; it comes back with the answer. Anything else is replaced.',
+  ),
 };
 
 const tags: readonly JsonObject[] = [

@@ -18,11 +18,13 @@ const count = (description: string, example: number): JsonObject => ({
   example,
 });
 
+export const requestIdExample = '0b7f1c52-8d3e-4a6f-9b21-5c7d9e013a44';
+
 export const describeHeaders = (): Record<string, JsonObject> => ({
   'X-Request-Id': {
     ...text(
       'Identifies this request in our logs: your own X-Request-Id, or one that was made for it.',
-      '0b7f1c52-8d3e-4a6f-9b21-5c7d9e013a44',
+      requestIdExample,
     ),
     required: true,
   },

@@ -4,11 +4,6 @@ export type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
-export interface Reference {
-  readonly $ref: string;
-  readonly [key: string]: Json | undefined;
-}
-
 export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -20,9 +15,33 @@ export interface Operation {
   readonly responses: Readonly<Record<string, JsonObject>>;
 }
 
-export const reference = (
-  section: 'schemas' | 'responses' | 'headers' | 'parameters' | 'examples',
-  name: string,
-): Reference => ({
+export const reference = (section: 'schemas' | 'responses' | 'headers' | 'parameters', name: string) => ({
   $ref: `#/components/${section}/${name}`,
 });
+
+export const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value));
+
+/** An answer with its headers beside `X-Request-Id`, and without content where it has no body. */
+export const answerOf = (
+  description: string,
+  headers: readonly string[],
+  content?: JsonObject,
+): JsonObject => ({
+  description,
+  headers: Object.fromEntries(['X-Request-Id', ...headers].map((name) => [name, reference('headers', name)])),
+  ...(content === undefined ? {} : { content }),
+});
+
+/** What a body is, with its example where there is one. */
+export const contentOf = (schema: JsonObject, example?: unknown, type = 'application/json'): JsonObject => ({
+  [type]: {
+    schema,
+    ...(example === undefined
+      ? {}
+      : { examples: { example: { summary: 'An example', value: plain(example) } } }),
+  },
+});
+
+/** `supplier.created` as `SupplierCreated`. */
+export const inPascalCase = (name: string): string =>
+  name.replaceAll(/(?:^|[ .-])(\w)/g, (_, letter: string) => letter.toUpperCase());

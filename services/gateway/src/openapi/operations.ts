@@ -1,7 +1,7 @@
 // One row of the route table as an operation of the document.
-import { limits, type QueryParameter, type Route } from '@integration-sync/contracts';
+import { limits, type Route } from '@integration-sync/contracts';
 import { rateHeaders } from './headers.ts';
-import { reference, type Json, type JsonObject, type Operation } from './model.ts';
+import { answerOf, contentOf, reference, type JsonObject, type Operation } from './model.ts';
 import { refusalResponses, type RefusalName } from './refusals.ts';
 import type { SchemaCollection } from './schemas.ts';
 
@@ -13,15 +13,26 @@ export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2
     description: [route.description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
     security: [{ accessToken: [route.scope] }, ...(hasOAuth2 ? [{ oauth2: [route.scope] }] : [])],
     parameters: [
-      ...(route.names === undefined ? [] : idParameters[route.names]).map((name) =>
-        reference('parameters', name),
-      ),
-      ...(route.query ?? []).map((parameter) => describeParameter(parameter, schemas)),
+      ...(route.names === undefined ? [] : idParameters[route.names]),
+      ...(route.query ?? []).map(({ name, schema, description }) => ({
+        name,
+        in: 'query',
+        description,
+        schema: schemas.use(schema),
+      })),
       ...(route.takesIdempotencyKey ? [reference('parameters', 'IdempotencyKey')] : []),
       reference('parameters', 'RequestId'),
       reference('parameters', 'Prefer'),
     ],
-    ...(route.body === undefined ? {} : { requestBody: describeBody(route.body, schemas) }),
+    ...(route.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            description: `At most ${limits.bodyBytesDefault} bytes.`,
+            required: route.body.optional !== true,
+            content: contentOf(schemas.use(route.body.schema), route.body.example),
+          },
+        }),
     responses: {
       [String(route.answer.status)]: describeAnswer(route, schemas),
       ...refusalResponses(refusalsOf(route)),
@@ -29,11 +40,12 @@ export function describeRoute(route: Route, schemas: SchemaCollection, hasOAuth2
   };
 }
 
-const idParameters = {
-  webhook: ['WebhookId'],
-  delivery: ['WebhookId', 'EventId'],
-  'sync run': ['SyncId'],
-} as const;
+const webhookId = reference('parameters', 'WebhookId');
+const idParameters: Readonly<Record<NonNullable<Route['names']>, JsonObject[]>> = {
+  webhook: [webhookId],
+  delivery: [webhookId, reference('parameters', 'EventId')],
+  'sync run': [reference('parameters', 'SyncId')],
+};
 
 function refusalsOf(route: Route): RefusalName[] {
   const takesBody = route.body !== undefined;
@@ -53,42 +65,13 @@ function refusalsOf(route: Route): RefusalName[] {
   ];
 }
 
-function describeParameter(
-  { name, schema, description }: QueryParameter,
-  schemas: SchemaCollection,
-): JsonObject {
-  return { name, in: 'query', description, schema: schemas.use(schema) };
-}
-
-function describeBody(body: NonNullable<Route['body']>, schemas: SchemaCollection): JsonObject {
-  return {
-    description: `At most ${limits.bodyBytesDefault} bytes.`,
-    required: body.optional !== true,
-    content: {
-      'application/json': {
-        schema: schemas.use(body.schema),
-        examples: { example: { summary: 'An example', value: plain(body.example) } },
-      },
-    },
-  };
-}
-
 function describeAnswer({ answer }: Route, schemas: SchemaCollection): JsonObject {
-  const headers = ['X-Request-Id', ...(answer.headers ?? []), 'Preference-Applied', ...rateHeaders];
-  return {
-    description: descriptions[answer.status],
-    headers: Object.fromEntries(headers.map((name) => [name, reference('headers', name)])),
-    ...(answer.schema === undefined
-      ? {}
-      : {
-          content: {
-            'application/json': {
-              schema: schemas.use(answer.schema),
-              examples: { example: { summary: 'An example', value: plain(answer.example) } },
-            },
-          },
-        }),
-  };
+  const { status, schema, example, headers = [] } = answer;
+  return answerOf(
+    descriptions[status],
+    [...headers, 'Preference-Applied', ...rateHeaders],
+    schema === undefined ? undefined : contentOf(schemas.use(schema), example),
+  );
 }
 
 const descriptions: Readonly<Record<Route['answer']['status'], string>> = {
@@ -97,5 +80,3 @@ const descriptions: Readonly<Record<Route['answer']['status'], string>> = {
   202: 'Accepted; the work goes on.',
   204: 'Done; there is nothing to say.',
 };
-
-const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value));

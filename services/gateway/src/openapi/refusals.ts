@@ -1,39 +1,34 @@
 // The answers that are no success: per status, every code that it can carry, each with an example as the gateway
 // writes it.
 import { codes, Failure, problemOf, type ErrorCode } from '@integration-sync/contracts';
-import { reference, type JsonObject } from './model.ts';
+import { requestIdExample } from './headers.ts';
+import { answerOf, plain, reference, type JsonObject } from './model.ts';
 
 interface Refusal {
   status: number;
   description: string;
-  /** One example for each code with this status. */
-  examples: readonly { name: string; failure: Failure }[];
+  /** One for each code with this status. */
+  examples: readonly Failure[];
   headers?: readonly string[];
 }
 
-const example = (code: ErrorCode, detail: string, errors?: { pointer: string; detail: string }[]) => ({
-  name: code,
-  failure: new Failure(code, detail, errors === undefined ? {} : { errors }),
-});
+const example = (code: ErrorCode, detail: string): Failure => new Failure(code, detail);
+/** The same with the place of what is wrong. */
+const exampleAt = (pointer: string, detail: string): Failure =>
+  new Failure('invalid_request', detail, { errors: [{ pointer, detail }] });
 
 const refusals = {
   InvalidRequest: {
     status: 400,
     description: 'The request is not valid. Nothing was changed.',
-    examples: [
-      example('invalid_request', 'page: expected a whole number of 1 or more, got "0"', [
-        { pointer: 'page', detail: 'page: expected a whole number of 1 or more, got "0"' },
-      ]),
-    ],
+    examples: [exampleAt('page', 'page: expected a whole number of 1 or more, got "0"')],
   },
   InvalidBody: {
     status: 400,
     description: 'The body is not JSON, or not what this operation takes. Nothing was changed.',
     examples: [
       example('invalid_json', 'The body is not valid JSON (line 1, column 42).'),
-      example('invalid_request', 'The body must hold an array "suppliers".', [
-        { pointer: '/suppliers', detail: 'The body must hold an array "suppliers".' },
-      ]),
+      exampleAt('/suppliers', 'The body must hold an array "suppliers".'),
     ],
   },
   Unauthorized: {
@@ -130,37 +125,23 @@ export const refusalResponses = (names: readonly RefusalName[]): Record<string, 
 export const describeRefusals = (): Record<string, JsonObject> =>
   Object.fromEntries(Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(refusal)]));
 
-function describe({ status, description, examples, headers = [] }: Refusal): JsonObject {
-  return {
-    description,
-    headers: Object.fromEntries(
-      ['X-Request-Id', ...headers].map((name) => [name, reference('headers', name)]),
-    ),
-    content: {
-      'application/problem+json': {
-        schema: {
-          allOf: [
-            reference('schemas', 'Problem'),
-            {
-              properties: {
-                status: { const: status },
-                code: { enum: examples.map(({ failure }) => failure.code) },
-              },
-            },
-          ],
-        },
-        examples: Object.fromEntries(
-          examples.map(({ name, failure }) => [
-            name,
-            {
-              summary: codes[failure.code].title,
-              value: { ...JSON.parse(JSON.stringify(problemOf(failure, exampleRequestId))), status },
-            },
-          ]),
-        ),
+const describe = ({ status, description, examples, headers = [] }: Refusal): JsonObject =>
+  answerOf(description, headers, {
+    'application/problem+json': {
+      schema: {
+        allOf: [
+          reference('schemas', 'Problem'),
+          { properties: { status: { const: status }, code: { enum: examples.map(({ code }) => code) } } },
+        ],
       },
+      examples: Object.fromEntries(
+        examples.map((failure) => [
+          failure.code,
+          {
+            summary: codes[failure.code].title,
+            value: plain({ ...problemOf(failure, requestIdExample), status }),
+          },
+        ]),
+      ),
     },
-  };
-}
-
-const exampleRequestId = '0b7f1c52-8d3e-4a6f-9b21-5c7d9e013a44';
+  });

@@ -1,13 +1,13 @@
 // From the schemas that the services check with to those of the document: the same, but each one that has a title
 // stands once under `components`, and the document refers to it by its name.
 import type { TSchema } from 'typebox';
-import { reference, type Json, type JsonObject } from './model.ts';
+import { inPascalCase, plain, reference, type Json, type JsonObject } from './model.ts';
 
 export interface SchemaCollection {
   /** The schema as it stands where it is used. */
   use(schema: TSchema): JsonObject;
-  /** All schemas that `use` was called with, by name. */
-  readonly named: Readonly<Record<string, JsonObject>>;
+  /** All schemas that `use` was called with, in the order of their names. */
+  inOrder(): Record<string, JsonObject>;
 }
 
 export function collectSchemas(): SchemaCollection {
@@ -22,16 +22,15 @@ export function collectSchemas(): SchemaCollection {
         .map(([key, part]) => [key, key === 'pattern' ? portablePattern(part) : convert(part ?? null)]),
     );
     if (typeof value['title'] !== 'string' || value['type'] !== 'object') return converted;
-    const name = componentName(value['title']);
+    const name = inPascalCase(value['title']);
     named[name] = converted;
     return reference('schemas', name);
   };
 
   return {
-    named,
+    inOrder: () => Object.fromEntries(Object.entries(named).toSorted(([a], [b]) => (a < b ? -1 : 1))),
     use(schema) {
-      const plain: Json = JSON.parse(JSON.stringify(schema));
-      const converted = convert(plain);
+      const converted = convert(plain(schema));
       return isObject(converted) ? converted : {};
     },
   };
@@ -43,12 +42,6 @@ const internal = new Set(['x-required', 'x-expected']);
 /** Not every language can write lone surrogates in a pattern, and no caller can send them as UTF-8. */
 const portablePattern = (pattern: Json | undefined): Json =>
   typeof pattern === 'string' ? pattern.replaceAll('\\ud800-\\udfff', '') : null;
-
-const componentName = (title: string): string =>
-  title
-    .split(/[ .]/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
 
 const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

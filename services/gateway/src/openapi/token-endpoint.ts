@@ -1,7 +1,8 @@
 // The token endpoint and its metadata in the document, and the scheme by which a generated client fetches its tokens.
 import { allScopes } from '@integration-sync/contracts';
 import { metadataOf, metadataPath, tokenPath } from '../oauth/issuer.ts';
-import { reference, type JsonObject, type Operation } from './model.ts';
+import type { GatewayPage } from './gateway-pages.ts';
+import { answerOf, contentOf, reference, type JsonObject, type Operation } from './model.ts';
 import { refusalResponses } from './refusals.ts';
 
 export const oauth2Scheme = (publicBasePath: string): JsonObject => ({
@@ -46,6 +47,13 @@ const granted: JsonObject = {
   },
 };
 
+const grantedExample = {
+  access_token: 'eyJhbGciOi…',
+  token_type: 'Bearer',
+  expires_in: 3_600,
+  scope: 'integration:suppliers:write',
+};
+
 const names: JsonObject = { type: 'array', items: { type: 'string' } };
 const metadata: JsonObject = {
   type: 'object',
@@ -60,16 +68,8 @@ const metadata: JsonObject = {
   },
 };
 
-const done = (schema: JsonObject, value: JsonObject): JsonObject => ({
-  description: 'Done.',
-  headers: { 'X-Request-Id': reference('headers', 'X-Request-Id') },
-  content: { 'application/json': { schema, examples: { example: { summary: 'An example', value } } } },
-});
-
-const refusal = (description: string, error: string, ...headers: string[]): JsonObject => ({
-  description,
-  headers: Object.fromEntries(['X-Request-Id', ...headers].map((name) => [name, reference('headers', name)])),
-  content: {
+const refusal = (description: string, error: string, ...headers: string[]): JsonObject =>
+  answerOf(description, headers, {
     'application/json': {
       schema: {
         type: 'object',
@@ -78,8 +78,7 @@ const refusal = (description: string, error: string, ...headers: string[]): Json
       },
       examples: { example: { summary: error, value: { error, error_description: description } } },
     },
-  },
-});
+  });
 
 const always = refusalResponses(['RequestTimeout', 'HeadersTooLarge', 'InternalError']);
 
@@ -92,20 +91,10 @@ const fetchToken: Operation = {
   parameters: [reference('parameters', 'RequestId')],
   requestBody: {
     required: true,
-    content: {
-      'application/x-www-form-urlencoded': {
-        schema: form,
-        examples: { example: { summary: 'An example', value: { grant_type: 'client_credentials' } } },
-      },
-    },
+    content: contentOf(form, { grant_type: 'client_credentials' }, 'application/x-www-form-urlencoded'),
   },
   responses: {
-    '200': done(granted, {
-      access_token: 'eyJhbGciOi…',
-      token_type: 'Bearer',
-      expires_in: 3_600,
-      scope: 'integration:suppliers:write',
-    }),
+    '200': answerOf('Done.', [], contentOf(granted, grantedExample)),
     '400': refusal(
       'The form is not as RFC 6749 has it, or asks for a scope that the client lacks.',
       'invalid_request',
@@ -131,13 +120,13 @@ const readMetadata: Operation = {
   security: [],
   parameters: [reference('parameters', 'RequestId')],
   responses: {
-    '200': done(metadata, { ...metadataOf('https://sync.example.com') }),
+    '200': answerOf('Done.', [], contentOf(metadata, metadataOf('https://sync.example.com'))),
     '400': refusal('The Host header is no address.', 'invalid_request'),
     ...always,
   },
 };
 
-export const tokenOperations: [at: { path: string; method: string }, operation: Operation][] = [
-  [{ path: tokenPath, method: 'POST' }, fetchToken],
-  [{ path: metadataPath, method: 'GET' }, readMetadata],
+export const tokenPages: readonly GatewayPage[] = [
+  { method: 'POST', path: tokenPath, operation: fetchToken },
+  { method: 'GET', path: metadataPath, operation: readMetadata },
 ];

@@ -1,0 +1,88 @@
+// `/docs` and `/console`: pages for people, each with the files that its page names. The gateway sends a policy with a page that
+// lets the browser load nothing from elsewhere, and run nothing that is written into the page.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ConfigError } from '@integration-sync/runtime/config';
+import type { FastifyInstance } from 'fastify';
+
+interface Site {
+  path: string;
+  read: (name: string) => Buffer;
+  pageHeaders: Readonly<Record<string, string>>;
+  /** `Cache-Control` of its files. */
+  kept: string;
+}
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const types: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+};
+
+/** Swagger UI, from this package's own node_modules. Returns the paths of its files. */
+export const addExplorer = (app: FastifyInstance): string[] =>
+  addSite(app, {
+    path: '/docs',
+    read: (name) => read(/^(index\.html|start\.js)$/.test(name) ? './explorer' : 'swagger-ui-dist', name),
+    pageHeaders: { 'content-security-policy': policy },
+    kept: 'public, max-age=3600',
+  });
+
+/**
+ * The files that `npm run console:build` writes: a customer of the interface and of nothing else, whose page turns no text
+ * into markup or code. Throws `ConfigError` where the files have not been made. Returns their paths.
+ */
+export const addConsole = (app: FastifyInstance, from = '@integration-sync/console/dist'): string[] =>
+  addSite(app, {
+    path: '/console',
+    read(name) {
+      try {
+        return read(from, name);
+      } catch (cause) {
+        const problem =
+          'CONSOLE: is on, and the files of the console are not there: run `npm run console:build`, or set it to off';
+        throw new ConfigError([problem], { cause });
+      }
+    },
+    pageHeaders: {
+      'content-security-policy': `${policy}; require-trusted-types-for 'script'; trusted-types 'none'`,
+      'cross-origin-opener-policy': 'same-origin',
+    },
+    // The name of a file has the hash of its content.
+    kept: 'public, max-age=31536000, immutable',
+  });
+
+function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, kept }: Site): string[] {
+  const page = readOne('index.html');
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'referrer-policy': 'no-referrer',
+    ...pageHeaders,
+  };
+  app.get(path, async (_request, reply) => reply.headers(headers).send(page));
+  // The page is the list of its files.
+  const named = /(?:src|href)="\w+\/(?<name>[\w.-]+\.(?<type>js|css|svg|png))"/g;
+  return Array.from(page.toString().matchAll(named), ({ groups: { name = '', type = '' } = {} }) => {
+    const bytes = readOne(name);
+    const filePath = `${path}/${name}`;
+    app.get(filePath, async (_request, reply) =>
+      reply.headers({ 'content-type': types[type], 'cache-control': kept }).send(bytes),
+    );
+    return filePath;
+  });
+}
+
+const read = (from: string, name: string): Buffer =>
+  readFileSync(fileURLToPath(import.meta.resolve(`${from}/${name}`)));
