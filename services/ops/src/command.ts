@@ -21,7 +21,14 @@ export interface Command {
   /** One line. */
   summary: string;
   help: string;
-  run(args: readonly string[], environment: Environment, output: Output, stop: Stop): Promise<ExitCode>;
+  run(args: readonly string[], caller: Caller): Promise<ExitCode>;
+}
+
+/** Who called a command, and how it answers. */
+export interface Caller {
+  environment: Environment;
+  output: Output;
+  stop: Stop;
 }
 
 /** Ends the command at once, whatever it is waiting for. */
@@ -52,13 +59,6 @@ const commonOptions = {
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** Who called a command, and how it answers. */
-export interface Caller {
-  environment: Environment;
-  output: Output;
-  stop: Stop;
-}
-
 /** One call of a command. */
 export interface Call<Own extends Options> extends Caller {
   values: ReturnType<typeof parseArgs<{ options: typeof commonOptions & Own }>>['values'];
@@ -78,12 +78,9 @@ export const defineCommand = <const Own extends Options>({
   ...command
 }: Definition<Own>): Command => ({
   ...command,
-  run(args, environment, output, stop) {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { ...commonOptions, ...options },
-      allowPositionals,
-    });
-    return run({ values, positionals, environment, output, stop });
+  run(args, caller) {
+    const all = { ...commonOptions, ...options };
+    const { values, positionals } = parseArgs({ args: [...args], options: all, allowPositionals });
+    return run({ values, positionals, ...caller });
   },
 });

@@ -21,7 +21,6 @@ export const ResealConfig = Type.Object({
   ...storeSettings,
   WEBHOOK_SECRET_KEY: WebhooksConfig.properties.WEBHOOK_SECRET_KEY,
 });
-export type ResealConfig = Static<typeof ResealConfig>;
 
 export const ClientConfig = Type.Object({
   AUTH_CLIENTS_FILE: Type.String({
@@ -30,4 +29,3 @@ export const ClientConfig = Type.Object({
     expected: 'the path of a file',
   }),
 });
-export type ClientConfig = Static<typeof ClientConfig>;

@@ -21,16 +21,14 @@ interface Settled<Config> {
 export const settle = <Config extends Pick<StreamsConfig, 'LOG_LEVEL'>>(
   config: Config,
   { output: { stderr }, stop }: Caller,
-): Settled<Config> => ({
-  config,
-  log: openLog({
-    service: name,
-    level: config.LOG_LEVEL,
-    pretty: stderr.isTTY === true,
-    destination: stderr,
-  }),
-  stop,
-});
+): Settled<Config> => {
+  const pretty = stderr.isTTY === true;
+  return {
+    config,
+    log: openLog({ service: name, level: config.LOG_LEVEL, pretty, destination: stderr }),
+    stop,
+  };
+};
 
 type BusConfig = StreamsConfig | PurgeConfig;
 
@@ -58,10 +56,7 @@ function lackOf({ operation, subject }: Forbidden, { NATS_URL, NATS_USER }: BusC
   );
 }
 
-export async function openOpsStore({
-  config,
-  log,
-}: Omit<Settled<Pick<PurgeConfig, 'MONGODB_URL' | 'MONGODB_DATABASE'>>, 'stop'>): Promise<Store> {
+export async function openOpsStore({ config, log }: Settled<PurgeConfig>): Promise<Store> {
   const { MONGODB_URL: url, MONGODB_DATABASE: database } = config;
   return withinPatience(
     openStore({ url, database, log }),

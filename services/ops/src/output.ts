@@ -15,30 +15,36 @@ export interface Output {
   stderr: Writer;
   /** A line of text; nothing with --json. */
   say(line?: string): void;
+  /** Rows under their headings, as `say` has them. */
+  table(headings: readonly string[], rows: readonly Row[]): void;
   /** The findings for machines; nothing without --json. */
   give(findings: object): void;
   progress(line: string): void;
 }
 
-export const openOutput = (isJson: boolean, { stdout, stderr }: Writers): Output => ({
-  stderr,
-  say(line = '') {
+export function openOutput(isJson: boolean, { stdout, stderr }: Writers): Output {
+  const say = (line = ''): void => {
     if (!isJson) stdout.write(`${line}\n`);
-  },
-  give(findings) {
-    if (isJson) stdout.write(`${JSON.stringify(findings, inJson, 2)}\n`);
-  },
-  progress: (line) => void stderr.write(`${line}\n`),
-});
+  };
+  return {
+    stderr,
+    say,
+    table: (headings, rows) => tableOf(headings, rows).forEach((line) => say(line)),
+    give(findings) {
+      if (isJson) stdout.write(`${JSON.stringify(findings, inJson, 2)}\n`);
+    },
+    progress: (line) => void stderr.write(`${line}\n`),
+  };
+}
+
+/** What stands in the columns of a table. Numbers stand right. */
+export type Row = readonly (string | number)[];
 
 /** JSON has no infinity: no limit is null. */
 const inJson = (_key: string, value: unknown): unknown => (value === Infinity ? null : value);
 
-/** Rows under their headings, in columns as wide as they have to be. Numbers stand right. */
-export function tableOf(
-  headings: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
-): string[] {
+/** In columns as wide as they have to be. */
+function tableOf(headings: readonly string[], rows: readonly Row[]): string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? numberInWords(cell) : cell)));
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...texts.map((row) => row[column]?.length ?? 0)),

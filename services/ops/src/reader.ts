@@ -2,7 +2,7 @@
 import { eventsStream } from '@integration-sync/contracts';
 import type { ConsumerSpec } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
-import { defineCommand, exitCodes, Misuse, type Call, type ExitCode } from './command.ts';
+import { defineCommand, exitCodes, Misuse } from './command.ts';
 import { StreamsConfig } from './config.ts';
 import { openOpsBus, settle, withinPatience } from './engines.ts';
 
@@ -28,46 +28,41 @@ Examples:
 const ackWaitMs = 30_000;
 const ackPendingMax = 1_000;
 
-const everyEvent: string[] = ['events.>'];
-const options = {
-  subject: { type: 'string', multiple: true, default: everyEvent },
-  'from-start': { type: 'boolean', default: false },
-} as const;
-
-async function run(call: Call<typeof options>): Promise<ExitCode> {
-  const { values, positionals, output } = call;
-  const [name, ...others] = positionals;
-  if (name === undefined || others.length > 0) throw new Misuse('One NAME is expected.');
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || name.startsWith('webhook-'))
-    throw new Misuse(`No reader can be named ${JSON.stringify(name)}.`);
-  const wrong = values.subject.find((subject) => !/^events\.[^\s]+$/.test(subject));
-  if (wrong !== undefined)
-    throw new Misuse(`--subject begins with "events.", unlike ${JSON.stringify(wrong)}.`);
-  const consumer: ConsumerSpec = {
-    name,
-    description: 'Another service inside',
-    filterSubjects: values.subject,
-    ackWaitMs,
-    ackPendingMax,
-    deliver: values['from-start'] ? 'all' : 'new',
-  };
-  await using bus = await openOpsBus(settle(readConfig(StreamsConfig, call.environment), call));
-  if (values.apply) await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not do it');
-  const isThere = values.apply || (await bus.hasConsumer(eventsStream, name));
-  output.give({ name, isThere });
-  output.say(
-    isThere
-      ? `${eventsStream} has the consumer ${name}.`
-      : `${eventsStream} has no consumer ${name}: --apply makes it.`,
-  );
-  return isThere ? exitCodes.well : exitCodes.wrong;
-}
-
-export const reader = defineCommand({
+export const readerCommand = defineCommand({
   name: 'reader',
   summary: 'the consumer of another service inside that reads events',
   help,
-  options,
+  options: {
+    subject: { type: 'string', multiple: true, default: ['events.>'] },
+    'from-start': { type: 'boolean', default: false },
+  },
   allowPositionals: true,
-  run,
+  async run(call) {
+    const { values, positionals, output } = call;
+    const [name, ...others] = positionals;
+    if (name === undefined || others.length > 0) throw new Misuse('One NAME is expected.');
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || name.startsWith('webhook-'))
+      throw new Misuse(`No reader can be named ${JSON.stringify(name)}.`);
+    const wrong = values.subject.find((subject) => !/^events\.[^\s]+$/.test(subject));
+    if (wrong !== undefined)
+      throw new Misuse(`--subject begins with "events.", unlike ${JSON.stringify(wrong)}.`);
+    const consumer: ConsumerSpec = {
+      name,
+      description: 'Another service inside',
+      filterSubjects: values.subject,
+      ackWaitMs,
+      ackPendingMax,
+      deliver: values['from-start'] ? 'all' : 'new',
+    };
+    await using bus = await openOpsBus(settle(readConfig(StreamsConfig, call.environment), call));
+    if (values.apply) await withinPatience(bus.ensureConsumer(eventsStream, consumer), 'NATS does not do it');
+    const isThere = values.apply || (await bus.hasConsumer(eventsStream, name));
+    output.give({ name, isThere });
+    output.say(
+      isThere
+        ? `${eventsStream} has the consumer ${name}.`
+        : `${eventsStream} has no consumer ${name}: --apply makes it.`,
+    );
+    return isThere ? exitCodes.well : exitCodes.wrong;
+  },
 });

@@ -10,10 +10,10 @@ import {
   type SecretsByKey,
   type Vault,
 } from '@integration-sync/webhooks/operating';
-import { defineCommand, exitCodes, Misuse, Refusal, type Call, type ExitCode } from './command.ts';
+import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from './command.ts';
 import { ResealConfig } from './config.ts';
 import { openOpsBus, openOpsStore, settle } from './engines.ts';
-import { numberInWords, tableOf, type Output } from './output.ts';
+import { numberInWords, type Output } from './output.ts';
 
 const help = `Usage: ops reseal [--apply | --check] [--json]
 
@@ -47,35 +47,39 @@ interface Found {
   left: number;
 }
 
-const options = { check: { type: 'boolean', default: false } } as const;
+export const resealCommand = defineCommand({
+  name: 'reseal',
+  summary: 'signing secrets under the newest key, so that an old key may go',
+  help,
+  options: { check: { type: 'boolean', default: false } },
+  async run(call) {
+    const { values, output } = call;
+    if (values.apply && values.check)
+      throw new Misuse('--apply looks as --check does when it is done: give one of them.');
+    const settled = settle(readConfig(ResealConfig, call.environment), call);
+    const vault = openVault(settled.config.WEBHOOK_SECRET_KEY);
+    await using store = await openOpsStore(settled);
+    const reseal = openReseal(store, vault);
 
-async function run(call: Call<typeof options>): Promise<ExitCode> {
-  const { values, output } = call;
-  if (values.apply && values.check)
-    throw new Misuse('--apply looks as --check does when it is done: give one of them.');
-  const settled = settle(readConfig(ResealConfig, call.environment), call);
-  const vault = openVault(settled.config.WEBHOOK_SECRET_KEY);
-  await using store = await openOpsStore(settled);
-  const reseal = openReseal(store, vault);
-
-  if (!values.apply) {
+    if (!values.apply) {
+      const found = await look(reseal, vault);
+      show(found, output);
+      output.give(found);
+      if (found.left > 0) output.say('Nothing was changed. ops reseal --apply seals them again.');
+      return values.check && found.left > 0 ? exitCodes.wrong : exitCodes.well;
+    }
+    await using bus = await openOpsBus(settled);
+    const replicas = await askKeys(bus);
+    refuseIfMissing(vault, replicas);
+    if (replicas.length === 0)
+      output.progress('No replica of webhooks answers. One that starts later needs the new key.');
+    const done = await sealAll(reseal, output);
     const found = await look(reseal, vault);
     show(found, output);
-    output.give(found);
-    if (found.left > 0) output.say('Nothing was changed. ops reseal --apply seals them again.');
-    return values.check && found.left > 0 ? exitCodes.wrong : exitCodes.well;
-  }
-  await using bus = await openOpsBus(settled);
-  const replicas = await askKeys(bus);
-  refuseIfMissing(vault, replicas);
-  if (replicas.length === 0)
-    output.progress('No replica of webhooks answers. One that starts later needs the new key.');
-  const done = await sealAll(reseal, output);
-  const found = await look(reseal, vault);
-  show(found, output);
-  output.give({ ...found, resealed: done.resealed, problems: done.problems });
-  return conclude(found, done, replicas, vault, output);
-}
+    output.give({ ...found, resealed: done.resealed, problems: done.problems });
+    return conclude(found, done, replicas, vault, output);
+  },
+});
 
 async function look(reseal: Reseal, vault: Vault): Promise<Found> {
   const [newestKey = ''] = vault.keyIds;
@@ -94,7 +98,7 @@ function show({ newestKey, secrets, left }: Found, output: Output): void {
     count,
     keyId === newestKey ? 'the newest key' : isConfigured ? 'configured' : 'not configured here',
   ]);
-  for (const line of tableOf(['KEY', 'SECRETS', ''], rows)) output.say(line);
+  output.table(['KEY', 'SECRETS', ''], rows);
   output.say();
   output.say(
     left === 0
@@ -153,11 +157,3 @@ function conclude(
     );
   return left > 0 || behind > 0 ? exitCodes.wrong : exitCodes.well;
 }
-
-export const reseal = defineCommand({
-  name: 'reseal',
-  summary: 'signing secrets under the newest key, so that an old key may go',
-  help,
-  options,
-  run,
-});

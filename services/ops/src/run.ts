@@ -3,16 +3,23 @@ import { ConfigError, type Environment } from '@integration-sync/runtime/config'
 import { Failure } from '@integration-sync/contracts';
 import { redactUrl } from '@integration-sync/runtime/log';
 import { sortStoreError } from '@integration-sync/runtime/store';
-import { client } from './client/command.ts';
+import { clientCommand } from './client/command.ts';
 import { exitCodes, Misuse, Refusal, type Command, type ExitCode } from './command.ts';
 import { openOutput, type Writers } from './output.ts';
-import { purgeIntegration } from './purge/command.ts';
-import { reader } from './reader.ts';
-import { reseal } from './reseal.ts';
-import { streams } from './streams/command.ts';
-import { webhooks } from './webhooks.ts';
+import { purgeCommand } from './purge/command.ts';
+import { readerCommand } from './reader.ts';
+import { resealCommand } from './reseal.ts';
+import { streamsCommand } from './streams/command.ts';
+import { webhooksCommand } from './webhooks.ts';
 
-const commands: readonly Command[] = [client, streams, reader, reseal, webhooks, purgeIntegration];
+const commands: readonly Command[] = [
+  clientCommand,
+  streamsCommand,
+  readerCommand,
+  resealCommand,
+  webhooksCommand,
+  purgeCommand,
+];
 
 const width = Math.max(...commands.map(({ name }) => name.length));
 
@@ -53,30 +60,31 @@ export async function run(
   const stopped = Promise.withResolvers<never>();
   const output = openOutput(others.includes('--json'), writers);
   try {
-    return await Promise.race([command.run(others, environment, output, stopped.reject), stopped.promise]);
+    const running = command.run(others, { environment, output, stop: stopped.reject });
+    return await Promise.race([running, stopped.promise]);
   } catch (error) {
-    const { words, exitCode } = explain(command, error);
-    stderr.write(`${redactUrl(words)}\n`);
+    const { message, exitCode } = refusalOf(command, error);
+    stderr.write(`${redactUrl(message)}\n`);
     return exitCode;
   }
 }
 
-function explain({ name, help }: Command, error: unknown): { words: string; exitCode: ExitCode } {
+function refusalOf({ name, help }: Command, error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Misuse || isOfParseArgs(error))
-    return { words: `${message}\n\n${help}`, exitCode: exitCodes.misuse };
+    return new Refusal(`${message}\n\n${help}`, exitCodes.misuse);
   if (error instanceof ConfigError)
-    return {
-      words: `ops ${name}: these settings are wrong:\n${message.replaceAll(/^/gm, '  ')}`,
-      exitCode: exitCodes.misuse,
-    };
-  if (error instanceof Refusal) return { words: message, exitCode: error.exitCode };
+    return new Refusal(
+      `ops ${name}: these settings are wrong:\n${message.replaceAll(/^/gm, '  ')}`,
+      exitCodes.misuse,
+    );
   const again = 'Run the same command again then: what was done stays done.';
-  if (error instanceof Failure) return { words: `${error.detail} ${again}`, exitCode: exitCodes.failed };
+  if (error instanceof Failure) return new Refusal(`${error.detail} ${again}`);
   if (error instanceof Error && sortStoreError(error) === 'unavailable')
-    return { words: `MongoDB went away: ${message}. ${again}`, exitCode: exitCodes.failed };
+    return new Refusal(`MongoDB went away: ${message}. ${again}`);
   const cause = error instanceof Error && error.stack !== undefined ? error.stack : message;
-  return { words: `ops ${name} failed. ${again}\n${cause}`, exitCode: exitCodes.failed };
+  return new Refusal(`ops ${name} failed. ${again}\n${cause}`);
 }
 
 const isOfParseArgs = (error: unknown): boolean =>

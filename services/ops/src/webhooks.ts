@@ -7,10 +7,10 @@ import {
   type DisabledWebhook,
   type DisabledWebhooks,
 } from '@integration-sync/webhooks/operating';
-import { defineCommand, exitCodes, Misuse, type Call, type ExitCode } from './command.ts';
+import { defineCommand, exitCodes, Misuse } from './command.ts';
 import { PurgeConfig } from './config.ts';
 import { openOpsStore, settle } from './engines.ts';
-import { numberInWords, tableOf, type Output } from './output.ts';
+import { numberInWords, type Output } from './output.ts';
 
 const help = `Usage: ops webhooks --disabled-since TIME [--integration NAME] [--apply [--replay]] [--json]
 
@@ -36,38 +36,42 @@ const pollMs = 200;
 /** Replicas look once a second; a replay of many events takes its time. */
 const stillMs = 60_000;
 
-const options = {
-  'disabled-since': { type: 'string' },
-  integration: { type: 'string' },
-  replay: { type: 'boolean', default: false },
-} as const;
-
-async function run(call: Call<typeof options>): Promise<ExitCode> {
-  const { values, output } = call;
-  const since = parseInstant(values['disabled-since'] ?? '');
-  if (since === undefined)
-    throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
-  if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
-  await using store = await openOpsStore(settle(readConfig(PurgeConfig, call.environment), call));
-  const webhooks = openDisabledWebhooks(store);
-  const found = await webhooks.find(since, values.integration);
-  show(found, output);
-  if (!values.apply || found.length === 0) {
-    output.give({ webhooks: found.map(listed) });
-    if (found.length > 0)
-      output.say('Nothing was changed. --apply enables them, --apply --replay sends what they missed.');
-    return exitCodes.well;
-  }
-  const noted = await webhooks.enable(found, values.replay);
-  const left = await waitFor(webhooks, found, output);
-  output.give({ webhooks: found.map(listed), enabled: noted - left, left });
-  output.say(`${numberInWords(noted - left)} webhooks are enabled.`);
-  if (left > 0)
-    output.say(
-      `${numberInWords(left)} are left to the replicas of webhooks: is one of this release running?`,
-    );
-  return left > 0 ? exitCodes.wrong : exitCodes.well;
-}
+export const webhooksCommand = defineCommand({
+  name: 'webhooks',
+  summary: 'webhooks that an outage has disabled, enabled again',
+  help,
+  options: {
+    'disabled-since': { type: 'string' },
+    integration: { type: 'string' },
+    replay: { type: 'boolean', default: false },
+  },
+  async run(call) {
+    const { values, output } = call;
+    const since = parseInstant(values['disabled-since'] ?? '');
+    if (since === undefined)
+      throw new Misuse('--disabled-since: expected a day, or a date-time with Z or an offset.');
+    if (values.replay && !values.apply) throw new Misuse('--replay goes with --apply.');
+    await using store = await openOpsStore(settle(readConfig(PurgeConfig, call.environment), call));
+    const webhooks = openDisabledWebhooks(store);
+    const found = await webhooks.find(since, values.integration);
+    show(found, output);
+    if (!values.apply || found.length === 0) {
+      output.give({ webhooks: found.map(listed) });
+      if (found.length > 0)
+        output.say('Nothing was changed. --apply enables them, --apply --replay sends what they missed.');
+      return exitCodes.well;
+    }
+    const noted = await webhooks.enable(found, values.replay);
+    const left = await waitFor(webhooks, found, output);
+    output.give({ webhooks: found.map(listed), enabled: noted - left, left });
+    output.say(`${numberInWords(noted - left)} webhooks are enabled.`);
+    if (left > 0)
+      output.say(
+        `${numberInWords(left)} are left to the replicas of webhooks: is one of this release running?`,
+      );
+    return left > 0 ? exitCodes.wrong : exitCodes.well;
+  },
+});
 
 /** Resolves with how many are left where none was brought back for a while. */
 async function waitFor(
@@ -100,16 +104,7 @@ function show(found: readonly DisabledWebhook[], output: Output): void {
     disabledAt?.toISOString() ?? '',
     failures,
   ]);
-  if (rows.length > 0)
-    for (const line of tableOf(['INTEGRATION', 'WEBHOOK', 'DISABLED AT', 'FAILURES'], rows)) output.say(line);
+  if (rows.length > 0) output.table(['INTEGRATION', 'WEBHOOK', 'DISABLED AT', 'FAILURES'], rows);
   output.say();
   output.say(`Failures have disabled ${numberInWords(found.length)} webhooks since then.`);
 }
-
-export const webhooks = defineCommand({
-  name: 'webhooks',
-  summary: 'webhooks that an outage has disabled, enabled again',
-  help,
-  options,
-  run,
-});

@@ -16,9 +16,7 @@ export interface Change {
   secret?: string;
 }
 
-export interface NewClient {
-  id: string;
-  integration: string;
+export interface NewClient extends Pick<Client, 'id' | 'integration'> {
   scope: string | undefined;
   endsAtMs: number;
 }
@@ -52,8 +50,7 @@ export function rotateSecret(
   const old = client.secrets
     .map((one) => ({ ...one, endsAtMs: Math.min(one.endsAtMs, oldEndAtMs) }))
     .filter((one) => one.endsAtMs > nowMs);
-  const changed = { ...client, secrets: [stored, ...old] };
-  return { clients: replace(clients, changed), client: changed, secret };
+  return { ...withSecrets(clients, client, [stored, ...old]), secret };
 }
 
 export function removeClient(clients: readonly Client[], id: string): Change {
@@ -67,12 +64,13 @@ export function removeSecret(clients: readonly Client[], id: string, name: strin
   if (secrets.length === client.secrets.length) {
     throw new Refusal(`The client ${id} has no secret ${name}: ops client list shows their names.`);
   }
-  const changed = { ...client, secrets };
-  return { clients: replace(clients, changed), client: changed };
+  return withSecrets(clients, client, secrets);
 }
 
-const replace = (clients: readonly Client[], changed: Client): Client[] =>
-  clients.map((one) => (one.id === changed.id ? changed : one));
+function withSecrets(clients: readonly Client[], client: Client, secrets: StoredSecret[]): Change {
+  const changed = { ...client, secrets };
+  return { clients: clients.map((one) => (one === client ? changed : one)), client: changed };
+}
 
 function find(clients: readonly Client[], id: string): Client {
   const client = clients.find((one) => one.id === id);

@@ -2,9 +2,9 @@
 import { resolve } from 'node:path';
 import type { Client } from '@integration-sync/gateway/operating';
 import { readConfig } from '@integration-sync/runtime/config';
-import { defineCommand, exitCodes, Misuse, type Call, type ExitCode } from '../command.ts';
+import { defineCommand, exitCodes, Misuse } from '../command.ts';
 import { ClientConfig } from '../config.ts';
-import { tableOf, type Output } from '../output.ts';
+import type { Output } from '../output.ts';
 import { addClient, readEnd, removeClient, removeSecret, rotateSecret, type Change } from './changes.ts';
 import { readFile, replaceFile } from './file.ts';
 
@@ -35,14 +35,6 @@ Examples:
   ops client remove erp --secret k3JvP0aQ
 `;
 
-const options = {
-  integration: { type: 'string' },
-  scope: { type: 'string' },
-  ends: { type: 'string' },
-  'old-end': { type: 'string' },
-  secret: { type: 'string' },
-} as const;
-
 type Values = Partial<Record<'integration' | 'scope' | 'ends' | 'old-end' | 'secret', string>>;
 
 /** The options that each action takes, beside --json. */
@@ -53,28 +45,41 @@ const actions: Readonly<Record<string, readonly string[]>> = {
   remove: ['secret'],
 };
 
-async function run({ values, positionals, environment, output }: Call<typeof options>): Promise<ExitCode> {
-  const [action = '', id, ...others] = positionals;
-  const taken = Object.hasOwn(actions, action) ? actions[action] : undefined;
-  if (taken === undefined) throw new Misuse('Say what to do: add, list, rotate or remove.');
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== false && name !== 'json' && !taken.includes(name)) {
-      throw new Misuse(`--${name} does not go with ops client ${action}.`);
+export const clientCommand = defineCommand({
+  name: 'client',
+  summary: 'clients of the gateway and their secrets: add, list, rotate, remove',
+  help,
+  options: {
+    integration: { type: 'string' },
+    scope: { type: 'string' },
+    ends: { type: 'string' },
+    'old-end': { type: 'string' },
+    secret: { type: 'string' },
+  },
+  allowPositionals: true,
+  async run({ values, positionals, environment, output }) {
+    const [action = '', id, ...others] = positionals;
+    const taken = Object.hasOwn(actions, action) ? actions[action] : undefined;
+    if (taken === undefined) throw new Misuse('Say what to do: add, list, rotate or remove.');
+    for (const [name, value] of Object.entries(values)) {
+      if (value !== false && name !== 'json' && !taken.includes(name)) {
+        throw new Misuse(`--${name} does not go with ops client ${action}.`);
+      }
     }
-  }
-  const path = resolve(readConfig(ClientConfig, environment).AUTH_CLIENTS_FILE);
-  const before = await readFile(path);
-  if (action === 'list') {
-    if (id !== undefined) throw new Misuse('ops client list takes no id.');
-    show(before.clients, path, output);
+    const path = resolve(readConfig(ClientConfig, environment).AUTH_CLIENTS_FILE);
+    const before = await readFile(path);
+    if (action === 'list') {
+      if (id !== undefined) throw new Misuse('ops client list takes no id.');
+      show(before.clients, path, output);
+      return exitCodes.well;
+    }
+    if (id === undefined || others.length > 0) throw new Misuse('Name one client.');
+    const change = changeOf(action, id, values, before.clients);
+    await replaceFile(path, before, change.clients);
+    say(action, change, path, output);
     return exitCodes.well;
-  }
-  if (id === undefined || others.length > 0) throw new Misuse('Name one client.');
-  const change = changeOf(action, id, values, before.clients);
-  await replaceFile(path, before, change.clients);
-  say(action, change, path, output);
-  return exitCodes.well;
-}
+  },
+});
 
 function changeOf(action: string, id: string, values: Values, clients: readonly Client[]): Change {
   const nowMs = Date.now();
@@ -100,9 +105,7 @@ function show(clients: readonly Client[], path: string, output: Output): void {
     const cells = secrets.length === 0 ? [['none', '']] : secrets.map(({ name, endsAt }) => [name, endsAt]);
     return cells.map(([name = '', endsAt = '']) => [id, integration, scopes.length, name, endsAt]);
   });
-  if (rows.length > 0) {
-    for (const line of tableOf(['CLIENT', 'INTEGRATION', 'SCOPES', 'SECRET', 'ENDS'], rows)) output.say(line);
-  }
+  if (rows.length > 0) output.table(['CLIENT', 'INTEGRATION', 'SCOPES', 'SECRET', 'ENDS'], rows);
 }
 
 /** Without a hash. */
@@ -130,12 +133,3 @@ function say(action: string, { client, secret }: Change, path: string, output: O
     output.say(`The secret ${name} ends at ${endsAt}.`);
   output.say(`Every gateway with AUTH_CLIENTS_FILE=${path} takes it within 10 s.`);
 }
-
-export const client = defineCommand({
-  name: 'client',
-  summary: 'clients of the gateway and their secrets: add, list, rotate, remove',
-  help,
-  options,
-  allowPositionals: true,
-  run,
-});

@@ -4,10 +4,10 @@ import { pushingToBatches } from '@integration-sync/batches/operating';
 import { pushingToCatalog } from '@integration-sync/catalog/operating';
 import { readConfig } from '@integration-sync/runtime/config';
 import type { Store } from '@integration-sync/runtime/store';
-import { defineCommand, exitCodes, Misuse, Refusal, type Call, type ExitCode } from '../command.ts';
+import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from '../command.ts';
 import { PurgeConfig } from '../config.ts';
 import { openOpsBus, openOpsStore, settle } from '../engines.ts';
-import { numberInWords, tableOf, type Output } from '../output.ts';
+import { numberInWords, type Output } from '../output.ts';
 import { openHoldings, purge, requireStreams, type Holdings, type Purged } from './purge.ts';
 
 const help = `Usage: ops purge-integration NAME [--apply] [--json]
@@ -34,49 +34,50 @@ Examples:
   docker compose run --rm ops purge-integration acme
 `;
 
-const options = {} as const;
+export const purgeCommand = defineCommand({
+  name: 'purge-integration',
+  summary: 'removes everything of one integration',
+  help,
+  options: {},
+  allowPositionals: true,
+  async run(call) {
+    const { values, positionals, output } = call;
+    const [integration, ...more] = positionals;
+    if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');
+    if (!new RegExp(integrationPattern).test(integration))
+      throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
+    const settled = settle(readConfig(PurgeConfig, call.environment), call);
+    await using store = await openOpsStore(settled);
+    await using bus = await openOpsBus(settled);
+    await requireStreams(bus);
+    const holdings = openHoldings(store, bus, integration);
 
-async function run(call: Call<typeof options>): Promise<ExitCode> {
-  const { values, positionals, output } = call;
-  const [integration, ...more] = positionals;
-  if (integration === undefined || more.length > 0) throw new Misuse('Name one integration.');
-  if (!new RegExp(integrationPattern).test(integration))
-    throw new Misuse(`${JSON.stringify(integration)} is no name of an integration: ${integrationPattern}`);
-  const settled = settle(readConfig(PurgeConfig, call.environment), call);
-  await using store = await openOpsStore(settled);
-  await using bus = await openOpsBus(settled);
-  await requireStreams(bus);
-  const holdings = openHoldings(store, bus, integration);
+    if (!values.apply) {
+      const found = await countAll(holdings);
+      show(integration, found, output);
+      const isBegun = await holdings.isBegun();
+      output.give({ integration, found, isBegun });
+      if (isBegun) output.say('A removal of it was begun and has not come to its end.');
+      if (isBegun || Object.values(found).some((count) => count > 0))
+        output.say(`Nothing was removed. ops purge-integration ${integration} --apply removes it.`);
+      return exitCodes.well;
+    }
+    await refuseWhilePushing(store, integration);
+    const purged = await purge(holdings, output);
+    output.give({ integration, ...purged });
+    show(integration, purged.removed, output);
+    return conclude(integration, purged, output);
+  },
+});
 
-  if (!values.apply) {
-    const found = await count(holdings);
-    show(integration, found, output);
-    const isBegun = await holdings.isBegun();
-    output.give({ integration, found, isBegun });
-    if (isBegun) output.say('A removal of it was begun and has not come to its end.');
-    if (isBegun || total(found) > 0)
-      output.say(`Nothing was removed. ops purge-integration ${integration} --apply removes it.`);
-    return exitCodes.well;
-  }
-  await refuseWhilePushing(store, integration);
-  const purged = await purge(holdings, output);
-  output.give({ integration, ...purged });
-  show(integration, purged.removed, output);
-  return conclude(integration, purged, output);
-}
-
-type Counts = Record<string, number>;
-
-async function count({ all }: Holdings): Promise<Counts> {
-  const counts: Counts = {};
-  for (const { place, count: countOne } of all) counts[place] = await countOne();
+async function countAll({ all }: Holdings): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { place, count } of all) counts[place] = await count();
   return counts;
 }
 
-const total = (counts: Counts): number => Object.values(counts).reduce((sum, one) => sum + one, 0);
-
-function show(integration: string, counts: Counts, output: Output): void {
-  for (const line of tableOf(['PLACE', `OF ${integration}`], Object.entries(counts))) output.say(line);
+function show(integration: string, counts: Record<string, number>, output: Output): void {
+  output.table(['PLACE', `OF ${integration}`], Object.entries(counts));
   output.say();
 }
 
@@ -110,12 +111,3 @@ function conclude(integration: string, { passes, cameBack }: Purged, output: Out
   output.say('Before the name is used again, restart catalog: it remembers which products were there.');
   return exitCodes.well;
 }
-
-export const purgeIntegration = defineCommand({
-  name: 'purge-integration',
-  summary: 'removes everything of one integration',
-  help,
-  options,
-  allowPositionals: true,
-  run,
-});

@@ -2,11 +2,11 @@
 import type { Bus, InspectedStream, StreamSpec } from '@integration-sync/runtime/bus';
 import { readConfig } from '@integration-sync/runtime/config';
 import { expectedStreams } from '@integration-sync/webhooks/operating';
-import { Misuse, defineCommand, exitCodes, type Call, type ExitCode } from '../command.ts';
+import { Misuse, defineCommand, exitCodes } from '../command.ts';
 import { StreamsConfig } from '../config.ts';
 import { openOpsBus, settle, withinPatience } from '../engines.ts';
 import type { Output } from '../output.ts';
-import { findingsOf, tablesOf, type Finding } from './findings.ts';
+import { consumerTable, findingsOf, streamTable, type Finding } from './findings.ts';
 
 const help = `Usage: ops streams [--apply [--remove-left-over]] [--check] [--json]
 
@@ -36,72 +36,57 @@ interface Looked {
   wrong: Finding[];
 }
 
-const options = {
-  'remove-left-over': { type: 'boolean', default: false },
-  check: { type: 'boolean', default: false },
-} as const;
-
-async function run(call: Call<typeof options>): Promise<ExitCode> {
-  const { values, output } = call;
-  const removeLeftOver = values['remove-left-over'];
-  if (removeLeftOver && !values.apply) throw new Misuse('--remove-left-over goes with --apply.');
-  const settled = settle(readConfig(StreamsConfig, call.environment), call);
-  await using bus = await openOpsBus(settled);
-  const expected = expectedStreams(settled.config);
-  const look = async (): Promise<Looked> => {
-    const streams = await bus.inspectStreams(expected);
-    return { streams, wrong: findingsOf(streams) };
-  };
-  const first = await look();
-  if (!values.apply) {
-    show(first, output);
-    output.give(first);
-    if (first.wrong.some((one) => one.repair === 'apply'))
-      output.say('Nothing was changed. ops streams --apply mends what it can.');
-    return values.check && first.wrong.length > 0 ? exitCodes.wrong : exitCodes.well;
-  }
-  const repairs = await repair(bus, expected, first.wrong, removeLeftOver);
-  const after = await look();
-  show(after, output);
-  for (const { what, outcome } of repairs)
-    output.say(`${outcome === 'done' ? 'Mended' : 'Not mended'}: ${what}`);
-  for (const { words } of repairs) if (words !== undefined) output.say(words);
-  output.give({ ...after, repairs });
-  return conclude(
-    after,
-    bus,
-    repairs.some(({ outcome }) => outcome === 'refused'),
-    values.check,
-    output,
-  );
-}
+export const streamsCommand = defineCommand({
+  name: 'streams',
+  summary: 'streams and consumers: what there is, what is wrong, and repairs',
+  help,
+  options: {
+    'remove-left-over': { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+  },
+  async run(call) {
+    const { values, output } = call;
+    const removeLeftOver = values['remove-left-over'];
+    if (removeLeftOver && !values.apply) throw new Misuse('--remove-left-over goes with --apply.');
+    const settled = settle(readConfig(StreamsConfig, call.environment), call);
+    await using bus = await openOpsBus(settled);
+    const expected = expectedStreams(settled.config);
+    const look = async (): Promise<Looked> => {
+      const streams = await bus.inspectStreams(expected);
+      return { streams, wrong: findingsOf(streams) };
+    };
+    const first = await look();
+    if (!values.apply) {
+      show(first, output);
+      output.give(first);
+      if (first.wrong.some((one) => one.repair === 'apply'))
+        output.say('Nothing was changed. ops streams --apply mends what it can.');
+      return values.check && first.wrong.length > 0 ? exitCodes.wrong : exitCodes.well;
+    }
+    const repairs = await repair(bus, expected, first.wrong, removeLeftOver);
+    const after = await look();
+    show(after, output);
+    for (const { what, outcome } of repairs)
+      output.say(`${outcome === 'done' ? 'Mended' : 'Not mended'}: ${what}`);
+    for (const { words } of repairs) if (words !== undefined) output.say(words);
+    output.give({ ...after, repairs });
+    for (const note of bus.streamNotes()) if (note.startsWith('NATS refuses')) output.say(note);
+    const isLeft =
+      repairs.some(({ outcome }) => outcome === 'refused') ||
+      after.wrong.some((one) => one.repair === 'apply');
+    return isLeft || (values.check && after.wrong.length > 0) ? exitCodes.wrong : exitCodes.well;
+  },
+});
 
 function show({ streams, wrong }: Looked, output: Output): void {
-  for (const line of tablesOf(streams, Date.now())) output.say(line);
+  const nowMs = Date.now();
+  output.table(...streamTable(streams, nowMs));
+  output.say();
+  output.table(...consumerTable(streams, nowMs));
   output.say();
   if (wrong.length === 0) output.say('Nothing is wrong.');
   for (const { what, toDo } of wrong) output.say(`WRONG  ${what}\n       ${toDo}`);
 }
-
-function conclude(
-  { wrong }: Looked,
-  bus: Pick<Bus, 'streamNotes'>,
-  isRefused: boolean,
-  isCheck: boolean,
-  output: Output,
-): ExitCode {
-  for (const note of bus.streamNotes()) if (note.startsWith('NATS refuses')) output.say(note);
-  const isLeft = wrong.some((one) => one.repair === 'apply');
-  return isRefused || isLeft || (isCheck && wrong.length > 0) ? exitCodes.wrong : exitCodes.well;
-}
-
-export const streams = defineCommand({
-  name: 'streams',
-  summary: 'streams and consumers: what there is, what is wrong, and repairs',
-  help,
-  options,
-  run,
-});
 
 // The repairs: those of a start, at once and for all streams, and the removal of what only a release before reads. What a
 // stream has it keeps, unless STREAMS_MAY_SHRINK says otherwise (shared/runtime/src/bus/quantities.ts).
@@ -112,39 +97,30 @@ interface Repaired {
   words?: string;
 }
 
-type Repairing = Pick<Bus, 'ensureStream' | 'removeStream'>;
-
-export async function repair(
-  bus: Repairing,
+async function repair(
+  bus: Bus,
   expected: readonly StreamSpec[],
   wrong: readonly Finding[],
   removeLeftOver: boolean,
 ): Promise<Repaired[]> {
   const repaired: Repaired[] = [];
   for (const spec of expected) {
-    const ofStream = wrong.filter(({ stream }) => stream === spec.name);
-    const mended = ofStream.filter((one) => one.repair === 'apply');
-    if (mended.length === 0) continue;
-    const refusal = await refusalOf(() => bus.ensureStream(spec));
-    repaired.push(...mended.map(({ what }) => outcomeOf(what, refusal)));
+    const mended = wrong.filter((one) => one.stream === spec.name && one.repair === 'apply');
+    if (mended.length > 0) repaired.push(...(await attempt(mended, () => bus.ensureStream(spec))));
   }
-  for (const { stream, what, repair: how } of wrong) {
-    if (how !== 'left-over' || !removeLeftOver) continue;
-    repaired.push(outcomeOf(what, await refusalOf(() => bus.removeStream(stream))));
-  }
+  const leftOver = removeLeftOver ? wrong.filter((one) => one.repair === 'left-over') : [];
+  for (const one of leftOver) repaired.push(...(await attempt([one], () => bus.removeStream(one.stream))));
   return repaired;
 }
 
 /** Without a stream's leader, or where nats-server refuses, the other streams are mended all the same. */
-async function refusalOf(work: () => Promise<void>): Promise<string | undefined> {
+async function attempt(findings: readonly Finding[], work: () => Promise<void>): Promise<Repaired[]> {
   try {
     await withinPatience(work(), 'NATS does not do it');
-    return undefined;
+    return findings.map(({ what }) => ({ what, outcome: 'done' }));
   } catch (error) {
-    if (error instanceof Error) return error.message;
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    const { message: words } = error;
+    return findings.map(({ what }) => ({ what, outcome: 'refused', words }));
   }
 }
-
-const outcomeOf = (what: string, refusal: string | undefined): Repaired =>
-  refusal === undefined ? { what, outcome: 'done' } : { what, outcome: 'refused', words: refusal };

@@ -1,13 +1,12 @@
 // What is wrong with streams and consumers, and what mends it. Pure: from what NATS has to sentences.
 import {
   quantityInWords,
-  type Difference,
   type InspectedConsumer,
   type InspectedFacts,
   type InspectedStream,
 } from '@integration-sync/runtime/bus';
 import { formerStreams } from '@integration-sync/webhooks/operating';
-import { bytesInWords, numberInWords, spanInWords, tableOf } from '../output.ts';
+import { bytesInWords, numberInWords, spanInWords, type Row } from '../output.ts';
 
 /** `apply`: --apply does it. `left-over`: --apply with --remove-left-over does it. `none`: a person does. */
 export type Repair = 'apply' | 'left-over' | 'none';
@@ -20,168 +19,134 @@ export interface Finding {
   repair: Repair;
 }
 
-const nearlyFull = 0.9;
+type Wrong = Omit<Finding, 'stream'>;
 
 export const findingsOf = (streams: readonly InspectedStream[]): Finding[] =>
-  streams.flatMap((stream) => {
-    if (!stream.isExpected) return ofOthers(stream);
-    if (stream.standing === 'missing') return [missing(stream)];
-    return [
-      ...(stream.standing === 'leaderless' ? [leaderless(stream)] : []),
-      ...differing(stream),
-      ...copiesOf(stream),
-      ...fullness(stream),
-      ...stream.consumers.flatMap((consumer) => consumerFindings(stream, consumer)),
-    ];
-  });
+  streams.flatMap((stream) => Array.from(wrongWith(stream), (wrong) => ({ stream: stream.name, ...wrong })));
+
+function* wrongWith(stream: InspectedStream): Generator<Wrong> {
+  const { name, isExpected, standing, facts, consumers } = stream;
+  if (!isExpected) {
+    yield* otherStream(stream);
+    return;
+  }
+  if (standing === 'missing') {
+    yield {
+      what: `NATS has no stream ${name}.`,
+      toDo: `${byItself} makes it, empty; so does a service that runs, within 10 s, where its login may.`,
+      repair: 'apply',
+    };
+    return;
+  }
+  if (standing === 'leaderless')
+    yield byHand(
+      `NATS has no leader for ${name}: it takes and hands out nothing.`,
+      'Bring nats-servers back: more than half of those that have a copy must be up.',
+    );
+  yield* differences(stream);
+  if (facts !== undefined) {
+    yield* copies(name, facts);
+    yield* fullness(name, facts);
+  }
+  for (const consumer of consumers) yield* strangers(name, consumer);
+}
 
 const byItself = 'ops streams --apply';
 
-const missing = ({ name: stream }: InspectedStream): Finding => ({
-  stream,
-  what: `NATS has no stream ${stream}.`,
-  toDo: `${byItself} makes it, empty; so does a service that runs, within 10 s, where its login may.`,
-  repair: 'apply',
-});
+const byHand = (what: string, toDo: string): Wrong => ({ what, toDo, repair: 'none' });
+const byApply = (what: string): Wrong => ({ what, toDo: `${byItself} changes it.`, repair: 'apply' });
 
-const leaderless = ({ name: stream }: InspectedStream): Finding => ({
-  stream,
-  what: `NATS has no leader for ${stream}: it takes and hands out nothing.`,
-  toDo: 'Bring nats-servers back: more than half of those that have a copy must be up.',
-  repair: 'none',
-});
-
-function ofOthers({ name: stream, foreign: subjects, facts }: InspectedStream): Finding[] {
-  if (formerStreams.includes(stream)) return [former(stream, facts?.messages ?? 0)];
-  if (subjects.length === 0) return [];
-  return [
-    {
-      stream,
-      what: `${stream} is not of this system, and stores what its services say on ${subjects.join(', ')}.`,
-      toDo: `Find out whose it is, then: nats stream rm ${stream}`,
-      repair: 'none',
-    },
-  ];
+function* otherStream({ name, foreign: subjects, facts }: InspectedStream): Generator<Wrong> {
+  if (!formerStreams.includes(name)) {
+    if (subjects.length > 0)
+      yield byHand(
+        `${name} is not of this system, and stores what its services say on ${subjects.join(', ')}.`,
+        `Find out whose it is, then: nats stream rm ${name}`,
+      );
+    return;
+  }
+  const messages = facts?.messages ?? 0;
+  if (messages > 0)
+    yield byHand(
+      `A release before has left ${numberInWords(messages)} messages in ${name}, which this release does not deliver.`,
+      `Have replicas of that release deliver them, or give them up: nats stream rm ${name}`,
+    );
+  else
+    yield {
+      what: `A release before has left ${name}, which is empty and which nobody uses any more.`,
+      toDo: `${byItself} --remove-left-over removes it.`,
+      repair: 'left-over',
+    };
 }
 
-const former = (stream: string, messages: number): Finding =>
-  messages === 0
-    ? {
-        stream,
-        what: `A release before has left ${stream}, which is empty and which nobody uses any more.`,
-        toDo: `${byItself} --remove-left-over removes it.`,
-        repair: 'left-over',
-      }
-    : {
-        stream,
-        what: `A release before has left ${numberInWords(messages)} messages in ${stream}, which this release does not deliver.`,
-        toDo: `Have replicas of that release deliver them, or give them up: nats stream rm ${stream}`,
-        repair: 'none',
-      };
-
-function differing({ name: stream, differing: names, foreign, changes, left }: InspectedStream): Finding[] {
-  const findings: Finding[] = [];
+function* differences({ name, differing, foreign, changes, left }: InspectedStream): Generator<Wrong> {
   if (foreign.length > 0)
-    findings.push({
-      stream,
-      what: `${stream} has ${foreign.join(', ')}, which this release does not say.`,
-      toDo: `Find out who set it, then take it out: nats stream edit ${stream} --interactive`,
-      repair: 'none',
-    });
-  if (names.length > 0)
-    findings.push({
-      stream,
-      what: `${stream} differs from what this release says in ${names.join(', ')}.`,
-      toDo: `${byItself} changes it.`,
-      repair: 'apply',
-    });
+    yield byHand(
+      `${name} has ${foreign.join(', ')}, which this release does not say.`,
+      `Find out who set it, then take it out: nats stream edit ${name} --interactive`,
+    );
+  if (differing.length > 0)
+    yield byApply(`${name} differs from what this release says in ${differing.join(', ')}.`);
   for (const { quantity, wanted, found } of changes)
-    findings.push({
-      stream,
-      what: `${stream} has ${quantityInWords(quantity, found)}, and by the settings ${quantityInWords(quantity, wanted)}.`,
-      toDo: `${byItself} changes it.`,
-      repair: 'apply',
-    });
-  // Of a setting that this command was not given, the services may have been given another value.
-  for (const one of left) if (one.setting?.isSet !== false) findings.push(more(stream, one));
-  return findings;
+    yield byApply(
+      `${name} has ${quantityInWords(quantity, found)}, and by the settings ${quantityInWords(quantity, wanted)}.`,
+    );
+  for (const { quantity, setting, wanted, found } of left) {
+    // Of a setting that this command was not given, the services may have been given another value.
+    if (setting?.isSet === false) continue;
+    const says = setting === undefined ? 'this release says' : `${setting.name} says`;
+    yield byHand(
+      `${name} has ${quantityInWords(quantity, found)}, where ${says} ${quantityInWords(quantity, wanted)}.`,
+      `It keeps what it has. STREAMS_MAY_SHRINK=true ${byItself} takes it away; nothing brings it back.`,
+    );
+  }
 }
 
-function more(stream: string, { quantity, setting, wanted, found }: Difference): Finding {
-  const says = setting === undefined ? 'this release says' : `${setting.name} says`;
-  return {
-    stream,
-    what: `${stream} has ${quantityInWords(quantity, found)}, where ${says} ${quantityInWords(quantity, wanted)}.`,
-    toDo: `It keeps what it has. STREAMS_MAY_SHRINK=true ${byItself} takes it away; nothing brings it back.`,
-    repair: 'none',
-  };
+function* copies(name: string, { cluster, replicas, followers }: InspectedFacts): Generator<Wrong> {
+  if (cluster !== undefined && replicas === 1) {
+    yield byHand(
+      `NATS is a cluster and has one copy of ${name}: it is gone with one server.`,
+      `Give every service STREAM_REPLICAS=3. STREAM_REPLICAS=3 ${byItself} makes the copies now.`,
+    );
+    return;
+  }
+  for (const { server, current, offline, behind } of followers) {
+    if (offline) yield byHand(`The copy of ${name} on ${server} is offline.`, `Bring ${server} back.`);
+    else if (!current)
+      yield byHand(
+        `The copy of ${name} on ${server} is ${numberInWords(behind)} operations behind.`,
+        'It catches up by itself; if it does not, restart that server.',
+      );
+  }
 }
 
-function copiesOf({ name: stream, facts }: InspectedStream): Finding[] {
-  if (facts === undefined) return [];
-  const behind = facts.followers
-    .filter(({ current, offline }) => offline || !current)
-    .map(({ server, offline, behind: lag }) => ({
-      stream,
-      what: offline
-        ? `The copy of ${stream} on ${server} is offline.`
-        : `The copy of ${stream} on ${server} is ${numberInWords(lag)} operations behind.`,
-      toDo: offline
-        ? `Bring ${server} back.`
-        : 'It catches up by itself; if it does not, restart that server.',
-      repair: 'none' as const,
-    }));
-  const isAlone = facts.cluster !== undefined && facts.replicas === 1;
-  return isAlone
-    ? [
-        {
-          stream,
-          what: `NATS is a cluster and has one copy of ${stream}: it is gone with one server.`,
-          toDo: `Give every service STREAM_REPLICAS=3. STREAM_REPLICAS=3 ${byItself} makes the copies now.`,
-          repair: 'none' as const,
-        },
-      ]
-    : behind;
-}
+const nearlyFull = 0.9;
 
-function fullness({ name: stream, facts }: InspectedStream): Finding[] {
-  if (facts === undefined || facts.bytes < facts.bytesMax * nearlyFull) return [];
-  return [
-    {
-      stream,
-      what: `${stream} has ${bytesInWords(facts.bytes)} of at most ${bytesInWords(facts.bytesMax)}, and refuses what is more.`,
-      toDo: 'Raise EVENTS_MAX_BYTES at every service, or lower EVENTS_KEEP_DAYS.',
-      repair: 'none',
-    },
-  ];
+function* fullness(name: string, { bytes, bytesMax }: InspectedFacts): Generator<Wrong> {
+  if (bytes >= bytesMax * nearlyFull)
+    yield byHand(
+      `${name} has ${bytesInWords(bytes)} of at most ${bytesInWords(bytesMax)}, and refuses what is more.`,
+      'Raise EVENTS_MAX_BYTES at every service, or lower EVENTS_KEEP_DAYS.',
+    );
 }
 
 /** Everybody may read EVENTS; of the others webhooks alone, without a consumer that lasts. */
-function consumerFindings(
-  { name: stream }: InspectedStream,
-  { name: consumer, isLasting }: InspectedConsumer,
-): Finding[] {
-  if (stream === 'EVENTS' || !isLasting) return [];
-  return [
-    {
-      stream,
+function* strangers(stream: string, { name: consumer, isLasting }: InspectedConsumer): Generator<Wrong> {
+  if (stream !== 'EVENTS' && isLasting)
+    yield {
       consumer,
-      what: `${consumer} on ${stream} is not of this system.`,
-      toDo: `Find out whose it is, then: nats consumer rm ${stream} ${consumer}`,
-      repair: 'none',
-    },
-  ];
+      ...byHand(
+        `${consumer} on ${stream} is not of this system.`,
+        `Find out whose it is, then: nats consumer rm ${stream} ${consumer}`,
+      ),
+    };
 }
 
 // Streams and consumers as a person reads them.
 
-export const tablesOf = (streams: readonly InspectedStream[], nowMs: number): string[] => [
-  ...streamTable(streams, nowMs),
-  '',
-  ...consumerTable(streams, nowMs),
-];
+type Table = [headings: string[], rows: Row[]];
 
-function streamTable(streams: readonly InspectedStream[], nowMs: number): string[] {
+export function streamTable(streams: readonly InspectedStream[], nowMs: number): Table {
   const headings = ['STREAM', 'COPIES', 'LEADER', 'MESSAGES', 'SIZE', 'AT MOST', 'OLDEST', 'KEPT', ''];
   const rows = streams.map(({ name, isExpected, standing, facts }) => {
     if (facts === undefined) return [name, '–', '–', '–', '–', '–', '–', '–', standing];
@@ -197,7 +162,7 @@ function streamTable(streams: readonly InspectedStream[], nowMs: number): string
       isExpected ? '' : 'not of this system',
     ];
   });
-  return tableOf(headings, rows);
+  return [headings, rows];
 }
 
 function copiesInWords({ replicas, leader, cluster, followers }: InspectedFacts): string {
@@ -205,7 +170,7 @@ function copiesInWords({ replicas, leader, cluster, followers }: InspectedFacts)
   return `${current + (leader !== undefined || cluster === undefined ? 1 : 0)} of ${replicas}`;
 }
 
-function consumerTable(streams: readonly InspectedStream[], nowMs: number): string[] {
+export function consumerTable(streams: readonly InspectedStream[], nowMs: number): Table {
   const headings = ['CONSUMER', 'OF', 'WAITING', 'UNACKED', 'AT MOST', 'READERS', 'LAST TAKEN', ''];
   const rows = streams.flatMap(({ name: stream, consumers }) =>
     consumers.map(({ name, isLasting, facts }) => {
@@ -222,5 +187,5 @@ function consumerTable(streams: readonly InspectedStream[], nowMs: number): stri
       ];
     }),
   );
-  return tableOf(headings, rows);
+  return [headings, rows];
 }
