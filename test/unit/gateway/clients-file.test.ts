@@ -214,7 +214,7 @@ describe('credentials', () => {
     const ends = '2026-06-01T00:00:10Z';
     const credentials = indexClients(parse(withSecrets({ sha256: hash, expiresAt: ends })));
     expect(credentials.find(secret, nowMs).client.id).toBe('erp');
-    expect(credentials.find(secret, nowMs + 9_999).name).toBe(name);
+    expect(credentials.find(secret, nowMs + 9_999).caller.key).toBe(name);
     expect(() => credentials.find(secret, nowMs + 10_000)).toThrow(
       new TokenRefused(`the key ${name} of the client erp has ended`),
     );
@@ -235,8 +235,8 @@ describe('credentials', () => {
     const before = indexClients(parse(plain));
     before.find(secret, nowMs).uses = 7;
     const same = indexClients(parse([...plain, client({ id: 'pim', secrets: [] })]), before);
-    expect(same.all).toEqual([expect.objectContaining({ name, uses: 7 })]);
+    expect(same.all).toMatchObject([{ caller: { key: name }, uses: 7 }]);
     const moved = indexClients(parse([client({ id: 'pim', secrets: [`sha256:${hash}`] })]), before);
-    expect(moved.all).toEqual([expect.objectContaining({ name: undefined, uses: 0 })]);
+    expect(moved.all).toMatchObject([{ caller: { key: undefined }, uses: 0 }]);
   });
 });

@@ -8,7 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { allScopes, integrationPattern, type Scope } from '@integration-sync/contracts';
+import { allScopes, integrationPattern, parseInstant, type Scope } from '@integration-sync/contracts';
 import { fileReasons } from '@integration-sync/runtime/config';
 import { secretName, secretPrefix } from './secret.ts';
 
@@ -36,7 +36,6 @@ export class ClientsRefused extends Error {
 const clientId = /^[!-~]{1,64}$/;
 const integrationId = new RegExp(integrationPattern);
 const sha256 = /^[0-9a-f]{64}$/i;
-const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
 export function parseClients(bytes: Uint8Array): Client[] {
   const list = parseText(bytes);
@@ -113,15 +112,9 @@ function readSecret(value: unknown, where: string): StoredSecret {
   return { name, sha256: digits.toLowerCase(), endsAtMs };
 }
 
-/** Epoch milliseconds; undefined for what is no time, such as 30 February. */
-export function readInstant(value: unknown): number | undefined {
-  if (!isText(value, instant)) return undefined;
-  try {
-    return Temporal.Instant.from(value).epochMilliseconds;
-  } catch {
-    return undefined;
-  }
-}
+/** Epoch milliseconds; undefined for what is no time, such as 30 February, and for a day, which has many times. */
+export const readInstant = (value: unknown): number | undefined =>
+  isText(value, /t/i) ? parseInstant(value)?.getTime() : undefined;
 
 function readFields(value: unknown, where: string, known: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

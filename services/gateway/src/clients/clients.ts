@@ -1,10 +1,11 @@
 // The clients of this gateway, from AUTH_CLIENTS_FILE. The gateway compares the file's content every 5 s: Kubernetes swaps a
 // mounted Secret by symlinks, which ends watchers. It refuses a wrong new content whole and serves on with the one before.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConfigError } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Metrics } from '@integration-sync/runtime/metrics';
+import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { Counter } from 'prom-client';
 import { TokenRefused, type Caller } from '../tokens/claims.ts';
 import { ClientsRefused, parseClients, readClientsFile, type Client } from './clients-file.ts';
@@ -88,12 +89,7 @@ function readIssued(
   return { ...caller, scopes: new Set(words.filter((word) => caller.scopes.has(word))) };
 }
 
-interface WatchedFile extends AsyncDisposable {
-  readonly credentials: Credentials;
-  notes(): string[];
-}
-
-async function openFile(options: ClientsOptions): Promise<WatchedFile> {
+async function openFile(options: ClientsOptions) {
   const { path, log, checkEveryMs: everyMs = checkEveryMs } = options;
   let credentials: Credentials;
   /** Which content was looked at last, and why it is not taken. */
@@ -111,71 +107,52 @@ async function openFile(options: ClientsOptions): Promise<WatchedFile> {
 
   /** One line in the log for each different content. An error that is not expected must not end the gateway either. */
   const refuse = (mark: string, error: unknown): void => {
-    const reason = error instanceof ClientsRefused ? error.message : 'it cannot be taken';
+    const isExpected = error instanceof ClientsRefused;
+    const reason = isExpected ? error.message : 'it cannot be taken';
     if (mark === seen && reason === problem) return;
-    seen = mark;
-    problem = reason;
-    const err = error instanceof ClientsRefused ? undefined : error;
+    [seen, problem] = [mark, reason];
     log.error(
-      { path, problem, err },
+      { path, problem, err: isExpected ? undefined : error },
       'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on',
     );
   };
-  const take = (bytes: Buffer): void => {
-    const mark = markOf(bytes);
-    if (mark === seen) return;
+  const check = async (): Promise<void> => {
+    let mark = 'unread';
     try {
-      credentials = indexClients(parseClients(bytes), credentials);
+      const bytes = await readClientsFile(path).catch(() => wait(againMs));
+      const content = bytes ?? (await readClientsFile(path));
+      mark = markOf(content);
+      if (mark === seen) return;
+      credentials = indexClients(parseClients(content), credentials);
+      [seen, problem] = [mark, undefined];
+      const { clients, all } = credentials;
+      log.info({ path, clients: clients.size, credentials: all.length }, 'AUTH_CLIENTS_FILE was read');
     } catch (error) {
       refuse(mark, error);
-      return;
     }
-    seen = mark;
-    problem = undefined;
-    const { clients, all } = credentials;
-    log.info({ path, clients: clients.size, credentials: all.length }, 'AUTH_CLIENTS_FILE was read');
   };
-
-  const closing = new AbortController();
-  const { signal } = closing;
-  const check = async (): Promise<void> => {
-    const bytes = await readClientsFile(path).catch(() => wait(againMs, undefined, { signal }));
-    take(bytes ?? (await readClientsFile(path)));
-  };
-  const checking = (async () => {
-    while (!signal.aborted) {
-      // The end of this gateway ends the wait.
-      await wait(everyMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      await check().catch((error: unknown) => {
-        if (!signal.aborted) refuse('unread', error);
-      });
-    }
-  })();
+  const checks = openPeriodicCheck(check, { what: 'AUTH_CLIENTS_FILE', everyMs, log });
 
   return {
-    get credentials() {
+    get credentials(): Credentials {
       return credentials;
     },
     notes: () =>
       problem === undefined
         ? []
         : [`AUTH_CLIENTS_FILE is refused as it is now: ${problem}. The content before serves on.`],
-    async [Symbol.asyncDispose]() {
-      closing.abort();
-      await checking;
-    },
+    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
   };
 }
 
-const markOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64');
+const markOf = (bytes: Buffer): string => hash('sha256', bytes, 'base64');
 
 function notesOfEnds({ all }: Credentials, nowMs: number): string[] {
   const ending = all
     .filter(({ endsAtMs }) => endsAtMs > nowMs && endsAtMs - nowMs < endsSoonMs)
     .toSorted((a, b) => a.endsAtMs - b.endsAtMs);
-  const notes = ending.slice(0, endingNotesMax).map(({ client, name, endsAtMs }) => {
-    const secret = name === undefined ? 'A secret' : `The secret ${name}`;
+  const notes = ending.slice(0, endingNotesMax).map(({ client, caller: { key }, endsAtMs }) => {
+    const secret = key === undefined ? 'A secret' : `The secret ${key}`;
     return `${secret} of the client ${client.id} ends at ${new Date(endsAtMs).toISOString()}.`;
   });
   const others = ending.length - notes.length;
@@ -191,8 +168,8 @@ function countUses(registry: Metrics['registry'], list: () => readonly Credentia
     registers: [registry],
     collect() {
       counter.reset();
-      for (const { client, name, uses } of list()) {
-        if (name !== undefined) counter.inc({ client: client.id, secret: name }, uses);
+      for (const { client, caller, uses } of list()) {
+        if (caller.key !== undefined) counter.inc({ client: client.id, secret: caller.key }, uses);
       }
     },
   });

@@ -7,13 +7,12 @@ import { hashOf, readSecretName, secretIdOf } from './secret.ts';
 
 export interface Credential {
   readonly client: Client;
-  /** The 8 characters that name it; where the file does not say, unknown until the secret is used. */
-  name: string | undefined;
   /** As tokens name it. */
   readonly id: string;
   readonly endsAtMs: number;
   /** All that the client may do, as the file has it. */
   readonly scope: string;
+  /** Where the file does not say what names the secret, its `key` is unknown until it is used. */
   caller: Caller;
   uses: number;
 }
@@ -38,7 +37,6 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
       const known = old?.client.id === client.id ? old : undefined;
       const credential: Credential = {
         client,
-        name: name ?? known?.name,
         id,
         endsAtMs,
         scope: client.scopes.join(' '),
@@ -46,7 +44,7 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
           integration: client.integration,
           scopes,
           client: client.id,
-          key: name ?? known?.name,
+          key: name ?? known?.caller.key,
           keyEndsAtMs: endsAtMs,
         },
         uses: known?.uses ?? 0,
@@ -64,7 +62,6 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
       throw new TokenRefused('the key has another form, or its checksum does not match');
     const credential = byHash.get(hashOf(secret));
     if (credential === undefined) throw new TokenRefused(`no client has the key ${name}`);
-    credential.name = name;
     credential.caller = { ...credential.caller, key: name };
     sent.set(secret, credential);
     return credential;
@@ -76,7 +73,8 @@ export function indexClients(clients: readonly Client[], before?: Credentials): 
     find(secret, nowMs) {
       const credential = sent.get(secret) ?? findNew(secret);
       if (credential.endsAtMs <= nowMs) {
-        throw new TokenRefused(`the key ${credential.name} of the client ${credential.client.id} has ended`);
+        const { client, key } = credential.caller;
+        throw new TokenRefused(`the key ${key} of the client ${client} has ended`);
       }
       return credential;
     },

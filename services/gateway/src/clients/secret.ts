@@ -2,7 +2,7 @@
 // of repositories find it by its form, a log names it without showing it, and a typing error shows without a look-up. Pure.
 //
 //   isk_k3JvP0aQ_<43 characters: 32 random bytes><6 characters: CRC-32 of all before them>
-import { createHash, hash, randomBytes, randomInt } from 'node:crypto';
+import { hash, randomBytes, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -37,7 +37,7 @@ export const hashOf = (secret: string): string => hash('sha256', secret, 'hex');
 
 /** What a token says of the secret that fetched it: every gateway computes the same from its file. */
 export const secretIdOf = (sha256: string): string =>
-  createHash('sha256').update(`secret_id:${sha256}`).digest('base64url').slice(0, 16);
+  hash('sha256', `secret_id:${sha256}`, 'base64url').slice(0, 16);
 
 const checksumOf = (text: string): string => inLetters(BigInt(crc32(text)), checksumLength);
 
