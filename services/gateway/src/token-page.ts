@@ -5,32 +5,24 @@ import { authenticate } from './tokens/authorization.ts';
 import type { Caller } from './tokens/claims.ts';
 import type { VerifyToken } from './tokens/tokens.ts';
 
-const tokenPagePath = '/token';
-
-export interface TokenDescription {
-  integrationId: string;
-  scopes: string[];
-  /** Null of a key without an end. */
-  expiresAt: string | null;
-}
-
 export function addTokenPage(app: FastifyInstance, verify: VerifyToken): void {
-  app.get(tokenPagePath, {
+  app.get('/token', {
     async onRequest(request, reply) {
       request.exchange.caller = await authenticate(request, reply, verify);
     },
-    handler: async ({ exchange, headers }): Promise<TokenDescription | undefined> =>
+    handler: async ({ exchange, headers }) =>
       exchange.caller && describe(exchange.caller, headers.authorization ?? ''),
   });
 }
 
-function describe({ integration, scopes, keyEndsAtMs }: Caller, authorization: string): TokenDescription {
+function describe({ integration, scopes, keyEndsAtMs }: Caller, authorization: string) {
   // An access token has been found good: it has three parts, and `exp` is a number. A key has one part.
   const [, payload] = authorization.split('.');
   const endsAtMs = payload === undefined ? keyEndsAtMs : expiryOf(payload);
   return {
     integrationId: integration,
     scopes: [...scopes],
+    // Null of a key without an end.
     expiresAt: Number.isFinite(endsAtMs) ? new Date(Number(endsAtMs)).toISOString() : null,
   };
 }

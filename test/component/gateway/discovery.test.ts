@@ -134,17 +134,17 @@ describe('the gateway takes no keys, and no token', () => {
     [
       'at an address that is a file',
       (response) => json(metadata({ jwks_uri: 'file:///etc/passwd' }))(response),
-      'which is none',
+      'expected an http or https URL',
     ],
     [
       'at an address with a password',
       (response) => json(metadata({ jwks_uri: 'http://a:b@127.0.0.1/keys' }))(response),
-      'which is none',
+      'expected an http or https URL',
     ],
     [
       'at an address that is no text',
       (response) => json(metadata({ jwks_uri: 7 }))(response),
-      'which is none',
+      'expected an http or https URL',
     ],
   ])('%s', async (_name, answer, reason) => {
     issuer.answers.set('/elsewhere', json(metadata()));

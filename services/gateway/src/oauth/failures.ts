@@ -6,19 +6,12 @@ import type { Client } from '../clients/clients-file.ts';
 const failuresMax = 30;
 const windowMs = 60_000;
 
-interface Window {
-  beganAtMs: number;
-  failures: number;
-}
-
-/** Counts a failure; returns after how many seconds the client may try again, undefined within the limit. */
-export type CountFailure = (client: Client | undefined) => number | undefined;
-
-export function openFailures(now: () => number): CountFailure {
-  const windows = new WeakMap<object, Window>();
+export function openFailures(now: () => number) {
+  const windows = new WeakMap<object, { beganAtMs: number; failures: number }>();
   const unknown = {};
 
-  return (client) => {
+  /** Counts a failure; returns after how many seconds the client may try again, undefined within the limit. */
+  return (client: Client | undefined): number | undefined => {
     const key = client ?? unknown;
     const nowMs = now();
     const known = windows.get(key);

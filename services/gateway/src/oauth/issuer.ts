@@ -6,17 +6,16 @@ import { isHttpAddress } from '@integration-sync/runtime/config';
 import type { FastifyRequest } from 'fastify';
 import { SignJWT } from 'jose';
 import type { Credential } from '../clients/credential-index.ts';
+import type { GatewayConfig } from '../config.ts';
 import { invalidRequest } from './refusal.ts';
 
 export const tokenPath = '/oauth/token';
 export const metadataPath = '/.well-known/oauth-authorization-server';
 
-export interface IssuerOptions {
-  issuer: string | undefined;
-  publicBasePath: string;
-}
-
-export function addressOf({ raw }: FastifyRequest, { issuer, publicBasePath }: IssuerOptions): string {
+export function addressOf(
+  { raw }: FastifyRequest,
+  { AUTH_ISSUER: issuer, PUBLIC_BASE_PATH: publicBasePath }: GatewayConfig,
+): string {
   if (issuer !== undefined && isHttpAddress(issuer)) return issuer;
   const { host = '' } = raw.headers;
   const address = `http://${host}`;
@@ -38,11 +37,6 @@ export const metadataOf = (issuer: string) => ({
 
 const lifetimeSeconds = 60 * 60;
 
-interface IssuedToken {
-  token: string;
-  expiresInSeconds: number;
-}
-
 export interface Grant {
   credential: Credential;
   scope: string;
@@ -50,12 +44,10 @@ export interface Grant {
   audience: string;
 }
 
-type IssueToken = (grant: Grant) => Promise<IssuedToken>;
-
-export function openIssuing(secret: string, now: () => number): IssueToken {
+export function openIssuing(secret: string, now: () => number) {
   const key = createSecretKey(Buffer.from(secret));
 
-  return async ({ credential, scope, issuer, audience }) => {
+  return async ({ credential, scope, issuer, audience }: Grant) => {
     const { client, endsAtMs, id } = credential;
     const nowMs = now();
     const issuedAt = Math.floor(nowMs / 1_000);

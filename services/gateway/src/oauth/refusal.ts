@@ -4,27 +4,26 @@ import type { ErrorCode } from '@integration-sync/contracts';
 export type OAuthError = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
 
 interface Answer {
-  /** 400 unless given. */
-  status?: number;
+  status: number;
   /** As the gateway's log and metrics have it. */
-  code?: ErrorCode;
+  code: ErrorCode;
   headers?: Readonly<Record<string, string>>;
 }
 
 export class OAuthRefusal extends Error {
   override readonly name = 'OAuthRefusal';
   readonly error: OAuthError;
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly answer: Answer;
 
   /** A caller reads the description: it says what to do, and quotes nothing. */
-  constructor(error: OAuthError, description: string, answer: Answer = {}) {
+  constructor(
+    error: OAuthError,
+    description: string,
+    answer: Answer = { status: 400, code: 'invalid_request' },
+  ) {
     super(description);
     this.error = error;
-    this.status = answer.status ?? 400;
-    this.code = answer.code ?? 'invalid_request';
-    this.headers = answer.headers ?? {};
+    this.answer = answer;
   }
 }
 

@@ -31,7 +31,6 @@ export interface TokenEndpointOptions {
 
 export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOptions): void {
   const { clients, secrets, config, now } = options;
-  const where = { issuer: config.AUTH_ISSUER, publicBasePath: config.PUBLIC_BASE_PATH };
   const issue = openIssuing(signingSecretOf(secrets), now);
   const countFailure = openFailures(now);
 
@@ -47,24 +46,21 @@ export function addTokenEndpoint(app: FastifyInstance, options: TokenEndpointOpt
     throw invalidClient('The client id or its secret is wrong, or the secret has ended.');
   };
 
-  const grant = async (request: FastifyRequest, reply: FastifyReply): Promise<object> => {
+  app.post(tokenPath, { errorHandler: answerRefusal }, async (request, reply) => {
+    reply.header('pragma', 'no-cache');
     const authorization = readAuthorization(request);
     const asked = readTokenRequest(await readFormBody(request, reply), authorization);
     const credential = await authenticate(asked);
     request.exchange.caller = credential.caller;
     const scope = scopeOf(asked, credential);
-    const issuer = addressOf(request, where);
+    const issuer = addressOf(request, config);
     // RFC 9068 wants both. Where AUTH_ISSUER or AUTH_AUDIENCE is not set, the gateway does not check it either.
     const home = { issuer: config.AUTH_ISSUER ?? issuer, audience: config.AUTH_AUDIENCE ?? issuer };
     const { token, expiresInSeconds } = await issue({ credential, scope, ...home });
     return { access_token: token, token_type: 'Bearer', expires_in: expiresInSeconds, scope };
-  };
-
-  app.post(tokenPath, async (request, reply) =>
-    reply.header('pragma', 'no-cache').send(await answering(request, reply, () => grant(request, reply))),
-  );
-  app.get(metadataPath, async (request, reply) =>
-    answering(request, reply, async () => metadataOf(addressOf(request, where))),
+  });
+  app.get(metadataPath, { errorHandler: answerRefusal }, async (request, reply) =>
+    reply.send(metadataOf(addressOf(request, config))),
   );
 }
 
@@ -92,18 +88,14 @@ function scopeOf({ scope }: TokenRequest, { client, scope: all }: Credential): s
   );
 }
 
-async function answering(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: () => Promise<object>,
-): Promise<object> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof OAuthRefusal)) throw error;
-    request.exchange.code = error.code;
-    request.exchange.refusal = error.message;
-    reply.code(error.status).headers(error.headers);
-    return { error: error.error, error_description: error.message };
-  }
+/** Any other error goes to the handler of all routes. */
+function answerRefusal(error: Error, { exchange }: FastifyRequest, reply: FastifyReply): void {
+  if (!(error instanceof OAuthRefusal)) throw error;
+  const { error: name, message, answer } = error;
+  exchange.code = answer.code;
+  exchange.refusal = message;
+  reply
+    .code(answer.status)
+    .headers(answer.headers ?? {})
+    .send({ error: name, error_description: message });
 }

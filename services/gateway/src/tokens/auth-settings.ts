@@ -13,6 +13,7 @@ import { isIssuerAddress } from './discovery.ts';
 const secretBytesMin = 32;
 /** A public key is no secret: any caller that has it could sign tokens with it. */
 const isPem = (text: string): boolean => /^\s*-----BEGIN/.test(text);
+const isLong = (secret: string): boolean => Buffer.byteLength(secret) >= secretBytesMin;
 
 const claimName = {
   check: isClaimName,
@@ -89,14 +90,7 @@ export const someAuth = {
 };
 
 /** As the schema leaves them: those that are not set are absent. */
-interface AuthValues {
-  AUTH_JWT_SECRET?: string;
-  AUTH_JWKS_URL?: string;
-  AUTH_ISSUER?: string;
-  AUTH_AUDIENCE?: string;
-  AUTH_INTEGRATION_CLAIM?: string;
-  AUTH_INTEGRATIONS?: string;
-}
+type AuthValues = Partial<Record<Exclude<keyof typeof authSettings, 'AUTH_SCOPE_CLAIM'>, string>>;
 
 /** By what the gateway verifies signatures. */
 export type Signing = { secrets: readonly string[] } | { url: string } | { issuer: string };
@@ -112,59 +106,41 @@ export const secretsOf = (text: string): string[] => text.split(',');
 
 export const signingSecretOf = (text: string): string => secretsOf(text)[0] ?? text;
 
-function isLong(secret: string): boolean {
-  return Buffer.byteLength(secret) >= secretBytesMin;
-}
-
 /** White space around a comma is a habit, and would be part of a secret. */
 const mayStandBesideComma = (secret: string): boolean =>
   isLong(secret) && !isPem(secret) && secret.trim() === secret;
 
 function problemsOfAuth(values: AuthValues): string[] {
+  const { AUTH_ISSUER, AUTH_AUDIENCE, AUTH_INTEGRATION_CLAIM, AUTH_INTEGRATIONS } = values;
+  const problems = problemsOfSecrets(values);
   const isFound = 'issuer' in (signingOf(values) ?? {});
-  return [
-    ...problemsOfSecrets(values),
-    ...problemsOfDiscovery(values, isFound),
-    ...problemsOfAudience(values, isFound),
-    ...problemsOfIntegration(values),
-  ];
+  if (isFound && AUTH_ISSUER !== undefined && !isIssuerAddress(AUTH_ISSUER))
+    problems.push(
+      'AUTH_ISSUER: expected an address such as https://login.example.com/realms/one, without user, password, query and ' +
+        'fragment, as the gateway finds the keys by it where neither AUTH_JWT_SECRET nor AUTH_JWKS_URL is set',
+    );
+  if (AUTH_AUDIENCE === undefined && (isFound || AUTH_INTEGRATIONS !== undefined))
+    problems.push(
+      `AUTH_AUDIENCE: needed ${isFound ? 'where AUTH_ISSUER finds the keys' : 'with AUTH_INTEGRATIONS'}: without it, ` +
+        'tokens that the issuer makes for other APIs would be good here',
+    );
+  if (AUTH_INTEGRATIONS !== undefined && AUTH_INTEGRATION_CLAIM !== undefined)
+    problems.push('AUTH_INTEGRATIONS, AUTH_INTEGRATION_CLAIM: expected one of them, got both');
+  return problems;
 }
 
 function problemsOfSecrets({ AUTH_JWT_SECRET: text, AUTH_JWKS_URL }: AuthValues): string[] {
   if (text === undefined) return [];
   // With both, a caller could sign a token with the public key as the shared secret.
-  if (AUTH_JWKS_URL !== undefined) {
+  if (AUTH_JWKS_URL !== undefined)
     return [
       'expected exactly one of AUTH_JWT_SECRET and AUTH_JWKS_URL, got AUTH_JWT_SECRET and AUTH_JWKS_URL',
     ];
-  }
   const secrets = secretsOf(text);
-  if (secrets.length === 1) return [];
-  if (secrets.length === 2 && secrets.every(mayStandBesideComma)) return [];
+  if (secrets.length === 1 || (secrets.length === 2 && secrets.every(mayStandBesideComma))) return [];
   const lengths = secrets.map((secret) => Buffer.byteLength(secret)).join(' and ');
   return [
     `AUTH_JWT_SECRET: a comma separates two secrets, each of at least ${secretBytesMin} bytes, without white space around ` +
       `them and no key in PEM; got parts of ${lengths} bytes. A secret that holds a comma itself must be replaced.`,
   ];
-}
-
-function problemsOfDiscovery({ AUTH_ISSUER }: AuthValues, isFound: boolean): string[] {
-  if (!isFound || AUTH_ISSUER === undefined || isIssuerAddress(AUTH_ISSUER)) return [];
-  return [
-    'AUTH_ISSUER: expected an address such as https://login.example.com/realms/one, without user, password, query and ' +
-      'fragment, as the gateway finds the keys by it where neither AUTH_JWT_SECRET nor AUTH_JWKS_URL is set',
-  ];
-}
-
-function problemsOfAudience({ AUTH_AUDIENCE, AUTH_INTEGRATIONS }: AuthValues, isFound: boolean): string[] {
-  if (AUTH_AUDIENCE !== undefined || !(isFound || AUTH_INTEGRATIONS !== undefined)) return [];
-  const why = isFound ? 'where AUTH_ISSUER finds the keys' : 'with AUTH_INTEGRATIONS';
-  return [
-    `AUTH_AUDIENCE: needed ${why}: without it, tokens that the issuer makes for other APIs would be good here`,
-  ];
-}
-
-function problemsOfIntegration({ AUTH_INTEGRATIONS, AUTH_INTEGRATION_CLAIM }: AuthValues): string[] {
-  if (AUTH_INTEGRATIONS === undefined || AUTH_INTEGRATION_CLAIM === undefined) return [];
-  return ['AUTH_INTEGRATIONS, AUTH_INTEGRATION_CLAIM: expected one of them, got both'];
 }

@@ -80,15 +80,16 @@ const clientClaims = ['azp', 'client_id', 'cid', 'appid', 'sub'] as const;
 /** What separates entries elsewhere is a mistake here, and no part of an id. */
 const clientId = /^[^\s;]+$/;
 
-interface Names {
+export function openCallerClaims({
+  AUTH_INTEGRATION_CLAIM = 'integration_id',
+  AUTH_SCOPE_CLAIM,
+  AUTH_INTEGRATIONS = '',
+}: {
   AUTH_INTEGRATION_CLAIM?: string;
   AUTH_SCOPE_CLAIM: string;
   AUTH_INTEGRATIONS?: string;
-}
-
-export function openCallerClaims(names: Names): CallerClaims {
-  const { AUTH_INTEGRATION_CLAIM = 'integration_id', AUTH_SCOPE_CLAIM, AUTH_INTEGRATIONS } = names;
-  const integrations = AUTH_INTEGRATIONS === undefined ? undefined : parseIntegrations(AUTH_INTEGRATIONS);
+}): CallerClaims {
+  const integrations = parseIntegrations(AUTH_INTEGRATIONS);
   return {
     integration:
       integrations === undefined ? claimReader(AUTH_INTEGRATION_CLAIM) : integrationReader(integrations),

@@ -13,7 +13,8 @@
 //
 // A set that holds an RSA key that is too short to be trusted serves on without that key.
 //
-// Where the address is not a setting, each fetch first finds it by the issuer's name (discovery.ts): an issuer that moves its keys is followed, and its metadata can be away for as long as its keys can.
+// Where the address is not a setting, each fetch first finds it by the issuer's name (discovery.ts): an issuer that moves
+// its keys is followed, and its metadata can be away for as long as its keys can.
 import { KeyObject } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
@@ -49,9 +50,7 @@ const rsaBitsMin = 2_048;
 export type FindKey = (header: Readonly<Record<string, unknown>>) => Promise<string>;
 
 /** Where the keys are, or whose keys they are. */
-export type KeysOf = { url: string } | { issuer: string };
-
-export type KeySetOptions = KeysOf & {
+export type KeySetOptions = ({ url: string } | { issuer: string }) & {
   log: Log;
   /** Milliseconds since any fixed moment. */
   clock?: () => number;
@@ -99,18 +98,12 @@ const discovering =
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-interface Fetching {
-  /** Fetches the set now, or half a second after the last time. Throws `Failure` where the issuer does not give it. */
-  fetchKeys: () => Promise<void>;
-  /** Fetches the set if it is old, and throws only if it is too old to serve on. */
-  refresh: () => Promise<void>;
-}
-
-function openFetching(keySet: KeySet, log: Log, clock: () => number): Fetching {
+function openFetching(keySet: KeySet, log: Log, clock: () => number) {
   let triedAtMs = -Infinity;
   let fetchedAtMs = -Infinity;
   let fetching: Promise<void> | undefined;
 
+  /** Now, or half a second after the last time. Throws `Failure` where the issuer does not give the set. */
   const fetchOnce = async (): Promise<void> => {
     const waitMs = triedAtMs + refetchEveryMs - clock();
     if (waitMs > 0) await wait(waitMs);
@@ -134,7 +127,8 @@ function openFetching(keySet: KeySet, log: Log, clock: () => number): Fetching {
 
   return {
     fetchKeys,
-    async refresh() {
+    /** Fetches the set if it is old, and throws only if it is too old to serve on. */
+    refresh: async (): Promise<void> => {
       const ageMs = clock() - fetchedAtMs;
       if (ageMs < freshMs) return;
       const isUsable = ageMs < usableMs;
@@ -153,20 +147,19 @@ function openSelection(keySet: KeySet, log: Log): (alg: string, kid: string | un
   const pems = new WeakMap<CryptoKey, string>();
   const tooShort = new WeakSet<CryptoKey>();
 
-  const refuseIfShort = (key: CryptoKey, kid: string | undefined): void => {
-    const bits = rsaBitsOf(key);
-    if (bits === undefined || bits >= rsaBitsMin) return;
-    if (!tooShort.has(key)) {
-      log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
-    }
-    tooShort.add(key);
-    throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
-  };
-
   return async (alg, kid) => {
     const key = await keySet({ alg, ...(kid === undefined ? {} : { kid }) });
-    refuseIfShort(key, kid);
-    const pem = pems.get(key) ?? KeyObject.from(key).export({ type: 'spki', format: 'pem' });
+    const known = pems.get(key);
+    if (known !== undefined) return known;
+    const made = KeyObject.from(key);
+    const bits = made.asymmetricKeyDetails?.modulusLength ?? Infinity;
+    if (bits < rsaBitsMin) {
+      if (!tooShort.has(key))
+        log.warn({ kid, bits, bitsMin: rsaBitsMin }, 'an RSA key of the issuer is too short and is refused');
+      tooShort.add(key);
+      throw new TokenRefused(`its RSA key has ${bits} bits instead of at least ${rsaBitsMin}`);
+    }
+    const pem = made.export({ type: 'spki', format: 'pem' });
     pems.set(key, pem);
     return pem;
   };
@@ -176,12 +169,6 @@ const isUnknown = (error: unknown): boolean => error instanceof errors.JWKSNoMat
 
 const unusable = (cause: unknown): TokenRefused =>
   cause instanceof TokenRefused ? cause : new TokenRefused('no key of the issuer serves for it', { cause });
-
-function rsaBitsOf({ algorithm }: CryptoKey): number | undefined {
-  return 'modulusLength' in algorithm && typeof algorithm.modulusLength === 'number'
-    ? algorithm.modulusLength
-    : undefined;
-}
 
 // Reading what an issuer publishes: no more than a bounded part of its answer, so that no issuer can fill the memory of
 // this process.

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { signingOf } from './auth-settings.ts';
 import { TokenRefused } from './claims.ts';
 import type { GatewayConfig } from '../config.ts';
-import { asymmetricAlgorithms, openKeySet, type KeysOf } from './key-set.ts';
+import { asymmetricAlgorithms, openKeySet } from './key-set.ts';
 
 /** What a token says of itself and of its caller. */
 export interface Signed {
@@ -43,12 +43,8 @@ function keysOf(config: GatewayConfig, log: Log): Keys[] {
   const signing = signingOf(config);
   if (signing === undefined) return [];
   if ('secrets' in signing) return signing.secrets.map((secret) => Buffer.from(secret));
-  return [keysOfIssuer(signing, log)];
-}
-
-function keysOfIssuer(issuer: KeysOf, log: Log): Keys {
-  const findKey = openKeySet({ ...issuer, log });
-  return ({ header }) => findKey(header);
+  const findKey = openKeySet({ ...signing, log });
+  return [({ header }) => findKey(header)];
 }
 
 /**

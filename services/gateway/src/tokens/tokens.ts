@@ -19,9 +19,6 @@ export interface TokensOptions {
   readIssued: (claims: Signed['payload']) => Caller | undefined;
 }
 
-/** Asked again for each request: an issued token is good no longer than the secret that fetched it. */
-type ReadCaller = () => Caller;
-
 export async function openTokens(
   app: FastifyInstance,
   config: GatewayConfig,
@@ -29,23 +26,17 @@ export async function openTokens(
 ): Promise<VerifyToken> {
   const verifySignature = await openSignatures(app, config, log);
   const callerClaims = openCallerClaims(config);
-  const memory = openTokenMemory<ReadCaller>();
+  const memory = openTokenMemory<() => Caller>();
 
-  const readerOf = (payload: Signed['payload']): ReadCaller => {
-    if (readIssued(payload) === undefined) {
-      const caller = readCaller(payload, callerClaims);
-      return () => caller;
-    }
-    return () => readIssued(payload) ?? readCaller(payload, callerClaims);
-  };
   const verify = async (token: string): Promise<Caller> => {
     const { header, payload } = await verifySignature(token);
     const nowMs = now();
     checkKind(header, payload);
     const expiresMs = checkTimes(payload, nowMs);
-    const read = readerOf(payload);
-    memory.remember(token, read, { nowMs, expiresMs });
-    return read();
+    const caller = readIssued(payload) ?? readCaller(payload, callerClaims);
+    // Asked again for each request: an issued token is good no longer than the secret that fetched it.
+    memory.remember(token, () => readIssued(payload) ?? caller, { nowMs, expiresMs });
+    return caller;
   };
   return (token) => memory.find(token, now())?.() ?? verify(token);
 }
@@ -62,45 +53,27 @@ const rememberedMs = 60_000;
 const generationCharactersMax = 4 * 1024 * 1024;
 const entryCharacters = 1_024;
 
-export interface TokenMemory<T> {
-  find: (token: string, nowMs: number) => T | undefined;
-  remember: (token: string, value: T, moment: { nowMs: number; expiresMs: number }) => void;
-  /** How many tokens it holds, expired ones among them. */
-  readonly size: number;
-}
-
-interface Remembered<T> {
-  value: T;
-  untilMs: number;
-}
-
-type Generation<T> = Map<string, Remembered<T>>;
-
-export function openTokenMemory<T>(charactersMax = generationCharactersMax): TokenMemory<T> {
-  let young: Generation<T> = new Map();
-  let old: Generation<T> = new Map();
+export function openTokenMemory<T>(charactersMax = generationCharactersMax) {
+  let young = new Map<string, { value: T; untilMs: number }>();
+  let old: typeof young = new Map();
   let characters = 0;
   let begunAtMs = -Infinity;
 
-  const begin = (nowMs: number): void => {
-    old = young;
-    young = new Map();
-    characters = 0;
-    begunAtMs = nowMs;
-  };
-
   return {
-    find(token, nowMs) {
+    find(token: string, nowMs: number): T | undefined {
       const remembered = young.get(token) ?? old.get(token);
       return remembered !== undefined && nowMs < remembered.untilMs ? remembered.value : undefined;
     },
-    remember(token, value, { nowMs, expiresMs }) {
+    remember(token: string, value: T, { nowMs, expiresMs }: { nowMs: number; expiresMs: number }): void {
       const cost = token.length + entryCharacters;
-      if (characters + cost > charactersMax || nowMs - begunAtMs > rememberedMs) begin(nowMs);
+      if (characters + cost > charactersMax || nowMs - begunAtMs > rememberedMs) {
+        [young, old, characters, begunAtMs] = [new Map(), young, 0, nowMs];
+      }
       young.set(token, { value, untilMs: Math.min(expiresMs, nowMs + rememberedMs) });
       characters += cost;
     },
-    get size() {
+    /** How many tokens it holds, expired ones among them. */
+    get size(): number {
       return young.size + old.size;
     },
   };
