@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { describeMessages } from './asyncapi/document.ts';
 import type { CheckReadiness } from './health.ts';
 import { describeInterface } from './openapi/document.ts';
-import { gatewayPages, type GatewayPage, type GatewayPagesOptions } from './openapi/gateway-pages.ts';
+import { gatewayPages, type GatewayPagesOptions } from './openapi/gateway-pages.ts';
+import type { GatewayPage } from './openapi/model.ts';
 import { addConsole, addExplorer } from './sites.ts';
 
 export interface PagesOptions extends GatewayPagesOptions {

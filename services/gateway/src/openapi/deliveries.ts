@@ -24,6 +24,9 @@ const idsOf = ({ item, internalId }: RecordExample) => ({ externalId: item.exter
 const supplier = idsOf(supplierExample);
 const product = idsOf(productExample);
 const batch = idsOf(batchExample);
+const syncId = announcedSyncIdExample;
+const { entityType, created, updated, failed, startedAt, completedAt } = runExample;
+const webhook = { webhookId: webhookExample.id, url: webhookExample.url };
 
 const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   'supplier.created': supplier,
@@ -37,27 +40,9 @@ const examples: { readonly [Kind in EventKind]: EventData<Kind> } = {
   'batch.updated': { ...batch, changedFields: ['quantity'] },
   'batch.archived': batch,
   'dds.created': { ...ddsExample, missing: ddsExample.missing.slice(0, 4) },
-  'sync.completed': {
-    syncId: announcedSyncIdExample,
-    entityType: runExample.entityType,
-    created: runExample.created,
-    updated: runExample.updated,
-    failed: runExample.failed,
-    startedAt: runExample.startedAt,
-    completedAt: runExample.completedAt,
-  },
-  'webhook.disabled': {
-    webhookId: webhookExample.id,
-    url: webhookExample.url,
-    reason: 'failures',
-    consecutiveFailures: 10,
-  },
-  'webhook.enabled': {
-    webhookId: webhookExample.id,
-    url: webhookExample.url,
-    disabledAt: syncedAtExample,
-    queued: 12,
-  },
+  'sync.completed': { syncId, entityType, created, updated, failed, startedAt, completedAt },
+  'webhook.disabled': { ...webhook, reason: 'failures', consecutiveFailures: 10 },
+  'webhook.enabled': { ...webhook, disabledAt: syncedAtExample, queued: 12 },
 };
 
 export const bodyExampleOf = (kind: EventKind) => ({

@@ -1,15 +1,9 @@
 // The pages that the gateway answers itself, as data: for the document, and for 405. A caller needs no token for them, but
 // for one.
 import { rateHeaders } from './headers.ts';
-import { answerOf, contentOf, reference, type JsonObject, type Operation } from './model.ts';
+import { answerOf, contentOf, reference, type GatewayPage, type JsonObject } from './model.ts';
 import { refusalResponses, type RefusalName } from './refusals.ts';
 import { tokenPages } from './token-endpoint.ts';
-
-export interface GatewayPage {
-  method: 'GET' | 'POST';
-  path: string;
-  operation: Operation;
-}
 
 export interface GatewayPagesOptions {
   /** Whether this gateway issues tokens itself. */
@@ -23,16 +17,6 @@ export const gatewayPages = ({ hasTokenEndpoint, hasConsole }: GatewayPagesOptio
   ...(hasTokenEndpoint ? tokenPages : []),
 ];
 
-interface Page {
-  path: string;
-  operationId: string;
-  summary: string;
-  content: JsonObject;
-  refusals?: readonly RefusalName[];
-  /** It asks for a token, whatever its scopes. */
-  takesToken?: true;
-}
-
 /** Every request may turn out not to be HTTP, and may meet a fault of the gateway. */
 const always: readonly RefusalName[] = [
   'InvalidRequest',
@@ -41,17 +25,29 @@ const always: readonly RefusalName[] = [
   'InternalError',
 ];
 
-const pageOf = ({ path, operationId, summary, content, refusals = [], takesToken }: Page): GatewayPage => ({
+interface PageExtras {
+  refusals?: readonly RefusalName[];
+  /** It asks for a token, whatever its scopes. */
+  takesToken?: boolean;
+}
+
+const pageOf = (
+  path: string,
+  operationId: string,
+  summary: string,
+  content: JsonObject,
+  { refusals = [], takesToken = false }: PageExtras = {},
+): GatewayPage => ({
   method: 'GET',
   path,
   operation: {
     operationId,
     tags: ['Service'],
     summary,
-    security: takesToken === undefined ? [] : [{ accessToken: [] }],
+    security: takesToken ? [{ accessToken: [] }] : [],
     parameters: [reference('parameters', 'RequestId')],
     responses: {
-      '200': answerOf('Done.', takesToken === undefined ? [] : rateHeaders, content),
+      '200': answerOf('Done.', takesToken ? rateHeaders : [], content),
       ...refusalResponses([...always, ...refusals]),
     },
   },
@@ -81,20 +77,20 @@ const notes = {
 };
 
 const pages: readonly GatewayPage[] = [
-  pageOf({
-    path: '/healthz',
-    operationId: 'checkHealth',
-    summary: 'Whether the gateway lives',
-    content: contentOf(
+  pageOf(
+    '/healthz',
+    'checkHealth',
+    'Whether the gateway lives',
+    contentOf(
       { type: 'object', required: ['status'], properties: { status: { const: 'ok' } } },
       { status: 'ok' },
     ),
-  }),
-  pageOf({
-    path: '/readyz',
-    operationId: 'checkReadiness',
-    summary: 'Whether every service and engine behind the gateway can serve; if not, which is away',
-    content: contentOf(
+  ),
+  pageOf(
+    '/readyz',
+    'checkReadiness',
+    'Whether every service and engine behind the gateway can serve; if not, which is away',
+    contentOf(
       {
         type: 'object',
         required: ['status', 'services'],
@@ -102,37 +98,32 @@ const pages: readonly GatewayPage[] = [
       },
       { status: 'ready', services: { catalog: 'ok', batches: 'ok', webhooks: 'ok' } },
     ),
-    refusals: ['Unavailable'],
-  }),
-  pageOf({
-    path: '/openapi.json',
-    operationId: 'readDescription',
-    summary: 'This document',
-    content: anyObject,
-  }),
-  pageOf({
-    path: '/asyncapi.json',
-    operationId: 'readMessages',
-    summary: 'The messages of this system: streams, subjects and webhooks (AsyncAPI 3.0)',
-    content: anyObject,
-  }),
-  pageOf({
-    path: '/docs',
-    operationId: 'openExplorer',
-    summary: 'An explorer of this document, for a browser; it loads nothing from elsewhere',
-    content: html,
-  }),
-  pageOf({
-    path: '/console',
-    operationId: 'openConsole',
-    summary: 'A page for people that uses this interface with the token that they give it',
-    content: html,
-  }),
-  pageOf({
-    path: '/token',
-    operationId: 'describeToken',
-    summary: 'What the access token or API key of the request is good for',
-    content: contentOf(
+    { refusals: ['Unavailable'] },
+  ),
+  pageOf('/openapi.json', 'readDescription', 'This document', anyObject),
+  pageOf(
+    '/asyncapi.json',
+    'readMessages',
+    'The messages of this system: streams, subjects and webhooks (AsyncAPI 3.0)',
+    anyObject,
+  ),
+  pageOf(
+    '/docs',
+    'openExplorer',
+    'An explorer of this document, for a browser; it loads nothing from elsewhere',
+    html,
+  ),
+  pageOf(
+    '/console',
+    'openConsole',
+    'A page for people that uses this interface with the token that they give it',
+    html,
+  ),
+  pageOf(
+    '/token',
+    'describeToken',
+    'What the access token or API key of the request is good for',
+    contentOf(
       {
         type: 'object',
         required: ['integrationId', 'scopes', 'expiresAt'],
@@ -152,7 +143,6 @@ const pages: readonly GatewayPage[] = [
         expiresAt: '2026-11-21T18:36:11.000Z',
       },
     ),
-    refusals: ['Unauthorized', 'RateLimited', 'Unavailable'],
-    takesToken: true,
-  }),
+    { refusals: ['Unauthorized', 'RateLimited', 'Unavailable'], takesToken: true },
+  ),
 ];

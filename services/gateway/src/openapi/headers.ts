@@ -12,6 +12,7 @@ const text = (description: string, example: string): JsonObject => ({
   schema: { type: 'string' },
   example,
 });
+const always = (header: JsonObject): JsonObject => ({ ...header, required: true });
 const count = (description: string, example: number): JsonObject => ({
   description,
   schema: { type: 'integer', minimum: 0 },
@@ -21,40 +22,33 @@ const count = (description: string, example: number): JsonObject => ({
 export const requestIdExample = '0b7f1c52-8d3e-4a6f-9b21-5c7d9e013a44';
 
 export const describeHeaders = (): Record<string, JsonObject> => ({
-  'X-Request-Id': {
-    ...text(
+  'X-Request-Id': always(
+    text(
       'Identifies this request in our logs: your own X-Request-Id, or one that was made for it.',
       requestIdExample,
     ),
-    required: true,
-  },
-  'X-Sync-Id': {
-    ...text('Identifies this push among the sync runs and in its events.', announcedSyncIdExample),
-    required: true,
-  },
-  'X-Next-Since': {
-    ...text(
+  ),
+  'X-Sync-Id': always(
+    text('Identifies this push among the sync runs and in its events.', announcedSyncIdExample),
+  ),
+  'X-Next-Since': always(
+    text(
       'The `since` of your next poll: with it nothing is missed and little is seen twice. Take it from the first page.',
       syncedAtExample,
     ),
-    required: true,
-  },
+  ),
   Link: text(
     'Where there is more: the next page, relative to this one.',
     '</api/v1/integration/suppliers?cursor=b3JkZXI&limit=50>; rel="next"',
   ),
-  Location: {
-    ...text('Where the new webhook is.', `${basePath}/webhook-events/${webhookExample.id}`),
-    required: true,
-  },
-  'WWW-Authenticate': {
-    ...text('What is wrong with the credentials, as RFC 6750 writes it.', 'Bearer error="invalid_token"'),
-    required: true,
-  },
+  Location: always(text('Where the new webhook is.', `${basePath}/webhook-events/${webhookExample.id}`)),
+  'WWW-Authenticate': always(
+    text('What is wrong with the credentials, as RFC 6750 writes it.', 'Bearer error="invalid_token"'),
+  ),
   Accept: text('What would have been taken.', 'application/json'),
   'Accept-Encoding': text('What would have been taken.', 'identity'),
   'Preference-Applied': text('What of `Prefer` was heeded, where anything was.', 'handling=strict'),
-  'Retry-After': { ...count('Seconds to wait before trying again.', 1), required: true },
+  'Retry-After': always(count('Seconds to wait before trying again.', 1)),
   'RateLimit-Limit': count('Requests per window, where a limit is configured.', 600),
   'RateLimit-Remaining': count('Requests left in this window, where a limit is configured.', 599),
   'RateLimit-Reset': count('Seconds until the window ends, where a limit is configured.', 60),

@@ -15,6 +15,13 @@ export interface Operation {
   readonly responses: Readonly<Record<string, JsonObject>>;
 }
 
+/** An operation that the gateway carries out itself. */
+export interface GatewayPage {
+  method: 'GET' | 'POST';
+  path: string;
+  operation: Operation;
+}
+
 export const reference = (section: 'schemas' | 'responses' | 'headers' | 'parameters', name: string) => ({
   $ref: `#/components/${section}/${name}`,
 });

@@ -5,10 +5,11 @@ import { requestIdExample } from './headers.ts';
 import { answerOf, plain, reference, type JsonObject } from './model.ts';
 
 interface Refusal {
-  status: number;
+  /** Where it is not that of its codes. */
+  status?: number;
   description: string;
   /** One for each code with this status. */
-  examples: readonly Failure[];
+  examples: readonly [Failure, ...Failure[]];
   headers?: readonly string[];
 }
 
@@ -19,12 +20,10 @@ const exampleAt = (pointer: string, detail: string): Failure =>
 
 const refusals = {
   InvalidRequest: {
-    status: 400,
     description: 'The request is not valid. Nothing was changed.',
     examples: [exampleAt('page', 'page: expected a whole number of 1 or more, got "0"')],
   },
   InvalidBody: {
-    status: 400,
     description: 'The body is not JSON, or not what this operation takes. Nothing was changed.',
     examples: [
       example('invalid_json', 'The body is not valid JSON (line 1, column 42).'),
@@ -32,13 +31,11 @@ const refusals = {
     ],
   },
   Unauthorized: {
-    status: 401,
     description: 'No access token was sent, or it is not valid. Which check it failed is not said.',
     examples: [example('unauthorized', 'The access token is not valid.')],
     headers: ['WWW-Authenticate'],
   },
   Forbidden: {
-    status: 403,
     description: 'The access token does not carry the scope.',
     examples: [
       example('insufficient_scope', 'The access token does not carry the scope integration:suppliers:write.'),
@@ -46,7 +43,6 @@ const refusals = {
     headers: ['WWW-Authenticate'],
   },
   NotFound: {
-    status: 404,
     description: 'Your integration has no such thing.',
     examples: [example('not_found', 'There is no webhook with this id.')],
   },
@@ -57,12 +53,10 @@ const refusals = {
     examples: [example('invalid_request', 'The request did not arrive in time.')],
   },
   Conflict: {
-    status: 409,
     description: 'The request conflicts with the current state.',
     examples: [example('conflict', 'The integration already has as many webhooks as it may have.')],
   },
   TooLarge: {
-    status: 413,
     description: 'The body is over the byte limit, or holds too many items. Nothing was written.',
     examples: [
       example('body_too_large', 'The body is larger than 5242880 bytes. Split the push into smaller ones.'),
@@ -70,12 +64,10 @@ const refusals = {
     ],
   },
   BodyTooLarge: {
-    status: 413,
     description: 'The body is over the byte limit.',
     examples: [example('body_too_large', 'The body is larger than 5242880 bytes.')],
   },
   UnsupportedMediaType: {
-    status: 415,
     description: 'The body is not declared as JSON in UTF-8, or is encoded.',
     examples: [
       example(
@@ -86,7 +78,6 @@ const refusals = {
     headers: ['Accept', 'Accept-Encoding'],
   },
   RateLimited: {
-    status: 429,
     description: 'More requests than this installation allows. Not limited unless configured.',
     examples: [example('rate_limited', 'More than 600 requests; try again in 12 s.')],
     headers: ['Retry-After'],
@@ -97,18 +88,15 @@ const refusals = {
     examples: [example('invalid_request', 'The URL and the headers together are larger than 16 KiB.')],
   },
   InternalError: {
-    status: 500,
     description: 'Something went wrong on our side. The request id leads us to it.',
     examples: [example('internal', 'Something went wrong on our side; the request id leads us to it.')],
   },
   Unavailable: {
-    status: 503,
     description: 'A service or an engine behind this interface is away or busy. Try again.',
     examples: [example('unavailable', 'The catalog service is away; try again shortly.')],
     headers: ['Retry-After'],
   },
   Timeout: {
-    status: 504,
     description:
       'The service did not answer in time. A push may still take effect; sending it again is safe.',
     examples: [example('timeout', 'The service did not answer in time; the request may still take effect.')],
@@ -119,14 +107,18 @@ export type RefusalName = keyof typeof refusals;
 
 /** The responses of an operation that the gateway can refuse in these ways. */
 export const refusalResponses = (names: readonly RefusalName[]): Record<string, JsonObject> =>
-  Object.fromEntries(names.map((name) => [String(refusals[name].status), reference('responses', name)]));
+  Object.fromEntries(names.map((name) => [statusOf(refusals[name]), reference('responses', name)]));
 
 /** All refusals, for `components`. */
 export const describeRefusals = (): Record<string, JsonObject> =>
   Object.fromEntries(Object.entries<Refusal>(refusals).map(([name, refusal]) => [name, describe(refusal)]));
 
-const describe = ({ status, description, examples, headers = [] }: Refusal): JsonObject =>
-  answerOf(description, headers, {
+const statusOf = ({ status, examples: [first] }: Refusal): number => status ?? codes[first.code].status;
+
+function describe(refusal: Refusal): JsonObject {
+  const { description, examples, headers = [] } = refusal;
+  const status = statusOf(refusal);
+  return answerOf(description, headers, {
     'application/problem+json': {
       schema: {
         allOf: [
@@ -145,3 +137,4 @@ const describe = ({ status, description, examples, headers = [] }: Refusal): Jso
       ),
     },
   });
+}

@@ -1,8 +1,14 @@
 // The token endpoint and its metadata in the document, and the scheme by which a generated client fetches its tokens.
 import { allScopes } from '@integration-sync/contracts';
 import { metadataOf, metadataPath, tokenPath } from '../oauth/issuer.ts';
-import type { GatewayPage } from './gateway-pages.ts';
-import { answerOf, contentOf, reference, type JsonObject, type Operation } from './model.ts';
+import {
+  answerOf,
+  contentOf,
+  reference,
+  type GatewayPage,
+  type JsonObject,
+  type Operation,
+} from './model.ts';
 import { refusalResponses } from './refusals.ts';
 
 export const oauth2Scheme = (publicBasePath: string): JsonObject => ({
