@@ -21,9 +21,16 @@ export interface ForwardOptions {
   publicBasePath: string;
 }
 
+export interface RouteParameters {
+  /** Fastify has checked their form against the pattern of the path. */
+  Params: { id?: string; eventId?: string };
+}
+
+type RouteRequest = FastifyRequest<RouteParameters>;
+
 export async function forward(
   route: Route,
-  request: FastifyRequest,
+  request: RouteRequest,
   reply: FastifyReply,
   options: ForwardOptions,
 ): Promise<FastifyReply> {
@@ -47,7 +54,7 @@ export async function forward(
 /** Holds the bytes of the body until the service has answered. */
 async function ask(
   route: Route,
-  request: FastifyRequest,
+  request: RouteRequest,
   reply: FastifyReply,
   { upstream, road }: ForwardOptions,
 ): Promise<Reply> {
@@ -90,32 +97,25 @@ async function ask(
 /** A service that has not begun the caller's push does not begin it any more. */
 const callerHungUp = new Failure('timeout', 'The caller hung up before it was answered.');
 
-function headersFor(route: Route, request: FastifyRequest): Record<string, string | undefined> {
+function headersFor(route: Route, request: RouteRequest): Record<string, string | undefined> {
   const { exchange, params } = request;
   const key = route.takesIdempotencyKey ? request.headers['idempotency-key'] : undefined;
   return {
     [requestHeaders.integration]: exchange.caller?.integration,
     [requestHeaders.requestId]: exchange.requestId,
-    [requestHeaders.traceparent]: exchange.trace.traceparent,
+    [requestHeaders.traceparent]: exchange.traceparent,
     [requestHeaders.query]: rawQuery(request) || undefined,
-    [requestHeaders.id]: readParameter(params, 'id'),
-    [requestHeaders.eventId]: readParameter(params, 'eventId'),
+    [requestHeaders.id]: params.id,
+    [requestHeaders.eventId]: params.eventId,
     [requestHeaders.idempotencyKey]: typeof key === 'string' ? encodeURIComponent(key) : undefined,
     [requestHeaders.handling]: exchange.isStrict ? strictHandling : undefined,
   };
 }
 
 /** What stands behind the first question mark, undecoded: the service reads it by the rules of listings. */
-export function rawQuery({ raw: { url = '' } }: FastifyRequest): string {
+export function rawQuery({ raw: { url = '' } }: Pick<FastifyRequest, 'raw'>): string {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);
-}
-
-/** Fastify has checked its form against the pattern of the path. */
-function readParameter(params: unknown, name: string): string | undefined {
-  if (typeof params !== 'object' || params === null) return undefined;
-  const value: unknown = Reflect.get(params, name);
-  return typeof value === 'string' ? value : undefined;
 }
 
 function readFact(value: string): Exchange['facts'][string] {

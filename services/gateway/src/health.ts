@@ -38,12 +38,8 @@ export interface ReadinessOptions {
   rememberedMs?: number | undefined;
 }
 
-export function openReadiness({
-  upstream,
-  isStopping,
-  ownNotes,
-  rememberedMs = answerRememberedMs,
-}: ReadinessOptions): CheckReadiness {
+export function openReadiness(options: ReadinessOptions): CheckReadiness {
+  const { upstream, isStopping, ownNotes, rememberedMs = answerRememberedMs } = options;
   let answer: Promise<Readiness> | undefined;
   let asking: Promise<Readiness> | undefined;
   let renewAt = -Infinity;
@@ -120,5 +116,5 @@ const faultOf = ({ code, detail }: Failure): string =>
 
 function notReady(errors: FailureEntry[]): Failure {
   const away = errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join(' ');
-  return new Failure('unavailable', `Not ready. ${away}`, { errors, retryAfterSeconds: 1 });
+  return new Failure('unavailable', `Not ready. ${away}`, { errors });
 }

@@ -3,7 +3,7 @@ import { METHODS } from 'node:http';
 import { routes, type Route } from '@integration-sync/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyBudgets } from './body/body-budgets.ts';
-import { forward, type ForwardOptions } from './forward.ts';
+import { forward, type ForwardOptions, type RouteParameters } from './forward.ts';
 import { methodNotAllowed } from './server/problems.ts';
 import { requestChecks, type ChecksOptions } from './server/request-checks.ts';
 
@@ -27,7 +27,7 @@ export function addRoutes(
 
   for (const route of routes) {
     const forwarding = { upstream, publicBasePath, road: bodyBudgets.roadFor(route.subject) };
-    app.route({
+    app.route<RouteParameters>({
       method: route.method,
       url: pathOf(route),
       config: { path: route.path },

@@ -2,31 +2,17 @@
 // is there, every request is answered 503 at once.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import {
-  openBus,
-  type Bus,
-  type BusOptions,
-  type Reply,
-  type RequestOptions,
-} from '@integration-sync/runtime/bus';
+import { openBus, type Bus, type BusOptions } from '@integration-sync/runtime/bus';
 import type { Build } from '@integration-sync/runtime/build';
 
-export interface Upstream extends AsyncDisposable {
-  readonly connected: boolean;
+export interface Upstream
+  extends AsyncDisposable, Pick<Bus, 'connected' | 'request' | 'answerNow' | 'askAll'> {
   /** How many bytes fit into one message beside its headers. */
   readonly bodyBytesMax: number;
-  request(subject: string, options: RequestOptions): Promise<Reply>;
-  /** Asks for the answers to requests that wait for something. */
-  answerNow(): void;
-  /** What the replicas that have something to say say within that time. */
-  askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
 }
 
 /** More than the headers of an HTTP request can be. */
 const messageHeaderBytesMax = 64 * 1024;
-
-/** The gateway answers nothing over the bus, but `nats micro ls` lists its replicas beside those of the services. */
-const identity = { service: 'gateway', description: 'The public interface' };
 
 const firstConnectMs = 2_000;
 
@@ -41,7 +27,9 @@ export async function openUpstream({ build, ...options }: UpstreamOptions): Prom
   const opening = openBus({ ...options, name: 'gateway', signal: release.signal }).then(async (opened) => {
     if (isReleased()) return opened[Symbol.asyncDispose]();
     bus = opened;
-    await bus.serve({ ...identity, ...build, inFlightMax: 1, handlers: {} });
+    // The gateway answers nothing over the bus, but `nats micro ls` lists its replicas beside those of the services.
+    const identity = { service: 'gateway', description: 'The public interface', ...build };
+    await bus.serve({ ...identity, inFlightMax: 1, handlers: {} });
   });
   opening.catch((error: unknown) => {
     if (!isReleased()) options.log.error({ err: error }, 'the bus cannot be opened');
@@ -58,11 +46,7 @@ export async function openUpstream({ build, ...options }: UpstreamOptions): Prom
       return bus === undefined ? Infinity : bus.maxPayloadBytes - messageHeaderBytesMax;
     },
     async request(subject, request) {
-      if (bus === undefined) {
-        throw new Failure('unavailable', 'The message bus is away; try again shortly.', {
-          retryAfterSeconds: 1,
-        });
-      }
+      if (bus === undefined) throw new Failure('unavailable', 'The message bus is away; try again shortly.');
       return bus.request(subject, request);
     },
     answerNow() {

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Failure } from '@integration-sync/contracts';
-import { openKeySet } from '@integration-sync/gateway/tokens/key-set';
+import { openKeySet } from '../../../services/gateway/src/tokens/key-set.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { goodClaims, part, signAsymmetric, signHmac } from '../../support/access-tokens.ts';
 import { awake } from '../../support/awake.ts';

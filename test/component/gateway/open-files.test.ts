@@ -1,5 +1,5 @@
 // More connections than the limit of open files allows: the server alone, with a bound that a test can reach.
-import { createServer } from '@integration-sync/gateway/server/server';
+import { createServer } from '../../../services/gateway/src/server/server.ts';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';

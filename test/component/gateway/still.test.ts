@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { createServer } from '@integration-sync/gateway/server/server';
+import { createServer } from '../../../services/gateway/src/server/server.ts';
 import { openMetrics } from '@integration-sync/runtime/metrics';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';

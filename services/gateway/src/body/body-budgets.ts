@@ -46,11 +46,11 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
     }),
     roadFor(subject) {
       const [, service = ''] = subject.split('.');
-      const road =
-        roads.get(service) ??
-        new Budget({ bytesMax: sizes.roadBytesMax ?? roadBytesMax, waitingMax: waitingForRoadMax });
-      roads.set(service, road);
-      return road;
+      const bytesMax = sizes.roadBytesMax ?? roadBytesMax;
+      return roads.getOrInsertComputed(
+        service,
+        () => new Budget({ bytesMax, waitingMax: waitingForRoadMax }),
+      );
     },
   };
 }
@@ -59,17 +59,13 @@ export function openBodyBudgets(bodyBytesMax: number, sizes: BodyBudgetSizes = {
 export function observeBodyBudgets(registry: Metrics['registry'], { memory, roads }: BodyBudgets): void {
   const sum = (read: (budget: Budget) => number): number =>
     roads.values().reduce((total, road) => total + read(road), 0);
-  openGauge(
-    registry,
-    { name: 'gateway_body_bytes', help: 'Bytes of bodies in memory.' },
-    () => memory.heldBytes,
-  );
-  openGauge(registry, { name: 'gateway_road_bytes', help: 'Bytes of bodies on the way to services.' }, () =>
-    sum((road) => road.heldBytes),
-  );
-  openGauge(
-    registry,
-    { name: 'gateway_bodies_waiting', help: 'Bodies that wait until bytes are free.' },
+  const open = (name: string, help: string, read: () => number): void =>
+    openGauge(registry, { name, help }, read);
+  open('gateway_body_bytes', 'Bytes of bodies in memory.', () => memory.heldBytes);
+  open('gateway_road_bytes', 'Bytes of bodies on the way to services.', () => sum((road) => road.heldBytes));
+  open(
+    'gateway_bodies_waiting',
+    'Bodies that wait until bytes are free.',
     () => memory.waitingCount + sum((road) => road.waitingCount),
   );
 }
@@ -83,10 +79,6 @@ export class BodyReservation {
   constructor(budgets: Pick<BodyBudgets, 'memory' | 'patienceMs'>, integration: string) {
     this.#memory = budgets.memory.open(integration);
     this.#leftMs = budgets.patienceMs;
-  }
-
-  get heldBytes(): number {
-    return this.#memory.heldBytes;
   }
 
   /** How much memory all bodies of its integration hold. */

@@ -10,26 +10,17 @@ export function checkBodyHeaders(request: FastifyRequest, reply: FastifyReply, b
   const type = headers['content-type'];
   if ((type !== undefined || hasBody(request.raw)) && !isOfType('application/json', type)) {
     reply.header('accept', 'application/json');
-    throw new Failure(
-      'unsupported_media_type',
-      `Send the body with the header "Content-Type: application/json", in UTF-8; ${type === undefined ? 'there was none' : `it was ${quoted(type)}`}.`,
-    );
+    const found = type === undefined ? 'there was none' : `it was ${quoted(type)}`;
+    throw unsupported(`with the header "Content-Type: application/json", in UTF-8; ${found}`);
   }
   const coding = headers['content-encoding'] ?? '';
   if (coding !== '' && coding.toLowerCase() !== 'identity') {
     reply.header('accept-encoding', 'identity');
-    throw new Failure(
-      'unsupported_media_type',
-      `Send the body as it is, without Content-Encoding ${quoted(coding)}.`,
-    );
+    throw unsupported(`as it is, without Content-Encoding ${quoted(coding)}`);
   }
   const transfer = headers['transfer-encoding'];
-  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
-    throw new Failure(
-      'unsupported_media_type',
-      `Send the body as it is, without Transfer-Encoding ${quoted(transfer)}.`,
-    );
-  }
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
+    throw unsupported(`as it is, without Transfer-Encoding ${quoted(transfer)}`);
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
@@ -45,6 +36,8 @@ export function isOfType(wanted: string, type = ''): boolean {
     .filter((parameter) => parameter.startsWith('charset='))
     .every((parameter) => /^charset="?utf-?8"?$/.test(parameter));
 }
+
+const unsupported = (how: string): Failure => new Failure('unsupported_media_type', `Send the body ${how}.`);
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
 

@@ -29,17 +29,22 @@ interface Share {
   waiting: Set<Reservation>;
 }
 
+const openShare = (integration: string): Share => ({
+  integration,
+  heldBytes: 0,
+  reservationCount: 0,
+  waiting: new Set(),
+});
+
 export class Budget {
-  readonly #bytesMax: number;
-  readonly #waitingMax: number;
+  readonly #options: BudgetOptions;
   readonly #shares = new Map<string, Share>();
   /** The shares in which a reservation waits, the one whose turn it is first. */
   readonly #turns = new Set<Share>();
   #heldBytes = 0;
 
-  constructor({ bytesMax, waitingMax }: BudgetOptions) {
-    this.#bytesMax = bytesMax;
-    this.#waitingMax = waitingMax;
+  constructor(options: BudgetOptions) {
+    this.#options = options;
   }
 
   get heldBytes(): number {
@@ -48,9 +53,7 @@ export class Budget {
 
   /** How many reservations wait. */
   get waitingCount(): number {
-    let count = 0;
-    for (const { waiting } of this.#turns) count += waiting.size;
-    return count;
+    return this.#turns.values().reduce((count, { waiting }) => count + waiting.size, 0);
   }
 
   /** How many integrations have a reservation. */
@@ -60,18 +63,12 @@ export class Budget {
 
   /** How much the waiting integration holds that holds least; Infinity when none waits. */
   get leastWaitingBytes(): number {
-    let least = Infinity;
-    for (const { heldBytes } of this.#turns) least = Math.min(least, heldBytes);
-    return least;
+    return this.#turns.values().reduce((least, { heldBytes }) => Math.min(least, heldBytes), Infinity);
   }
 
   /** A reservation that holds nothing yet. Its owner releases it. */
   open(integration: string): Reservation {
-    let share = this.#shares.get(integration);
-    if (share === undefined) {
-      share = { integration, heldBytes: 0, reservationCount: 0, waiting: new Set() };
-      this.#shares.set(integration, share);
-    }
+    const share = this.#shares.getOrInsertComputed(integration, openShare);
     share.reservationCount += 1;
     return new Reservation(this, share);
   }
@@ -83,7 +80,7 @@ export class Budget {
       this.#hold(reservation, bytes);
       return 'granted';
     }
-    if (share.waiting.size >= this.#waitingMax) return 'refused';
+    if (share.waiting.size >= this.#options.waitingMax) return 'refused';
     reservation.wantedBytes = bytes;
     share.waiting.add(reservation);
     this.#turns.add(share);
@@ -116,7 +113,7 @@ export class Budget {
 
   #fits(reservation: Reservation, bytes: number, keptBytes: number): boolean {
     if (this.#heldBytes === reservation.heldBytes) return true;
-    const freeBytes = this.#bytesMax - this.#heldBytes - bytes;
+    const freeBytes = this.#options.bytesMax - this.#heldBytes - bytes;
     if (isOnlyOne(reservation)) return freeBytes >= 0;
     return reservation.share.heldBytes + bytes <= timesFree * (freeBytes - keptBytes);
   }

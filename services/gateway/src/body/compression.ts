@@ -24,26 +24,14 @@ const codings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
     'br',
     (bytes) =>
       brotlied(bytes, {
-        params: {
-          [constants.BROTLI_PARAM_QUALITY]: 1,
-          [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-        },
+        params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
       }),
   ],
   ['gzip', (bytes) => gzipped(bytes, { level: 1 })],
 ]);
 
-const isIncompressible = (type: unknown): boolean => typeof type === 'string' && type.startsWith('image/');
-
-export interface Chosen {
-  /** Undefined for the plain bytes. */
-  coding: string | undefined;
-  /** Also of a small answer. */
-  isIdentityRefused: boolean;
-}
-
-/** Which coding the header asks for. */
-export function chooseCoding(accept: string): Chosen {
+/** Which coding the header asks for, undefined for the plain bytes, and whether it refuses those even of a small answer. */
+export function chooseCoding(accept: string): { coding: string | undefined; isIdentityRefused: boolean } {
   const weights = weightsIn(accept);
   const others = weights.get('*') ?? 0;
   const identity = weights.get('identity');
@@ -51,15 +39,10 @@ export function chooseCoding(accept: string): Chosen {
   let most = 0;
   for (const name of codings.keys()) {
     const weight = weights.get(name) ?? others;
-    if (weight <= most) continue;
-    coding = name;
-    most = weight;
+    if (weight > most) [coding, most] = [name, weight];
   }
-  const isPlainPreferred = identity !== undefined && identity > most;
-  return {
-    coding: isPlainPreferred ? undefined : coding,
-    isIdentityRefused: identity === 0 || (identity === undefined && weights.get('*') === 0),
-  };
+  if (identity !== undefined && identity > most) coding = undefined;
+  return { coding, isIdentityRefused: (identity ?? weights.get('*')) === 0 };
 }
 
 /** Of each coding that the header names as the grammar has it; of one that stands there twice, the first. */
@@ -77,36 +60,16 @@ function weightsIn(accept: string): Map<string, number> {
   return weights;
 }
 
-/** The payload itself where it stays as it is. */
-export type CompressAnswer = <T>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: T,
-) => T | Promise<Buffer>;
-
-export function openCompression(): CompressAnswer {
-  /** Of the gateway's own pages, which are the same bytes each time. */
+export function openCompression() {
+  /** By coding, the gateway's own pages, which are the same bytes each time. */
   const pages = new WeakMap<Buffer, Map<string, Promise<Buffer>>>();
 
-  const compressed = (
-    coding: string,
-    compress: Compress,
-    bytes: Buffer,
-    isPage: boolean,
-  ): Promise<Buffer> => {
-    if (!isPage) return compress(bytes);
-    const known = pages.get(bytes) ?? new Map<string, Promise<Buffer>>();
-    pages.set(bytes, known);
-    const result = known.get(coding) ?? compress(bytes);
-    known.set(coding, result);
-    return result;
-  };
-
-  return (request, reply, payload) => {
+  /** Returns the payload itself where it stays as it is. */
+  return <T>(request: FastifyRequest, reply: FastifyReply, payload: T): T | Promise<Buffer> => {
     const isText = typeof payload === 'string';
     if (!isText && !(payload instanceof Buffer)) return payload;
     const bytes = isText ? Buffer.byteLength(payload) : payload.length;
-    if (bytes === 0 || isIncompressible(reply.getHeader('content-type'))) return payload;
+    if (bytes === 0 || String(reply.getHeader('content-type')).startsWith('image/')) return payload;
     const accept = request.headers['accept-encoding'];
     const isLarge = bytes >= leastBytes;
     // A small answer differs only for callers that refuse its plain bytes.
@@ -116,7 +79,10 @@ export function openCompression(): CompressAnswer {
     const compress = codings.get(coding);
     if (compress === undefined || (!isLarge && !isIdentityRefused)) return payload;
     reply.header('content-encoding', coding).header('vary', 'Accept-Encoding').removeHeader('content-length');
-    const isPage = request.exchange.upstream === undefined;
-    return compressed(coding, compress, isText ? Buffer.from(payload) : payload, isPage);
+    const plain = isText ? Buffer.from(payload) : payload;
+    if (request.exchange.upstream !== undefined) return compress(plain);
+    return pages
+      .getOrInsertComputed(plain, () => new Map())
+      .getOrInsertComputed(coding, () => compress(plain));
   };
 }

@@ -29,44 +29,41 @@ interface ClientError {
   failure: Failure;
 }
 
+const clientError = (status: number, ...words: ConstructorParameters<typeof Failure>): ClientError => ({
+  status,
+  failure: new Failure(...words),
+});
+
 const requestTimedOut = 'ERR_HTTP_REQUEST_TIMEOUT';
+const tunnel = 'CONNECT';
 
 const clientErrors: Readonly<Record<string, ClientError>> = {
-  HPE_HEADER_OVERFLOW: {
-    status: 431,
-    failure: new Failure('invalid_request', 'The URL and the headers together are larger than 16 KiB.'),
-  },
-  [requestTimedOut]: {
-    status: 408,
-    failure: new Failure('invalid_request', 'The request did not arrive in time.'),
-  },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
-    status: 413,
-    failure: new Failure('body_too_large', 'The chunk extensions of the body are too large.'),
-  },
+  HPE_HEADER_OVERFLOW: clientError(
+    431,
+    'invalid_request',
+    'The URL and the headers together are larger than 16 KiB.',
+  ),
+  [requestTimedOut]: clientError(408, 'invalid_request', 'The request did not arrive in time.'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: clientError(
+    413,
+    'body_too_large',
+    'The chunk extensions of the body are too large.',
+  ),
+  [tunnel]: clientError(404, 'not_found', 'There is no proxy here.'),
 };
-const notHttp: ClientError = {
-  status: 400,
-  failure: new Failure('invalid_request', 'What was sent is not a well-formed HTTP/1.1 request.'),
-};
-const noProxy: ClientError = { status: 404, failure: new Failure('not_found', 'There is no proxy here.') };
+const notHttp = clientError(400, 'invalid_request', 'What was sent is not a well-formed HTTP/1.1 request.');
 
 /** A client that is still sending has this long to read its answer before the gateway cuts the connection. */
 const lingerMs = 2_000;
 
-export interface ClientErrors {
-  answer(error: Error, socket: Socket): void;
-  refuseTunnel(socket: Socket): void;
-}
-
 export interface ClientErrorsOptions {
   log: Log;
-  connections: Pick<Connections, 'openOn' | 'lastOn' | 'leave'>;
-  standstill: Pick<Standstill, 'isJustOver'>;
+  connections: Connections;
+  standstill: Standstill;
   requestTimeoutMs: number;
 }
 
-export function openClientErrors(options: ClientErrorsOptions): ClientErrors {
+export function openClientErrors(options: ClientErrorsOptions) {
   const { log, connections, standstill, requestTimeoutMs } = options;
   const answered = new WeakSet<Socket>();
 
@@ -94,28 +91,28 @@ export function openClientErrors(options: ClientErrorsOptions): ClientErrors {
     // Only the last request can be incomplete; where it is complete, the bytes of the error came behind it.
     const incomplete = open.at(-1)?.request.raw.complete === false ? open.pop() : undefined;
     const complete = open.at(-1);
-    const clientError = { ...(clientErrors[code] ?? notHttp), reason: code };
+    const exchange = incomplete?.request.exchange;
     if (complete !== undefined) {
-      if (incomplete !== undefined) note(incomplete.request.exchange, clientError);
+      if (exchange !== undefined) note(exchange, code);
       closeAfter(complete, socket);
     } else if (incomplete?.reply.raw.headersSent === true) {
       socket.destroy();
     } else {
-      write(socket, clientError, { log, exchange: incomplete?.request.exchange });
+      write(socket, code, log, exchange);
     }
   };
 
   return {
-    answer(error, socket) {
+    answer(error: Error, socket: Socket): void {
       const code = 'code' in error ? String(error.code) : '';
       if (code === requestTimedOut && standstill.isJustOver)
         waitOnceMore(socket, () => answerTo(socket, code));
       else answerTo(socket, code);
     },
-    refuseTunnel(socket) {
+    refuseTunnel(socket: Socket): void {
       connections.leave(socket);
       const last = connections.openOn(socket).at(-1);
-      if (last === undefined) write(socket, { ...noProxy, reason: 'CONNECT' }, { log, exchange: undefined });
+      if (last === undefined) write(socket, tunnel, log);
       else closeAfter(last, socket);
     },
   };
@@ -127,17 +124,16 @@ function closeAfter({ reply }: OpenRequest, socket: Socket): void {
   reply.raw.once('finish', () => socket.destroySoon());
 }
 
-function note(exchange: Exchange, { status, failure, reason }: ClientError & { reason: string }): void {
+const clientErrorOf = (reason: string): ClientError => clientErrors[reason] ?? notHttp;
+
+function note(exchange: Exchange, reason: string): void {
+  const { status, failure } = clientErrorOf(reason);
   exchange.code = failure.code;
   exchange.clientError = { status, reason };
 }
 
-function write(
-  socket: Socket,
-  clientError: ClientError & { reason: string },
-  { log, exchange }: { log: Log; exchange: Exchange | undefined },
-): void {
-  const { status, failure, reason } = clientError;
+function write(socket: Socket, reason: string, log: Log, exchange?: Exchange): void {
+  const { status, failure } = clientErrorOf(reason);
   const requestId = exchange?.requestId ?? randomUUID();
   const body = JSON.stringify({ ...problemOf(failure, requestId), status });
   socket.end(
@@ -155,9 +151,6 @@ function write(
   );
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once('close', () => clearTimeout(timer));
-  if (exchange === undefined) {
-    log.info({ requestId, status, code: failure.code, reason }, 'request broken off');
-  } else {
-    note(exchange, clientError);
-  }
+  if (exchange !== undefined) note(exchange, reason);
+  else log.info({ requestId, status, code: failure.code, reason }, 'request broken off');
 }

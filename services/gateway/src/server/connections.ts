@@ -129,12 +129,10 @@ class Connection {
   }
 }
 
-interface Turns {
-  add(connection: Connection): void;
-}
+type Turns = ReturnType<typeof openTurns>;
 
 /** The connections that wait take turns. */
-function openTurns(): Turns {
+function openTurns() {
   const waiting = new Set<Connection>();
   let isDue = false;
   const take = (): void => {
@@ -154,7 +152,7 @@ function openTurns(): Turns {
     isDue = true;
   };
   return {
-    add(connection) {
+    add(connection: Connection): void {
       waiting.add(connection);
       schedule();
     },

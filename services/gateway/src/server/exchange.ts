@@ -18,15 +18,18 @@ declare module 'fastify' {
 
 export type Stage = 'token' | 'body' | 'road' | 'upstream';
 
-export interface Exchange {
-  requestId: string;
-  trace: Trace;
-  startedAt: number;
+export class Exchange {
+  readonly requestId: string;
+  /** Of the trace that the caller names, or of a new one; undefined where nothing is traced. */
+  readonly span: Span | undefined;
+  /** For the services; undefined where nothing is traced and the caller names no trace. */
+  readonly traceparent: string | undefined;
+  readonly startedAt = performance.now();
   /** When the gateway handed the answer to Node; undefined where the caller had hung up. */
   answeredAt: number | undefined;
   caller: Caller | undefined;
   /** The caller asked for it by `Prefer: handling=strict`. */
-  isStrict: boolean;
+  isStrict = false;
   /** Why the answer is no success. */
   code: ErrorCode | undefined;
   /** Which check the token failed: for the log, not for the caller. */
@@ -39,33 +42,26 @@ export interface Exchange {
   reservation: BodyReservation | undefined;
   /** The subject on which the gateway asks the service. */
   upstream: string | undefined;
-  bytesIn: number;
-  bytesOut: number;
-  stages: Partial<Record<Stage, number>>;
+  bytesIn = 0;
+  bytesOut = 0;
+  readonly stages: Partial<Record<Stage, number>> = {};
   /** Counts and other facts that the service sent for the log line. */
-  facts: Record<string, string | number | boolean>;
-}
+  readonly facts: Record<string, string | number | boolean> = {};
 
-export function openExchange(request: FastifyRequest, tracing: Tracing | undefined): Exchange {
-  const route = routeOf(request);
-  return {
-    requestId: requestIdOf(request.raw),
-    trace: openTrace(request, route, isQuiet(route) ? undefined : tracing),
-    startedAt: performance.now(),
-    answeredAt: undefined,
-    caller: undefined,
-    isStrict: false,
-    code: undefined,
-    refusal: undefined,
-    detail: undefined,
-    clientError: undefined,
-    reservation: undefined,
-    upstream: undefined,
-    bytesIn: 0,
-    bytesOut: 0,
-    stages: {},
-    facts: {},
-  };
+  constructor(request: FastifyRequest, tracing: Tracing | undefined) {
+    const { raw, method } = request;
+    const route = routeOf(request);
+    const parent = readTraceparent(raw.headers['traceparent']);
+    this.requestId = requestIdOf(raw);
+    this.span = (isQuiet(route) ? undefined : tracing)?.begin({
+      // A path that does not exist is no name: callers could invent any number of them.
+      name: route === undefined ? method : `${method} ${route}`,
+      kind: 'server',
+      parent,
+      attributes: { 'http.request.method': method, 'http.route': route },
+    });
+    this.traceparent = this.span?.traceparent ?? parent;
+  }
 }
 
 /** The gateway keeps the caller's own id if it is short and plain enough to be repeated anywhere, else it makes one. */
@@ -106,7 +102,7 @@ export function closeExchange(
     {
       ...exchange.facts,
       requestId: exchange.requestId,
-      traceId: exchange.trace.traceId,
+      traceId: traceIdOf(exchange.traceparent),
       integration: exchange.caller?.integration,
       client: exchange.caller?.client,
       key: exchange.caller?.key,
@@ -126,14 +122,14 @@ export function closeExchange(
     },
     'request',
   );
-  exchange.trace.span?.set({
+  exchange.span?.set({
     'http.response.status_code': aborted ? undefined : status,
     'sync.integration': exchange.caller?.integration,
     'sync.requestId': exchange.requestId,
     'sync.aborted': aborted || undefined,
     'sync.code': exchange.code,
   });
-  exchange.trace.span?.end(status >= 500 ? exchange.code : undefined);
+  exchange.span?.end(status >= 500 ? exchange.code : undefined);
   // A path that does not exist is not counted by name: callers could invent any number of them.
   const exists = route !== undefined && exchange.code !== 'method_not_allowed';
   metrics.observeRequest({
@@ -147,31 +143,3 @@ const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 const isQuiet = (route = ''): boolean => quietRoutes.has(route);
 
 const milliseconds = (value: number): number => Math.round(value * 1_000) / 1_000;
-
-// To which trace a request belongs: the one that its caller names, or, where the gateway traces, a new one.
-
-export interface Trace {
-  /** Undefined where nothing is traced. */
-  span: Span | undefined;
-  /** For the services; undefined where nothing is traced and the caller names no trace. */
-  traceparent: string | undefined;
-  /** For the log line. */
-  traceId: string | undefined;
-}
-
-function openTrace(
-  { raw: { headers }, method }: FastifyRequest,
-  route: string | undefined,
-  tracing: Tracing | undefined,
-): Trace {
-  const given = readTraceparent(headers['traceparent']);
-  const span = tracing?.begin({
-    // A path that does not exist is no name: callers could invent any number of them.
-    name: route === undefined ? method : `${method} ${route}`,
-    kind: 'server',
-    parent: given,
-    attributes: { 'http.request.method': method, 'http.route': route },
-  });
-  const traceparent = span?.traceparent ?? given;
-  return { span, traceparent, traceId: traceIdOf(traceparent) };
-}

@@ -27,16 +27,9 @@ function isStillSending(raw: IncomingMessage): boolean {
   );
 }
 
-async function* answerThenDrain(
-  payload: string | Buffer,
-  raw: IncomingMessage,
-): AsyncGenerator<string | Buffer> {
+async function* answerThenDrain(payload: string | Buffer, raw: IncomingMessage) {
   // By the content length the client knows that this is all; the end of the stream would close the connection.
   yield payload;
-  await drain(raw);
-}
-
-async function drain(raw: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, drainMs);
   let bytes = 0;

@@ -15,7 +15,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { openClientErrors } from './client-errors.ts';
 import { openCompression } from '../body/compression.ts';
 import { watchConnections } from './connections.ts';
-import { closeExchange, openExchange } from './exchange.ts';
+import { closeExchange, Exchange } from './exchange.ts';
 import { lingering } from './lingering.ts';
 import { boundConnections, connectionsWithinFiles } from './open-files.ts';
 import { failureOf, notFound, writeFailure } from './problems.ts';
@@ -52,7 +52,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const compress = openCompression();
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
-    request.exchange = openExchange(request, tracing);
+    request.exchange = new Exchange(request, tracing);
     connections.follow(request, reply);
     reply.raw.once('close', () => closeExchange(request, reply, { log, metrics }));
     reply.headers({
@@ -66,12 +66,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (request.raw.errored === null) request.exchange.answeredAt = performance.now();
     if (typeof payload === 'string' || payload instanceof Buffer) request.exchange.bytesOut = payload.length;
     return lingering(request, reply, payload);
-  };
-
-  // Fastify runs no hook for a URL that it cannot decode.
-  const refuseUrl = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    begin(request, reply);
-    reply.send(finish(request, reply, writeFailure(request, reply, failureOf(error, request, log))));
   };
 
   const app = fastify({
@@ -91,7 +85,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     // HEAD works wherever GET does.
     exposeHeadRoutes: true,
     clientErrorHandler: (error, socket) => clientErrors.answer(error, socket),
-    frameworkErrors: (error, request, reply) => refuseUrl(error, request, reply),
+    // Fastify runs no hook for a URL that it cannot decode.
+    frameworkErrors(error, request: FastifyRequest, reply: FastifyReply) {
+      begin(request, reply);
+      reply.send(finish(request, reply, writeFailure(request, reply, failureOf(error, request, log))));
+    },
     routerOptions: { querystringParser: () => ({}), maxParamLength: limits.eventIdCharactersMax },
   });
 
@@ -120,7 +118,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   // Without a listener Node drops the connection in silence.
   app.server.on('connect', (request) => clientErrors.refuseTunnel(request.socket));
-  listenToExpectations(app);
+  // The gateway answers `Expect: 100-continue` when it wants the body, so that a client with a bad token need not send it
+  // (uploads.ts). It ignores other expectations.
+  app.server.on('checkContinue', (request, response) => app.routing(request, response));
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   boundConnections(app.server, options.connectionsMax ?? connectionsWithinFiles(), log);
   app.addHook('onClose', async () => standstill[Symbol.dispose]());
   return app;
@@ -131,15 +132,6 @@ function checkHost({ raw }: FastifyRequest): void {
     throw new Failure('invalid_request', 'An HTTP/1.1 request needs a Host header.');
   }
   if (countHeader(raw, 'host') > 1) throw new Failure('invalid_request', 'A request has one Host header.');
-}
-
-/**
- * The gateway answers `Expect: 100-continue` when it wants the body, so that a client with a bad token need not send it
- * (uploads.ts). It ignores other expectations.
- */
-function listenToExpectations(app: FastifyInstance): void {
-  app.server.on('checkContinue', (request, response) => app.routing(request, response));
-  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
 }
 
 /** Resolves with the address once the port is open. */
