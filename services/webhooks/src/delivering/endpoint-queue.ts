@@ -69,7 +69,7 @@ export class EndpointQueue {
   /** The newest mark of the endpoint that this replica knows: a look-up with a smaller one is outdated. */
   mark: number;
   /** Epochs of which this replica stores `missed`. */
-  readonly toldMissed = new Set<number>();
+  readonly toldMissed: number[] = [];
   /** While a failure is being stored, nothing begins. */
   pauses = 0;
   /** Its receiver wants no attempt before (`Retry-After`), by `performance.now()`. */

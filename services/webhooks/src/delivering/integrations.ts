@@ -295,8 +295,8 @@ export class Integrations {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
       const epoch = Number(key);
-      if (missed !== null || queue.toldMissed.has(epoch)) continue;
-      queue.toldMissed.add(epoch);
+      if (missed !== null || queue.toldMissed.includes(epoch)) continue;
+      queue.toldMissed.push(epoch);
       const told = this.missedOf(queue, offset?.epoch === epoch ? offset : undefined);
       retry('what an endpoint missed', () => endpoints.recordMissed(found._id, epoch, told)).catch(
         (error: unknown) =>

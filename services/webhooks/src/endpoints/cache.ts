@@ -116,7 +116,8 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
   const { _id, secret } = endpoint;
   try {
     return {
-      endpoint,
+      // The driver's object is a hash table of twice the size.
+      endpoint: { ...endpoint },
       key: signingKeyOf(vault.open(secret, _id)),
       previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
         key: signingKeyOf(vault.open(sealed, _id)),
