@@ -30,10 +30,10 @@ const batchesService: RecordServiceRule = {
       ungated: {
         [subjects.batchesList]: sync.list(batches),
         [subjects.ddsList]: sync.listDrafts(batches),
-        [subjects.batchesRunsList]: sync.answerRuns(),
-        [subjects.batchesRunsFind]: sync.answerRuns(),
-        [subjects.batchesRunsGet]: sync.answerRun(),
-        [subjects.batchesRunsUnannounced]: sync.answerUnannounced(),
+        [subjects.batchesRunsList]: sync.answerRuns,
+        [subjects.batchesRunsFind]: sync.answerRuns,
+        [subjects.batchesRunsGet]: sync.answerRun,
+        [subjects.batchesRunsUnannounced]: sync.answerUnannounced,
       },
     };
   },

@@ -1,7 +1,6 @@
 // What a product is to the push and listing engine, and what catalog tells others about products.
 import { Product, ResolveProducts, type ResolvedProducts } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
-import { storeFailure } from '@integration-sync/runtime/store';
 import { readQuestion, type Kind, type Lookup } from '@integration-sync/sync';
 
 /** A product may point at a supplier, which has to be there. */
@@ -26,19 +25,12 @@ export const productsKind = (suppliers: Lookup): Kind => ({
 export function resolveProducts(products: Lookup): BusHandler {
   return async ({ integration, body }) => {
     const { externalIds, withOrigin } = readQuestion(ResolveProducts, body);
-    try {
-      const answer: ResolvedProducts = {
-        products: withOrigin
-          ? await readOrigins(products, integration, externalIds)
-          : await readExisting(products, integration, externalIds),
-      };
-      return {
-        body: JSON.stringify(answer),
-        logFields: { asked: externalIds.length, found: answer.products.length },
-      };
-    } catch (error) {
-      throw storeFailure(error);
-    }
+    const read = withOrigin ? readOrigins : readExisting;
+    const answer: ResolvedProducts = { products: await read(products, integration, externalIds) };
+    return {
+      body: JSON.stringify(answer),
+      logFields: { asked: externalIds.length, found: answer.products.length },
+    };
   };
 }
 

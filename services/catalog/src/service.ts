@@ -37,9 +37,9 @@ const catalog: RecordServiceRule = {
         [subjects.suppliersList]: sync.list(suppliers),
         [subjects.productsList]: sync.list(products),
         [subjects.productsResolve]: resolveProducts(openLookup(store, products)),
-        [subjects.catalogRunsList]: sync.listRuns([runsOfBatches(bus)]),
-        [subjects.catalogRunsGet]: sync.getRun([runsOfBatches(bus)]),
-        [subjects.catalogRunsUnannounced]: sync.answerUnannounced(),
+        [subjects.catalogRunsList]: sync.listRuns(runsOfBatches(bus)),
+        [subjects.catalogRunsGet]: sync.getRun(runsOfBatches(bus)),
+        [subjects.catalogRunsUnannounced]: sync.answerUnannounced,
       },
     };
   },

@@ -1,24 +1,34 @@
-// What the steps of a push, a listing and a recovery share within one process.
-import type { Announcer as AnnouncingService } from '@integration-sync/contracts';
-import type { Bus } from '@integration-sync/runtime/bus';
+// What the steps of a push, a listing and a recovery share within one process, and its opening.
+import { randomUUID } from 'node:crypto';
+import {
+  eventBatchesStreamSpec,
+  eventsStreamSpec,
+  type Announcer as AnnouncingService,
+} from '@integration-sync/contracts';
+import { largeRequests, type Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import type { Semaphore } from '@integration-sync/runtime/semaphore';
+import type { Resources } from '@integration-sync/runtime/resources';
+import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
+import type { Store } from '@integration-sync/runtime/store';
 import type { Tracing } from '@integration-sync/runtime/tracing';
-import type { LRUCache } from 'lru-cache';
+import { LRUCache } from 'lru-cache';
 import type { Action } from './action.ts';
-import type { Announcer } from './announcing/announcer.ts';
-import type { Clock } from './clock.ts';
-import type { Drafts } from './records/drafts.ts';
+import { openAnnouncer, type Announcer } from './announcing/announcer.ts';
+import { steadyClock, type Clock } from './clock.ts';
 import type { FieldReader } from './items/changes.ts';
-import type { Watermarks } from './watermarks.ts';
-import type { Journal } from './journal/journal.ts';
+import { actionReaders } from './items/sync-status.ts';
+import { compileValidator, type Validator } from './items/validate.ts';
+import { journalIndexes, openJournal, type Journal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';
-import type { SyncMetrics } from './metrics.ts';
-import type { RecordQueues } from './records/record-queues.ts';
-import type { ChangeTimes } from './records/change-times.ts';
-import type { Records } from './records/records.ts';
+import { openSyncMetrics, type SyncMetrics } from './metrics.ts';
+import { collectionNames, listingIndexes } from './names.ts';
+import { openChangeTimes, type ChangeTimes } from './records/change-times.ts';
+import { openDrafts, type Drafts } from './records/drafts.ts';
+import { openRecordQueues, type RecordQueues } from './records/record-queues.ts';
+import { openRecords, type Records } from './records/records.ts';
+import type { RecordServiceConfig } from './settings.ts';
 import type { Stage } from './stage.ts';
-import type { Validator } from './items/validate.ts';
+import { openWatermarks, type Watermarks } from './watermarks.ts';
 
 export interface Engine {
   /** Announces the events of its pushes. */
@@ -55,3 +65,69 @@ export interface KindEngine {
   /** For a kind that has drafts. */
   drafts: Drafts | undefined;
 }
+
+export interface EngineOptions {
+  /** Whose collections these are: journal, watermarks and keys are named after it. */
+  service: AnnouncingService;
+  config: Readonly<RecordServiceConfig>;
+  kinds: readonly Kind[];
+  log: Log;
+  resources: Pick<Resources, 'store' | 'bus' | 'metrics' | 'tracing'>;
+  now?: Clock | undefined;
+  /** Called at the places at which a test may stop the process. */
+  onStage?: ((stage: Stage) => Promise<void>) | undefined;
+}
+
+const rememberedMax = 10_000;
+
+/** Resolves once the streams and every index are there. */
+export async function openEngine(options: EngineOptions, opening: AsyncDisposableStack): Promise<Engine> {
+  const { service, config, kinds, log, resources, onStage } = options;
+  const { store, bus, metrics, tracing } = resources;
+  const names = collectionNames(service);
+  const now = steadyClock(options.now);
+  const journal = openJournal(store, names.journal);
+  // The database does not get faster by being asked everything at the same time, only fuller.
+  const semaphore = openSemaphore(largeRequests(config.PUSHES_AT_ONCE_MAX));
+  const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
+  const ensureEvents = async (): Promise<void> => {
+    await bus.ensureStream(eventsStreamSpec(config));
+    await bus.ensureStream(eventBatchesStreamSpec(config));
+  };
+  const owner = randomUUID();
+  const listed = kinds.flatMap(({ plural, drafting }) =>
+    drafting ? [plural, drafting.collection] : [plural],
+  );
+  await Promise.all([
+    ensureEvents(),
+    store.ensureIndexes(names.journal, journalIndexes),
+    ...listed.map((collection) => store.ensureIndexes(collection, listingIndexes)),
+  ]);
+  return {
+    service,
+    log,
+    bus,
+    now,
+    owner,
+    journal,
+    watermarks: openWatermarks(store, names.watermarks, now),
+    announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
+    semaphore,
+    queues: opening.use(openRecordQueues()),
+    metrics: openSyncMetrics(metrics.registry, { semaphore, journal, now }),
+    settledPushes: new LRUCache({ max: rememberedMax }),
+    pushedAgain: new LRUCache({ max: rememberedMax }),
+    ensureEvents,
+    reach,
+    tracing,
+  };
+}
+
+export const openKind = (kind: Kind, store: Store, log: Log, opening: AsyncDisposableStack): KindEngine => ({
+  kind,
+  validate: compileValidator(kind.schema),
+  readers: actionReaders(kind),
+  records: openRecords(store, kind.plural),
+  changeTimes: opening.use(openChangeTimes(store, kind.plural, log)),
+  drafts: kind.drafting && openDrafts(store, kind.drafting),
+});

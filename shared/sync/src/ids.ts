@@ -44,6 +44,9 @@ export const eventId = (
   what: '' | 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted'}-${number}`,
 ) => `${syncId}-${what}`;
 
+export const internalIdsOf = (records: readonly { internalId: string }[]): string[] =>
+  records.map(({ internalId }) => internalId);
+
 const hashHexDigits = 32;
 const hashBytes = 16;
 

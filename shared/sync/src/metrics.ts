@@ -1,21 +1,16 @@
 // The metrics of pushes. Labels never name an integration: there are too many.
+import { shareWork } from '@integration-sync/runtime/batcher';
 import { openGauge } from '@integration-sync/runtime/metrics';
+import type { Semaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
 import type { Action } from './action.ts';
 import type { Counts } from './items/answer.ts';
-import type { Backlog } from './journal/journal-entry.ts';
+import type { Journal } from './journal/journal.ts';
 
-export interface Gauges {
-  inside: () => number;
-  waiting: () => number;
-  backlog: () => Promise<Backlog>;
+interface Observed {
+  semaphore: Pick<Semaphore, 'held' | 'waiting'>;
+  journal: Pick<Journal, 'backlog'>;
   now: () => number;
-}
-
-export interface SyncMetrics {
-  pushed(kind: string, counts: Counts, action: Action): void;
-  /** A push that another process left behind was settled here. */
-  recovered(): void;
 }
 
 const changedBy: Readonly<Record<Action, string>> = {
@@ -24,7 +19,9 @@ const changedBy: Readonly<Record<Action, string>> = {
   erase: 'erased',
 };
 
-export function openSyncMetrics(registry: Registry, { inside, waiting, backlog, now }: Gauges): SyncMetrics {
+export type SyncMetrics = ReturnType<typeof openSyncMetrics>;
+
+export function openSyncMetrics(registry: Registry, { semaphore, journal, now }: Observed) {
   const registers = [registry];
   const items = new Counter({
     name: 'sync_items_total',
@@ -39,11 +36,10 @@ export function openSyncMetrics(registry: Registry, { inside, waiting, backlog, 
   });
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
     openGauge(registry, { name, help }, read);
-  gauge('sync_pushes_inside', 'Pushes that are being carried out.', inside);
-  gauge('sync_pushes_waiting', 'Pushes that wait for their turn.', waiting);
-  let reading: Promise<Backlog> | undefined;
+  gauge('sync_pushes_inside', 'Pushes that are being carried out.', () => semaphore.held);
+  gauge('sync_pushes_waiting', 'Pushes that wait for their turn.', () => semaphore.waiting);
   /** Both of its gauges are asked at once, and the database once for them. */
-  const readBacklog = (): Promise<Backlog> => (reading ??= backlog().finally(() => (reading = undefined)));
+  const readBacklog = shareWork(() => journal.backlog());
   gauge(
     'sync_pushes_unannounced',
     'Pushes whose events are not on the stream yet, over all replicas; 10,000 at most.',
@@ -59,13 +55,14 @@ export function openSyncMetrics(registry: Registry, { inside, waiting, backlog, 
   );
 
   return {
-    pushed(kind, { created, updated, unchanged, failed }, action) {
+    pushed(kind: string, { created, updated, unchanged, failed }: Counts, action: Action): void {
       const count = (outcome: string, value: number): void => items.inc({ kind, outcome }, value);
       count('created', created);
       count(changedBy[action], updated - unchanged);
       count('unchanged', unchanged);
       count('failed', failed);
     },
-    recovered: () => recovered.inc(),
+    /** A push that another process left behind was settled here. */
+    recovered: (): void => recovered.inc(),
   };
 }

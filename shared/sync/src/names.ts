@@ -1,13 +1,14 @@
-// The collections of a service beside those of its records.
+// The collections of a service beside those of its records, and the indexes by which listings find what they show. The index of
+// changes is made when it is asked for (records/change-times.ts).
+import type { NamedIndex } from '@integration-sync/runtime/store';
 
-export interface CollectionNames {
-  journal: string;
-  watermarks: string;
-  keys: string;
-}
-
-export const collectionNames = (service: string): CollectionNames => ({
+export const collectionNames = (service: string) => ({
   journal: `${service}_journal`,
   watermarks: `${service}_heads`,
   keys: `${service}_keys`,
 });
+
+export const orderIndex = { name: 'creation-order', key: { integration: 1, order: 1 } } as const;
+export const syncedIndex = { name: 'last-synced', key: { integration: 1, lastSyncedAt: 1 } } as const;
+
+export const listingIndexes: readonly NamedIndex[] = [orderIndex, syncedIndex];

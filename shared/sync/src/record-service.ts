@@ -1,17 +1,27 @@
 // The start of a service that stores records. Catalog and batches each name their kinds and their handlers; everything
-// between the settings and the first request is the same for both.
+// between the settings and the first request is the same for both: the engine, its listings, and the sweeper that finishes
+// what a process left when it died.
 import { healthSubject, type Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
-import type { Bus, BusHandler } from '@integration-sync/runtime/bus';
+import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { maskSettings } from '@integration-sync/runtime/config';
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
-import type { Store } from '@integration-sync/runtime/store';
+import { storeFailure, type Store } from '@integration-sync/runtime/store';
+import type { StatusChange } from './action.ts';
+import { answerUnannounced } from './announcing/unannounced.ts';
+import { openEngine, openKind, type Engine, type EngineOptions, type KindEngine } from './engine.ts';
 import type { Kind } from './kind.ts';
+import { openListing } from './listing/listing.ts';
+import { draftListing, recordListing } from './listing/record-listing.ts';
+import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } from './listing/sync-runs.ts';
+import { collectionNames } from './names.ts';
+import { changeStatus, plan, push } from './pushing/push.ts';
+import { startSweeper } from './recovery/sweeper.ts';
 import { RecordServiceConfig } from './settings.ts';
+import { sharedKey } from './shared-key.ts';
 import type { Stage } from './stage.ts';
-import { openSync, type Sync } from './sync.ts';
 
 export interface RecordService extends AsyncDisposable {
   readonly metricsUrl: string;
@@ -36,14 +46,14 @@ export interface RecordServiceRule {
   open: (parts: RecordServiceParts) => Promise<RecordHandlers>;
 }
 
-export interface RecordServiceParts {
+interface RecordServiceParts {
   store: Store;
   bus: Bus;
   openKinds: (kinds: readonly Kind[]) => Promise<Sync>;
 }
 
 /** The handlers of a service by their subjects. */
-export interface RecordHandlers {
+interface RecordHandlers {
   sync: Sync;
   /** These share the semaphore of pushes. */
   gated: Readonly<Record<string, BusHandler>>;
@@ -59,33 +69,21 @@ export async function startRecordService(
   const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
   log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
   await using starting = new AsyncDisposableStack();
-  const resources = await openResources({ service, config, log, signal, onCommand });
-  const { metrics, store, bus, tracing } = starting.use(resources);
+  const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
+  const { metrics, store, bus } = resources;
   const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
-    starting.use(
-      await openSync({
-        service,
-        store,
-        bus,
-        log,
-        metrics,
-        tracing,
-        kinds,
-        streamSettings: config,
-        pushesAtOnceMax: config.PUSHES_AT_ONCE_MAX,
-        now,
-        onStage,
-      }),
-    );
+    starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
   const identity = { service, ...buildOf(config), description };
   const { sync, gated, ungated } = await answerWhileStarting(bus, identity, open({ store, bus, openKinds }));
+  const handlers = Object.entries({ ...gated, ...ungated }).map(
+    ([subject, handler]) => [subject, answering(handler)] as const,
+  );
   starting.use(
     await bus.serve({
       ...identity,
       inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       handlers: {
-        ...gated,
-        ...ungated,
+        ...Object.fromEntries(handlers),
         ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
       },
       semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
@@ -95,4 +93,71 @@ export async function startRecordService(
   log.info({ metrics: metrics.url }, 'serving');
   const running = starting.move();
   return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** The database's own errors become the failure that the caller gets. */
+const answering =
+  (handler: BusHandler): BusHandler =>
+  async (request) => {
+    try {
+      return await handler(request);
+    } catch (error) {
+      throw storeFailure(error);
+    }
+  };
+
+/** Answers requests about records of one kind. */
+type KindHandler = (engine: Engine, of: KindEngine, request: BusRequest) => Promise<BusReply>;
+
+type Sync = Awaited<ReturnType<typeof openSync>>;
+
+async function openSync(options: EngineOptions) {
+  const { service, kinds, log, resources } = options;
+  const { store } = resources;
+  await using opening = new AsyncDisposableStack();
+  const engine = await openEngine(options, opening);
+  const engines = new Map(kinds.map((kind) => [kind.entityType, openKind(kind, store, log, opening)]));
+  opening.use(startSweeper(engine, engines));
+
+  const names = collectionNames(service);
+  const cursorKey = await sharedKey(store, names.keys, 'cursor');
+  const listing = { store, engine, cursorKey };
+  const runs = openRuns(store, names.journal, [...engines.keys()]);
+  const engineOf = (kind: Kind): KindEngine => {
+    const of = engines.get(kind.entityType);
+    if (of === undefined) throw new Error(`${service} was not opened for ${kind.plural}`);
+    return of;
+  };
+  const ofKind =
+    (handler: KindHandler) =>
+    (kind: Kind): BusHandler => {
+      const of = engineOf(kind);
+      return (request) => handler(engine, of, request);
+    };
+  const open = opening.move();
+  return {
+    /** What pushes of every kind pass. */
+    pushSemaphore: engine.semaphore,
+    /** Answers pushes of the kind, once it is their turn. */
+    push: ofKind(push),
+    /** Answers what a push of the kind would be answered with, once it is its turn. */
+    plan: ofKind(plan),
+    /** Archives records of the kind, or erases them, once it is the turn of the request. */
+    changeStatus: (kind: Kind, action: StatusChange): BusHandler => ofKind(changeStatus(action))(kind),
+    /** Answers listings of the kind. */
+    list: (kind: Kind): BusHandler => openListing(listing, recordListing(engineOf(kind))),
+    /** Answers listings of the drafts of the kind. */
+    listDrafts: (kind: Kind): BusHandler => openListing(listing, draftListing(kind)),
+    /** Answers what another service asks about the pushes that were made here. */
+    answerRuns: answerRuns(runs),
+    /** Answers what another service asks about one of them. */
+    answerRun: answerRun(runs),
+    /** Answers what webhooks asks about pushes whose events are still to come. */
+    answerUnannounced: answerUnannounced(engine.journal),
+    /** Answers with one push: of those that were made here, or in the other journal. */
+    getRun: (other: RunJournal): BusHandler => getRun([runs, other]),
+    /** Answers listings of all pushes: those that were made here, and those of the other journal. */
+    listRuns: (other: RunJournal): BusHandler => listRuns([runs, other], cursorKey),
+    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+  };
 }

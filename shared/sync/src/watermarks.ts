@@ -10,8 +10,7 @@
 //
 // A push that lost records to another push writes since when it waits (`claims`). Every push that opens reads it (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
-import type { Collection, Store } from '@integration-sync/runtime/store';
-import { isFirst } from '@integration-sync/runtime/store';
+import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
 import { allOfThem } from './records/by-ids.ts';
 
@@ -30,6 +29,7 @@ export interface Watermark {
 /** By sync id, since when an open push waits that met another one: epoch milliseconds, by the clock of `stamp`. */
 export type Claims = Readonly<Record<string, number>>;
 
+/** Of a push that opens a listing. */
 export interface Opened {
   /** When everything that the push writes was synchronised. */
   at: Date;
@@ -37,33 +37,7 @@ export interface Opened {
   claims: Claims;
 }
 
-export interface Watermarks {
-  /** Resolves with the time at which everything that the push writes was synchronised. */
-  open(key: string, syncId: string): Promise<Date>;
-  /** As `open`, and shows who claims to go first. */
-  enter(key: string, syncId: string): Promise<Opened>;
-  /** Of a push that is open. Resolves with the claims of all. */
-  claim(key: string, syncId: string, since: number): Promise<Claims>;
-  withdrawClaim(key: string, syncId: string): Promise<void>;
-  /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
-  close(key: string, syncId: string, added: number): Promise<boolean>;
-  /** Closes what was opened then, and nothing that was opened since. */
-  forget(key: string, syncId: string, openedAt: number): Promise<void>;
-  /**
-   * From now on recovery alone counts an open push, of whose records `before` are counted. One that is closed has been
-   * counted by its own process, with all that it wrote.
-   */
-  take(key: string, syncId: string, before: number): Promise<void>;
-  /**
-   * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
-   * another replica has closed it with fewer of them.
-   */
-  settle(key: string, syncId: string, records: number, before: number): Promise<boolean>;
-  /** As it is at some moment after this call. Those that come while the database is asked are its next question, of whichever listings. */
-  read(key: string): Promise<Watermark>;
-  /** Those in which a push is open. */
-  withOpen(): Promise<Pick<Watermark, '_id' | 'open'>[]>;
-}
+export type Watermarks = ReturnType<typeof openWatermarks>;
 
 const readMax = 100;
 /** Longer than a question usually takes. */
@@ -72,11 +46,11 @@ const readPatienceMs = 10;
 /** Neither part can hold a slash. */
 export const watermarkKey = (integration: string, listed: string): string => `${integration}/${listed}`;
 
-export function openWatermarks(store: Store, collection: string, now: () => number): Watermarks {
+export function openWatermarks(store: Store, collection: string, now: () => number) {
   const watermarks = store.collection<Watermark>(collection);
-  const stampOnly = { projection: { stamp: 1 } } as const;
 
-  const enter = async (key: string, syncId: string): Promise<Opened> => {
+  /** Resolves with the time of what the push writes, and with who claims to go first. */
+  const open = async (key: string, syncId: string): Promise<Opened> => {
     const at = now();
     const before = await watermarks.findOneAndUpdate(
       { _id: key },
@@ -84,8 +58,9 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
       { projection: { stamp: 1, claims: 1 } },
     );
     if (before === null) {
-      await makeWatermark(watermarks, key);
-      return enter(key, syncId);
+      // Inserted, not upserted: two upserts at once may both believe that they made it.
+      await isFirst(watermarks.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
+      return open(key, syncId);
     }
     const { claims = {} } = before;
     if (at > before.stamp) return { at: new Date(at), claims };
@@ -93,7 +68,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     const after = await watermarks.findOneAndUpdate(
       { _id: key },
       { $inc: { stamp: 1 } },
-      { ...stampOnly, returnDocument: 'after' },
+      { projection: { stamp: 1 }, returnDocument: 'after' },
     );
     return { at: new Date(after?.stamp ?? before.stamp + 1), claims };
   };
@@ -106,12 +81,18 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
   };
 
   return {
-    enter,
-    open: async (key, syncId) => (await enter(key, syncId)).at,
+    open,
     ...openClaims(watermarks),
+    /** As it is at some moment after this call. Those that come while the database is asked are its next question, of whichever listings. */
     read: openBatcher(readAll, readMax, oneByOne({ patienceMs: readPatienceMs })),
-    settle: (key, syncId, records, before) => settle(watermarks, now, { key, syncId, records, before }),
-    async close(key, syncId, added) {
+    /**
+     * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
+     * another replica has closed it with fewer of them.
+     */
+    settle: (key: string, syncId: string, records: number, before: number) =>
+      settle(watermarks, now, { key, syncId, records, before }),
+    /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
+    async close(key: string, syncId: string, added: number): Promise<boolean> {
       const name = `open.${syncId}`;
       const { matchedCount } = await watermarks.updateOne(
         { _id: key, [name]: { $exists: true }, [`counted.${syncId}`]: { $exists: false } },
@@ -122,27 +103,35 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
       );
       return matchedCount === 1;
     },
-    async take(key, syncId, before) {
+    /**
+     * From now on recovery alone counts an open push, of whose records `before` are counted. One that is closed has been
+     * counted by its own process, with all that it wrote.
+     */
+    async take(key: string, syncId: string, before: number): Promise<void> {
       const counted = `counted.${syncId}`;
       await watermarks.updateOne(
         { _id: key, [`open.${syncId}`]: { $exists: true }, [counted]: { $exists: false } },
         { $set: { [counted]: before } },
       );
     },
-    async forget(key, syncId, openedAt) {
+    /** Closes what was opened then, and nothing that was opened since. */
+    async forget(key: string, syncId: string, openedAt: number): Promise<void> {
       const name = `open.${syncId}`;
       await watermarks.updateOne(
         { _id: key, [name]: openedAt },
         { $unset: { [name]: '', [`claims.${syncId}`]: '' } },
       );
     },
-    withOpen: () => watermarks.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
+    /** Those in which a push is open. */
+    withOpen: (): Promise<Pick<Watermark, '_id' | 'open'>[]> =>
+      watermarks.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
   };
 }
 
-function openClaims(watermarks: Collection<Watermark>): Pick<Watermarks, 'claim' | 'withdrawClaim'> {
+function openClaims(watermarks: Collection<Watermark>) {
   return {
-    async claim(key, syncId, since) {
+    /** Of a push that is open. Resolves with the claims of all. */
+    async claim(key: string, syncId: string, since: number): Promise<Claims> {
       const after = await watermarks.findOneAndUpdate(
         { _id: key, [`open.${syncId}`]: { $exists: true } },
         { $set: { [`claims.${syncId}`]: since } },
@@ -150,7 +139,7 @@ function openClaims(watermarks: Collection<Watermark>): Pick<Watermarks, 'claim'
       );
       return after?.claims ?? {};
     },
-    async withdrawClaim(key, syncId) {
+    async withdrawClaim(key: string, syncId: string): Promise<void> {
       await watermarks.updateOne({ _id: key }, { $unset: { [`claims.${syncId}`]: '' } });
     },
   };
@@ -199,11 +188,6 @@ const dayMs = 24 * 60 * 60 * 1_000;
 /** No process comes back to a push after a day; one that does all the same counts on from what was counted before. */
 const outdated = ({ counted = {} }: Watermark, settled: string, now: number): string[] =>
   Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)) && syncId !== settled);
-
-/** Inserted, not upserted: two upserts at once may both believe that they made it. */
-async function makeWatermark(watermarks: Collection<Watermark>, key: string): Promise<void> {
-  await isFirst(watermarks.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
-}
 
 /**
  * The time up to which whatever is synchronised has been written: nothing will appear any more with a

@@ -34,7 +34,7 @@ async function begin(externalIds: readonly string[], waitedMs: number, forMs = p
   const syncId = newSyncId(startedAt);
   const records = externalIds.map((id) => ({ internalId: internalIdOf('sup', integration, id) }));
   const [{ at, claims }] = await Promise.all([
-    watermarks.enter(key, syncId),
+    watermarks.open(key, syncId),
     journal.insert({
       _id: syncId,
       integration,

@@ -64,14 +64,3 @@ export interface Counted {
 export type Completion = Counts &
   Pick<Entry, 'drafted'> &
   Required<Pick<Entry, 'outcomes' | 'fields'>> & { completedAt: Date };
-
-export interface LeftBehind {
-  syncId: string;
-  due: Date;
-}
-
-/** Pushes that are not announced yet. */
-export interface Backlog {
-  count: number;
-  oldestAt: Date | undefined;
-}

@@ -3,29 +3,14 @@ import { isFirst, type Filter } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry, Evidence } from './journal-entry.ts';
 import { dueAfter, expiryAfter } from './journal-times.ts';
 
-export interface PushJournal {
-  /** False if something stands there already. */
-  insert(entry: Entry): Promise<boolean>;
-  /** False if the entry has another owner by now. */
-  complete(syncId: string, owner: string, completion: Completion): Promise<boolean>;
-  markAnnounced(syncIds: readonly string[], at: Date): Promise<void>;
-  /** Their process could not announce them: they are due at once, for any replica. */
-  leave(syncIds: readonly string[], owner: string, at: Date): Promise<void>;
-  /** Puts an entry back to be settled once more, with all that its writer knows. */
-  reopen(entry: Entry, at: Date): Promise<void>;
-  keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void>;
-  evidenceOf(syncId: string): Promise<Evidence>;
-  /** Removes what runs of the kind say of failed items with these ids, which may quote what such an item held. */
-  forgetErrors(of: Pick<Entry, 'integration' | 'entityType'>, externalIds: readonly string[]): Promise<void>;
-}
-
 /** The entries of which what their pushes did may still have to be found out. */
 export const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
 
 /** What an entry keeps for as long as there may be something to announce. */
 export const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '', traceparent: '' } as const;
 
-export function openPushJournal(entries: Entries): PushJournal {
+export function openPushJournal(entries: Entries) {
+  /** Puts an entry back to be settled once more, with all that its writer knows. */
   const reopen = async (entry: Entry, at: Date): Promise<void> => {
     const { _id, evidence = {}, errors, ...known } = entry;
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
@@ -45,8 +30,10 @@ export function openPushJournal(entries: Entries): PushJournal {
   };
 
   return {
-    insert: (entry) => isFirst(entries.insertOne(entry)),
-    async complete(syncId, owner, completion) {
+    /** False if something stands there already. */
+    insert: (entry: Entry): Promise<boolean> => isFirst(entries.insertOne(entry)),
+    /** False if the entry has another owner by now. */
+    async complete(syncId: string, owner: string, completion: Completion): Promise<boolean> {
       const { matchedCount } = await entries.updateOne(
         { _id: syncId, owner, state: 'writing' },
         {
@@ -56,38 +43,36 @@ export function openPushJournal(entries: Entries): PushJournal {
       );
       return matchedCount === 1;
     },
-    async markAnnounced(syncIds, at) {
+    async markAnnounced(syncIds: readonly string[], at: Date): Promise<void> {
       await entries.updateMany(
         { _id: { $in: [...syncIds] }, state: 'written' },
-        {
-          $set: { state: 'announced', expireAt: expiryAfter(at) },
-          $unset: untilAnnounced,
-        },
+        { $set: { state: 'announced', expireAt: expiryAfter(at) }, $unset: untilAnnounced },
       );
     },
-    async leave(syncIds, owner, at) {
+    /** Their process could not announce them: they are due at once, for any replica. */
+    async leave(syncIds: readonly string[], owner: string, at: Date): Promise<void> {
       await entries.updateMany(
         { _id: { $in: [...syncIds] }, owner, state: 'written' },
         { $set: { due: at } },
       );
     },
     reopen,
-    async keepEvidence(syncId, changedById) {
+    async keepEvidence(syncId: string, changedById: ReadonlyMap<string, readonly string[]>): Promise<void> {
       const evidence = [...changedById].map(([id, changed]) => [`evidence.${id}`, [...changed]]);
       await entries.updateOne({ _id: syncId, ...unsettled }, { $set: Object.fromEntries(evidence) });
     },
-    async evidenceOf(syncId) {
+    async evidenceOf(syncId: string): Promise<Evidence> {
       const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });
       return found?.evidence ?? {};
     },
-    async forgetErrors({ integration, entityType }, externalIds) {
+    /** Removes what runs of the kind say of failed items with these ids, which may quote what such an item held. */
+    async forgetErrors(
+      { integration, entityType }: Pick<Entry, 'integration' | 'entityType'>,
+      externalIds: readonly string[],
+    ): Promise<void> {
       const ofThese = { $in: [...externalIds] };
       await entries.updateMany(
-        {
-          'errors.externalId': ofThese,
-          entityType,
-          $or: [{ integration }, { hiddenFrom: integration }],
-        },
+        { 'errors.externalId': ofThese, entityType, $or: [{ integration }, { hiddenFrom: integration }] },
         { $pull: { errors: { externalId: ofThese } } },
         { hint: 'failed-ids' },
       );

@@ -1,24 +1,18 @@
 // What the journal says about several entries at once. It changes none of them.
 import type { Filter } from '@integration-sync/runtime/store';
-import type { Backlog, Entries, Entry } from './journal-entry.ts';
+import type { Entries, Entry } from './journal-entry.ts';
 import { unsettled } from './journal-pushes.ts';
 
-export interface JournalQuestions {
-  /** Those of which what they did may still have to be found out. */
-  unsettledAmong(syncIds: readonly string[]): Promise<Set<string>>;
-  /** Those whose records their watermarks have not counted yet. */
-  pendingAmong(syncIds: readonly string[]): Promise<Set<string>>;
-  /** By sync id, the packed ids of the records that these pushes speak of, as long as there may be something to write. */
-  idsOf(syncIds: readonly string[]): Promise<Map<string, Uint8Array>>;
-  backlog(): Promise<Backlog>;
-  /** Pushes of the integration that were answered and may not be announced yet: all that are, up to so many. */
-  unannounced(integration: string, countMax: number): Promise<string[]>;
+/** Pushes that are not announced yet. */
+export interface Backlog {
+  count: number;
+  oldestAt: Date | undefined;
 }
 
 /** Counting must not become a burden itself, after an outage. */
 const backlogMax = 10_000;
 
-export function openJournalQuestions(entries: Entries): JournalQuestions {
+export function openJournalQuestions(entries: Entries) {
   const among = async (syncIds: readonly string[], rule: Filter<Entry>): Promise<Set<string>> => {
     if (syncIds.length === 0) return new Set();
     const found = await entries
@@ -28,9 +22,13 @@ export function openJournalQuestions(entries: Entries): JournalQuestions {
   };
 
   return {
-    unsettledAmong: (syncIds) => among(syncIds, unsettled),
-    pendingAmong: (syncIds) => among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
-    async idsOf(syncIds) {
+    /** Those of which what they did may still have to be found out. */
+    unsettledAmong: (syncIds: readonly string[]) => among(syncIds, unsettled),
+    /** Those whose records their watermarks have not counted yet. */
+    pendingAmong: (syncIds: readonly string[]) =>
+      among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
+    /** By sync id, the packed ids of the records that these pushes speak of, as long as there may be something to write. */
+    async idsOf(syncIds: readonly string[]): Promise<Map<string, Uint8Array>> {
       const found = await entries
         .find(
           { _id: { $in: [...syncIds] }, state: 'writing' },
@@ -39,7 +37,7 @@ export function openJournalQuestions(entries: Entries): JournalQuestions {
         .toArray();
       return new Map(found.flatMap(({ _id, ids }) => (ids === undefined ? [] : [[_id, ids]])));
     },
-    async backlog() {
+    async backlog(): Promise<Backlog> {
       const [found] = await entries
         .aggregate<Omit<Backlog, 'oldestAt'> & { oldestAt: Date }>(
           [
@@ -52,7 +50,8 @@ export function openJournalQuestions(entries: Entries): JournalQuestions {
         .toArray();
       return found ?? { count: 0, oldestAt: undefined };
     },
-    async unannounced(integration, countMax) {
+    /** Pushes of the integration that were answered and may not be announced yet: all that are, up to so many. */
+    async unannounced(integration: string, countMax: number): Promise<string[]> {
       const found = await entries
         .find({ due: { $gt: new Date(0) }, integration, state: 'written' }, { projection: { _id: 1 } })
         .hint('left-behind')

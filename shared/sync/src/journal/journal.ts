@@ -26,11 +26,11 @@
 // query finds it, so that the entry can no longer come.
 import type { NamedIndex, Store } from '@integration-sync/runtime/store';
 import type { StoredEntry } from './journal-entry.ts';
-import { openPushJournal, type PushJournal } from './journal-pushes.ts';
-import { openJournalQuestions, type JournalQuestions } from './journal-questions.ts';
-import { openRecoveryJournal, type RecoveryJournal, type Tombstone } from './journal-recovery.ts';
+import { openPushJournal } from './journal-pushes.ts';
+import { openJournalQuestions } from './journal-questions.ts';
+import { openRecoveryJournal, openSettling, type Tombstone } from './journal-recovery.ts';
 
-export interface Journal extends PushJournal, RecoveryJournal, JournalQuestions {}
+export type Journal = ReturnType<typeof openJournal>;
 
 export const journalIndexes: readonly NamedIndex[] = [
   { name: 'history', key: { integration: 1, _id: -1 } },
@@ -39,11 +39,12 @@ export const journalIndexes: readonly NamedIndex[] = [
   { name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 },
 ];
 
-export function openJournal(store: Store, collection: string): Journal {
+export function openJournal(store: Store, collection: string) {
   const entries = store.collection<StoredEntry>(collection);
   return {
     ...openPushJournal(entries),
     ...openRecoveryJournal(entries, store.collection<Tombstone>(collection)),
+    ...openSettling(entries),
     ...openJournalQuestions(entries),
   };
 }

@@ -15,7 +15,7 @@ import type { KindEngine } from '../engine.ts';
 import { internalIdOf, packIds, unpackIds } from '../ids.ts';
 import { idCheck } from '../items/validate.ts';
 import { changedIndex, withoutTime } from '../records/change-times.ts';
-import { orderIndex, syncedIndex } from './indexes.ts';
+import { orderIndex, syncedIndex } from '../names.ts';
 import type { SincePlan } from './listing-request.ts';
 
 export interface Narrowing {

@@ -1,10 +1,11 @@
-// How records are listed: by name, or with `details` whole, as they would be pushed again.
+// How records are listed: by name, or with `details` whole, as they would be pushed again; and how the drafts of a kind are.
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';
-import { fieldNames, type Fields } from '../kind.ts';
+import { fieldNames, type Fields, type Kind } from '../kind.ts';
 import type { ListingRule } from './listing.ts';
 import { narrowingOf, readNarrowing } from './narrowing.ts';
+import type { DraftDocument } from '../records/drafts.ts';
 import type { RecordDocument } from '../records/record-document.ts';
 import { statusField, statusOf } from '../items/sync-status.ts';
 
@@ -60,4 +61,9 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
       entityOf: (document) => ({ ...entityOf(document), details: detailsOf(document) }),
     },
   };
+}
+
+export function draftListing({ plural, drafting }: Kind): ListingRule<DraftDocument> {
+  if (drafting === undefined) throw new Error(`the kind ${plural} has no drafts`);
+  return { name: drafting.collection, fields: ['entry'], entityOf: ({ entry }) => entry };
 }

@@ -1,26 +1,14 @@
 // Which of a push's records get a draft: each that has none.
 import type { Log } from '@integration-sync/runtime/log';
 import type { NewDraft } from '../records/drafts.ts';
-import type { KindEngine } from '../engine.ts';
 import type { PushedRecord } from '../items/fold.ts';
 import type { Fields, Kind } from '../kind.ts';
 
 export interface DraftFacts {
   /** By externalId, the records that the pushed ones point at. */
   found: ReadonlyMap<string, unknown>;
-  draftedBefore: ReadonlySet<string>;
-}
-
-/** The ids of the drafts that exist already. */
-export async function readDrafted(
-  { kind, drafts }: KindEngine,
-  integration: string,
-  records: readonly PushedRecord[],
-): Promise<ReadonlySet<string>> {
-  const rule = kind.drafting;
-  if (rule === undefined || drafts === undefined) return new Set();
-  const ids = records.map(({ internalId }) => rule.idOf(internalId));
-  return drafts.existing(integration, ids);
+  /** The ids of the drafts that were there already; undefined where the push asks for none. */
+  draftedBefore: ReadonlySet<string> | undefined;
 }
 
 export function missingDrafts(
@@ -29,7 +17,7 @@ export function missingDrafts(
   { found, draftedBefore }: DraftFacts,
   log: Log,
 ): NewDraft[] {
-  if (rule === undefined) return [];
+  if (rule === undefined || draftedBefore === undefined) return [];
   return settled.flatMap(({ record, fields }): NewDraft[] => {
     const { place, internalId, externalId } = record;
     const id = rule.idOf(internalId);

@@ -9,7 +9,7 @@
 // This decides who waits, and nothing else: a write takes effect only on what was read before (record-writes.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine } from '../engine.ts';
-import { unpackIds } from '../ids.ts';
+import { internalIdsOf, unpackIds } from '../ids.ts';
 import type { Begun } from './run-lifecycle.ts';
 
 export interface Precedence {
@@ -55,7 +55,7 @@ export function openPrecedence(
     const ids = Object.keys(claims);
     const unknown = ids.filter((id) => !isRivalById.has(id));
     if (unknown.length > 0) {
-      const own = new Set(records.map(({ internalId }) => internalId));
+      const own = new Set(internalIdsOf(records));
       const packedById = await journal.idsOf(unknown);
       for (const id of unknown) {
         const theirs = unpackIds(idPrefix, packedById.get(id) ?? new Uint8Array());

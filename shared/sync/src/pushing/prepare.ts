@@ -5,7 +5,7 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import type { StatusChange } from '../action.ts';
 import type { KindEngine } from '../engine.ts';
-import { internalIdOf } from '../ids.ts';
+import { internalIdOf, internalIdsOf } from '../ids.ts';
 import { acceptItems, referencedIds } from '../items/accept.ts';
 import type { Rejected } from '../items/answer.ts';
 import type { PushBody } from '../items/body.ts';
@@ -97,10 +97,7 @@ export async function prepareNamed(
     }
   }
   const named = gatherRecords(accepted, (externalId) => internalIdOf(kind.idPrefix, integration, externalId));
-  const stored = await records.read(
-    integration,
-    named.map(({ internalId }) => internalId),
-  );
+  const stored = await records.read(integration, internalIdsOf(named));
   const there: PushedRecord[] = [];
   for (const record of named) {
     if (isThere(stored.get(record.internalId), action)) there.push({ ...record, place: there.length });

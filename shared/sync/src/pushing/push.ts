@@ -9,12 +9,13 @@ import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
 import type { StatusChange } from '../action.ts';
 import type { Engine, KindEngine } from '../engine.ts';
+import { internalIdsOf } from '../ids.ts';
 import { answerItems, answerOf, countItems } from '../items/answer.ts';
 import { isObject, readIdsBody, readPlan, readPush, type PushBody } from '../items/body.ts';
 import { idCheck } from '../items/validate.ts';
 import { sortRecords } from '../records/classify.ts';
 import { carryOut } from './carry-out.ts';
-import { missingDrafts, readDrafted } from './drafting.ts';
+import { missingDrafts } from './drafting.ts';
 import { inOrder } from './in-order.ts';
 import { itemDetailsOf, wantsDetails } from './item-details.ts';
 import { prepare, prepareNamed } from './prepare.ts';
@@ -68,19 +69,17 @@ export async function plan(
   const { integration } = request;
   const body = readPlan(kind, request.body, idCheck(of.validate), isStrict(request));
   const { records, rejected, found } = await prepare(of, request, body, body.assume);
+  const ids = internalIdsOf(records);
   const [stored, draftedBefore] = await Promise.all([
-    of.records.read(
-      integration,
-      records.map(({ internalId }) => internalId),
-    ),
-    body.drafting ? readDrafted(of, integration, records) : new Set<string>(),
+    of.records.read(integration, ids),
+    body.drafting ? of.drafts?.existing(integration, ids) : undefined,
   ]);
   await giveWay(records.length);
   const { fresh, changed, unchanged } = sortRecords(readers.push, records, stored);
   const settled = [...fresh, ...changed, ...unchanged]
     .map((one) => settledOf(one))
     .toSorted((one, other) => one.record.place - other.record.place);
-  const drafts = body.drafting ? missingDrafts(kind, settled, { found, draftedBefore }, log) : [];
+  const drafts = missingDrafts(kind, settled, { found, draftedBefore }, log);
   const counts = countItems(settled, rejected);
   return {
     headers: {},
@@ -99,19 +98,16 @@ const words = {
   erase: { counted: 'erased', status: 'ERASED' },
 } as const;
 
-export const changeStatus = (
-  engine: Engine,
-  of: KindEngine,
-  request: BusRequest,
-  action: StatusChange,
-): Promise<BusReply> =>
-  inOrder(
-    engine,
-    of,
-    request,
-    { read: () => readIdsBody(request.body), idsOf: (externalIds) => externalIds },
-    (externalIds) => changeNamed(engine, of, request, { action, externalIds }),
-  );
+export const changeStatus =
+  (action: StatusChange) =>
+  (engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> =>
+    inOrder(
+      engine,
+      of,
+      request,
+      { read: () => readIdsBody(request.body), idsOf: (externalIds) => externalIds },
+      (externalIds) => changeNamed(engine, of, request, { action, externalIds }),
+    );
 
 async function changeNamed(
   engine: Engine,

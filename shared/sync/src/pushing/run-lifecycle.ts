@@ -21,13 +21,13 @@ export interface Begun extends Stamps {
 export async function beginRun(engine: Engine, run: Run): Promise<Begun> {
   const keys = watermarkKeys(run);
   const [records, drafts, entered] = await Promise.all([
-    engine.watermarks.enter(keys.records, run.syncId),
+    engine.watermarks.open(keys.records, run.syncId),
     keys.drafts === undefined ? undefined : engine.watermarks.open(keys.drafts, run.syncId),
     engine.journal.insert(entryOf(engine, run)),
   ]);
   // A sweeper has closed it already, and a listing would miss what it wrote.
   if (!entered) throw takenOver(run, 'Nothing of it was written');
-  return { records: records.at, drafts: drafts ?? records.at, claims: records.claims };
+  return { records: records.at, drafts: drafts?.at ?? records.at, claims: records.claims };
 }
 
 /** By its journal entry a push is dead after 15 s. A replica whose clock is ahead takes it over earlier. */

@@ -7,7 +7,7 @@ import type { Engine, KindEngine } from '../engine.ts';
 import type { PushedRecord } from '../items/fold.ts';
 import type { Fields } from '../kind.ts';
 import { watermarkKey } from '../watermarks.ts';
-import { newSyncId, packIds } from '../ids.ts';
+import { internalIdsOf, newSyncId, packIds } from '../ids.ts';
 import { dueAfter } from '../journal/journal-times.ts';
 import type { Completion, Entry } from '../journal/journal-entry.ts';
 import { packOutcomes, type Outcome } from '../records/outcome.ts';
@@ -91,7 +91,7 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
   completedAt: null,
   drafting: run.drafting,
   drafted: 0,
-  ids: packIds(run.records.map(({ internalId }) => internalId)),
+  ids: packIds(internalIdsOf(run.records)),
   ...(run.rejected.length === 0 ? {} : { errors: keptErrors(run.rejected) }),
 });
 

@@ -3,9 +3,10 @@
 import { Failure } from '@integration-sync/contracts';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { sortRecords, type Fresh, type Known, type Stored } from '../records/classify.ts';
-import { missingDrafts, readDrafted, type DraftFacts } from './drafting.ts';
+import { missingDrafts, type DraftFacts } from './drafting.ts';
 import type { NewDraft } from '../records/drafts.ts';
 import type { Engine } from '../engine.ts';
+import { internalIdsOf } from '../ids.ts';
 import type { Fields } from '../kind.ts';
 import { beginRun, type Begun, type Stamps } from './run-lifecycle.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
@@ -24,7 +25,7 @@ export async function writeRecords(
   const [begun, stored, draftedBefore] = await Promise.all([
     begin(engine, run),
     known ?? readStored(engine, run),
-    run.drafting ? readDrafted(run.of, run.integration, run.records) : new Set<string>(),
+    run.drafting ? run.of.drafts?.existing(run.integration, internalIdsOf(run.records)) : undefined,
   ]);
   await engine.reach('after-entry');
   const settled = await settleInTurn(engine, run, begun, stored);
@@ -46,7 +47,7 @@ async function begin(engine: Engine, run: Run): Promise<Begun> {
  * records are not read at all, as inserting them takes no longer. Where that misleads, the database says who was there.
  */
 async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string, Stored>> {
-  const ids = run.records.map(({ internalId }) => internalId);
+  const ids = internalIdsOf(run.records);
   const listing = watermarkKeys(run).records;
   const wholly = engine.pushedAgain.get(listing) === true;
   if (!wholly && ids.length <= sampleMax) return new Map();
@@ -123,8 +124,7 @@ async function settleRecords(
   let open = run.records;
   let storedById = stored;
   const readAgain = async (): Promise<void> => {
-    const ids = open.map(({ internalId }) => internalId);
-    storedById = await records.read(integration, ids);
+    storedById = await records.read(integration, internalIdsOf(open));
     await run.permission.renew();
   };
   if (await precedence.yield()) await readAgain();
@@ -139,8 +139,7 @@ async function settleRecords(
       changeRecords(engine, run, changed, writing),
       records.touch(unchanged, writing),
     ]);
-    for (const one of fresh) settle(one);
-    for (const one of [...changed, ...unchanged]) settle(one);
+    for (const one of [...fresh, ...changed, ...unchanged]) settle(one);
     if (foundThere.length > 0) engine.pushedAgain.set(watermarkKeys(run).records, true);
     open = [...foundThere, ...changedMeanwhile, ...touchedMeanwhile].map(({ record }) => record);
     if (open.length === 0) break;
@@ -211,7 +210,7 @@ async function draftMissing(
   settled: readonly SettledRecord[],
   facts: DraftFacts,
 ): Promise<readonly NewDraft[]> {
-  if (!run.drafting || run.of.drafts === undefined) return [];
+  if (run.of.drafts === undefined || facts.draftedBefore === undefined) return [];
   const missing = missingDrafts(run.of.kind, settled, facts, engine.log);
   const { integration, syncId } = run;
   await run.permission.confirm();

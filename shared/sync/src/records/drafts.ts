@@ -1,7 +1,7 @@
 // Documents that are drafted once for a record: the id follows from the record's, so that there are never two.
 import { duplicateIndexes, type Store } from '@integration-sync/runtime/store';
 import { orderOf } from '../ids.ts';
-import type { Draft } from '../kind.ts';
+import type { Draft, Drafting } from '../kind.ts';
 import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { Writing } from './record-document.ts';
 
@@ -22,31 +22,32 @@ export interface NewDraft {
   entry: Draft;
 }
 
-export interface Drafts {
-  existing(integration: string, ids: readonly string[]): Promise<Set<string>>;
-  /** Returns those that it made; another push may have made the others meanwhile. */
-  insert(
-    drafts: readonly NewDraft[],
-    writing: Pick<Writing, 'integration' | 'syncId' | 'at'>,
-  ): Promise<NewDraft[]>;
-  /** Those among the ids that the push made, by id. */
-  madeBy(integration: string, syncId: string, ids: readonly string[]): Promise<Map<string, Draft>>;
-  /** Moves the time of what the push has made. */
-  stamp(integration: string, syncId: string, ids: readonly string[], at: Date): Promise<void>;
-}
+export type Drafts = ReturnType<typeof openDrafts>;
 
-export function openDrafts(store: Store, collection: string): Drafts {
+/** All but `insert` take the internal ids of records. */
+export function openDrafts(
+  store: Store,
+  { collection, idOf }: Pick<Drafting<unknown>, 'collection' | 'idOf'>,
+) {
   const drafts = store.collection<DraftDocument>(collection);
   const { these } = filtersByIds(store);
   return {
-    async existing(integration, ids) {
-      if (ids.length === 0) return new Set();
+    /** The ids of the drafts that are there already. */
+    async existing(integration: string, internalIds: readonly string[]): Promise<Set<string>> {
+      if (internalIds.length === 0) return new Set();
       const found = await drafts
-        .find(these(integration, ids), { projection: { _id: 1 }, ...allOfThem(ids.length) })
+        .find(these(integration, internalIds.map(idOf)), {
+          projection: { _id: 1 },
+          ...allOfThem(internalIds.length),
+        })
         .toArray();
       return new Set(found.map(({ _id }) => _id));
     },
-    async insert(several, { integration, syncId, at }) {
+    /** Returns those that it made; another push may have made the others meanwhile. */
+    async insert(
+      several: readonly NewDraft[],
+      { integration, syncId, at }: Pick<Writing, 'integration' | 'syncId' | 'at'>,
+    ): Promise<readonly NewDraft[]> {
       if (several.length === 0) return [];
       const sorted = several.toSorted((one, other) => (one.id < other.id ? -1 : 1));
       const documents = sorted.map(({ place, id, entry }) => ({
@@ -59,24 +60,29 @@ export function openDrafts(store: Store, collection: string): Drafts {
       }));
       try {
         await drafts.insertMany(documents, { ordered: false });
-        return [...several];
+        return several;
       } catch (error) {
         const lost = new Set(duplicateIndexes(error).map((index) => sorted[index]));
         return several.filter((draft) => !lost.has(draft));
       }
     },
-    async madeBy(integration, syncId, ids) {
-      if (ids.length === 0) return new Map();
+    /** Those that the push made, by the internal ids of their records. */
+    async madeBy(integration: string, syncId: string, internalIds: readonly string[]) {
+      const made = new Map<string, Draft>();
+      if (internalIds.length === 0) return made;
+      const byDraftId = new Map(internalIds.map((internalId) => [idOf(internalId), internalId]));
       const found = await drafts
         .find(
-          { ...these(integration, ids), push: syncId },
-          { projection: { entry: 1 }, ...allOfThem(ids.length) },
+          { ...these(integration, [...byDraftId.keys()]), push: syncId },
+          { projection: { entry: 1 }, ...allOfThem(internalIds.length) },
         )
         .toArray();
-      return new Map(found.map(({ _id, entry }) => [_id, entry]));
+      for (const { _id, entry } of found) made.set(byDraftId.get(_id) ?? '', entry);
+      return made;
     },
-    async stamp(integration, syncId, ids, at) {
-      const made = { ...these(integration, ids), push: syncId };
+    /** Moves the time of what the push has made. */
+    async stamp(integration: string, syncId: string, internalIds: readonly string[], at: Date) {
+      const made = { ...these(integration, internalIds.map(idOf)), push: syncId };
       await drafts.updateMany(made, { $max: { lastSyncedAt: at } }, byTheirIds);
     },
   };

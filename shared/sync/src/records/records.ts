@@ -4,27 +4,18 @@ import { readInChunks, type Store } from '@integration-sync/runtime/store';
 import type { Stored } from './classify.ts';
 import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
-import { openTouching, type TouchRecords } from './record-touches.ts';
-import { openRecordWrites, type RecordWrites } from './record-writes.ts';
+import { openRecordWrites } from './record-writes.ts';
 import type { Trace } from './traces.ts';
 
-export interface Records extends RecordWrites {
-  read(integration: string, internalIds: readonly string[]): Promise<Map<string, Stored>>;
-  /** Notes that they are as they should be. */
-  touch: TouchRecords;
-  trace(integration: string, internalIds: readonly string[]): Promise<Map<string, Trace>>;
-  /** Moves the time of what the push has written. */
-  stamp(integration: string, internalIds: readonly string[], syncId: string, at: Date): Promise<void>;
-}
+export type Records = ReturnType<typeof openRecords>;
 
-export function openRecords(store: Store, collection: string): Records {
+export function openRecords(store: Store, collection: string) {
   const records = store.collection<RecordDocument>(collection);
   const byIds = filtersByIds(store);
   const { these } = byIds;
   return {
     ...openRecordWrites(records, byIds),
-    touch: openTouching(records, byIds),
-    async read(integration, internalIds) {
+    async read(integration: string, internalIds: readonly string[]): Promise<Map<string, Stored>> {
       if (internalIds.length === 0) return new Map();
       const found = await readInChunks(
         records.find(these(integration, internalIds), {
@@ -40,7 +31,7 @@ export function openRecords(store: Store, collection: string): Records {
       return new Map(found);
     },
 
-    async trace(integration, internalIds) {
+    async trace(integration: string, internalIds: readonly string[]): Promise<Map<string, Trace>> {
       if (internalIds.length === 0) return new Map();
       const found = await records
         .find<Trace & { _id: string }>(these(integration, internalIds), {
@@ -51,7 +42,13 @@ export function openRecords(store: Store, collection: string): Records {
       return new Map(found.map((trace) => [trace._id, trace]));
     },
 
-    async stamp(integration, internalIds, syncId, at) {
+    /** Moves the time of what the push has written. */
+    async stamp(
+      integration: string,
+      internalIds: readonly string[],
+      syncId: string,
+      at: Date,
+    ): Promise<void> {
       await records.updateMany(
         { ...these(integration, internalIds), push: syncId },
         { $max: { lastSyncedAt: at, changedAt: at } },

@@ -94,10 +94,11 @@ async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   const keys = watermarkKeys({ ...entry, of });
   const { _id: syncId, integration } = entry;
   const ids = idsOf(of, entry);
-  await of.records.stamp(integration, ids, syncId, await engine.watermarks.open(keys.records, syncId));
+  const { at } = await engine.watermarks.open(keys.records, syncId);
+  await of.records.stamp(integration, ids, syncId, at);
   if (keys.drafts === undefined) return;
-  const openedAt = await engine.watermarks.open(keys.drafts, syncId);
-  await of.drafts?.stamp(integration, syncId, draftIds(of, ids), openedAt);
+  const drafts = await engine.watermarks.open(keys.drafts, syncId);
+  await of.drafts?.stamp(integration, syncId, ids, drafts.at);
 }
 
 async function takeWatermarks(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
@@ -144,24 +145,12 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     const draft = drafts.get(internalId);
     return [{ place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
   });
-  const {
-    _id: syncId,
-    action = 'push',
-    integration,
-    traceparent,
-    entityType,
-    startedAt,
-    completedAt,
-  } = entry;
   return {
-    syncId,
-    action,
-    integration,
-    traceparent,
-    entityType,
+    ...entry,
+    syncId: entry._id,
+    action: entry.action ?? 'push',
     counts: entry,
-    startedAt,
-    completedAt: completedAt ?? startedAt,
+    completedAt: entry.completedAt ?? entry.startedAt,
     draftEvent: of.kind.drafting?.event,
     records,
   };
@@ -174,18 +163,9 @@ const foundBefore = ({ outcomes = new Uint8Array(), fields = [] }: Entry): Outco
 const idsOf = (of: KindEngine, { ids }: Entry): string[] =>
   unpackIds(of.kind.idPrefix, ids ?? new Uint8Array());
 
-const draftIds = (of: KindEngine, ids: readonly string[]): string[] =>
-  ids.flatMap((id) => of.kind.drafting?.idOf(id) ?? []);
-
 /** By the internal ids of their records, the drafts that the push made. */
-async function draftsOf(of: KindEngine, { _id, integration, drafting }: Entry, ids: readonly string[]) {
-  const rule = of.kind.drafting;
-  if (!drafting || rule === undefined || of.drafts === undefined) return new Map<string, never>();
-  const made = await of.drafts.madeBy(integration, _id, draftIds(of, ids));
-  return new Map(
-    ids.flatMap((id) => {
-      const draft = made.get(rule.idOf(id));
-      return draft === undefined ? [] : [[id, draft] as const];
-    }),
-  );
-}
+const draftsOf = async (
+  { drafts }: KindEngine,
+  { _id, integration, drafting }: Entry,
+  ids: readonly string[],
+) => (drafting && drafts !== undefined ? drafts.madeBy(integration, _id, ids) : new Map<string, never>());

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, KindEngine } from '../engine.ts';
-import type { LeftBehind } from '../journal/journal-entry.ts';
+import type { LeftBehind } from '../journal/journal-recovery.ts';
 import type { Watermark } from '../watermarks.ts';
 import { settleEntry } from './recover.ts';
 
