@@ -12,7 +12,6 @@ export * from './item-details.ts';
 export * from './limits.ts';
 export * from './listings.ts';
 export * from './partitions.ts';
-export * from './plans.ts';
 export * from './problems.ts';
 export * from './products.ts';
 export * from './pushes.ts';

@@ -36,9 +36,3 @@ export const itemDetails = {
   unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changes nothing' }),
   details: Type.Array(ItemDetails, { description: 'One per item, in the order of the body' }),
 };
-
-/** Of a push, which has them only where the caller asks for them. */
-export const optionalItemDetails = {
-  unchanged: Type.Optional(itemDetails.unchanged),
-  details: Type.Optional(itemDetails.details),
-};

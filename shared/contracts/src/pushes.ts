@@ -1,7 +1,7 @@
 // The answer to a push, and the run that stays of it in the history.
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
-import { optionalItemDetails } from './item-details.ts';
+import { itemDetails } from './item-details.ts';
 import { limits } from './limits.ts';
 
 export const entityTypes = ['supplier', 'product', 'batch'] as const;
@@ -41,14 +41,22 @@ const answer = {
   records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
 };
 
+const batchAnswer = { ...answer, ddsCreated: Type.Array(DdsEntry) };
+
+/** Of a push, which has them only where the caller asks for them. */
+const optionalItemDetails = Type.Partial(Type.Object(itemDetails)).properties;
+
 export const PushAnswer = Type.Object({ ...answer, ...optionalItemDetails }, { title: 'PushAnswer' });
 export type PushAnswer = Static<typeof PushAnswer>;
-
 export const BatchPushAnswer = Type.Object(
-  { ...answer, ddsCreated: Type.Array(DdsEntry), ...optionalItemDetails },
+  { ...batchAnswer, ...optionalItemDetails },
   { title: 'BatchPushAnswer' },
 );
 export type BatchPushAnswer = Static<typeof BatchPushAnswer>;
+
+/** To a plan: what the answer to its push would be, and what would become of each item. */
+export const PlanAnswer = Type.Object({ ...answer, ...itemDetails }, { title: 'PlanAnswer' });
+export const BatchPlanAnswer = Type.Object({ ...batchAnswer, ...itemDetails }, { title: 'BatchPlanAnswer' });
 
 const runActions = ['push', 'archive', 'erase'] as const;
 

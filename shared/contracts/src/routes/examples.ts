@@ -1,7 +1,7 @@
 // The examples of the OpenAPI document: what routes take and answer, and what webhooks receive, tell one story.
 import type { DdsEntry } from '../batches.ts';
 import type { EventPage } from '../feed.ts';
-import type { PushAnswer, SyncRun } from '../pushes.ts';
+import type { SyncRun } from '../pushes.ts';
 import type { DeliveryAttempt, EventDelivery, RegisteredWebhook, Webhook } from '../webhooks.ts';
 
 export const syncedAtExample = '2026-03-31T09:26:53.589Z';
@@ -59,15 +59,6 @@ export const batchExample: RecordExample = {
   internalId: 'bat_5c9d1e7fa0324b88937d6e20f41ab57c',
   listedAs: 'LOT-4711',
 };
-
-/** The answer to a push that created one record. */
-export const createdExample = ({ item, internalId }: RecordExample): PushAnswer => ({
-  success: true,
-  created: 1,
-  updated: 0,
-  errors: [],
-  records: [{ externalId: item.externalId, internalId, status: 'CREATED' }],
-});
 
 export const ddsExample: DdsEntry = {
   ddsId: 'dds_1f2e3d4c5b6a79880716253443526170',
@@ -136,16 +127,15 @@ export const attemptExample: DeliveryAttempt = {
   nextAttemptAt: null,
 };
 
+const eventExample = {
+  event: 'supplier.created',
+  timestamp: syncedAtExample,
+  integrationId: 'acme',
+  data: { externalId: supplierExample.item.externalId, internalId: supplierExample.internalId },
+};
+
 export const feedExample: EventPage = {
-  events: [
-    {
-      id: `${announcedSyncIdExample}-created-0`,
-      event: 'supplier.created',
-      timestamp: syncedAtExample,
-      integrationId: 'acme',
-      data: { externalId: supplierExample.item.externalId, internalId: supplierExample.internalId },
-    },
-  ],
+  events: [{ id: `${announcedSyncIdExample}-created-0`, ...eventExample }],
   next: 'q0Zt8s3yq1c2U0b7l5cE9lsiMjAyNi0wMy0zMVQwOToyNjo1My41ODlaIiw0NzEyLDBd',
   more: false,
 };
@@ -153,12 +143,7 @@ export const feedExample: EventPage = {
 export const deliveryExample: EventDelivery = {
   eventId: attemptExample.eventId,
   event: attemptExample.event,
-  body: JSON.stringify({
-    event: attemptExample.event,
-    timestamp: syncedAtExample,
-    integrationId: 'acme',
-    data: { externalId: supplierExample.item.externalId, internalId: supplierExample.internalId },
-  }),
+  body: JSON.stringify(eventExample),
   attempts: [
     {
       ...attemptExample,

@@ -1,17 +1,18 @@
-// The routes of the three kinds of records: each is pushed, planned and listed alike.
+// The routes of the three kinds of records: each is pushed, planned, listed and archived alike. Suppliers are erased as well,
+// and the due-diligence statements that pushes of batches drafted are listed.
 import { Type, type TObject, type TProperties } from 'typebox';
-import { Batch } from '../batches.ts';
+import { Batch, DdsEntry } from '../batches.ts';
 import { limits } from '../limits.ts';
 import { detailedEntityOf, listingOf } from '../listings.ts';
-import { BatchPlanAnswer, PlanAnswer } from '../plans.ts';
 import { Product } from '../products.ts';
-import { BatchPushAnswer, PushAnswer } from '../pushes.ts';
-import { scopes, type Scope } from '../scopes.ts';
-import { subjects, type RequestSubject } from '../subjects.ts';
+import { BatchPlanAnswer, BatchPushAnswer, PlanAnswer, PushAnswer } from '../pushes.ts';
+import { scopes } from '../scopes.ts';
+import { ArchiveAnswer, EraseAnswer, NamedRecords } from '../status-changes.ts';
+import { subjects } from '../subjects.ts';
 import { Supplier } from '../suppliers.ts';
 import {
   batchExample,
-  createdExample,
+  ddsExample,
   listingExample,
   productExample,
   supplierExample,
@@ -61,11 +62,6 @@ interface RecordKind {
   /** What `details` says of the record that this one refers to. */
   linked: TProperties;
   example: RecordExample;
-  write: Scope;
-  read: Scope;
-  push: RequestSubject;
-  plan: RequestSubject;
-  list: RequestSubject;
 }
 
 /** What the body of a push holds, and that of a plan as well. */
@@ -78,10 +74,18 @@ function bodyProperties({ plural, item }: RecordKind): TProperties {
   return { [plural]: items, ...(plural === 'batches' ? { autoCreateDDS: Type.Optional(flag) } : {}) };
 }
 
+/** What is answered where it was done to the example. */
+const answerExample = (counts: object, { item, internalId }: RecordExample, status: string) => ({
+  success: true,
+  ...counts,
+  errors: [],
+  records: [{ externalId: item.externalId, internalId, status }],
+});
+
 /** What a push of the example is answered with, and a plan of it begins with. */
-const answerExample = (kind: RecordKind) => ({
-  ...createdExample(kind.example),
-  ...(kind.plural === 'batches' ? { ddsCreated: [] } : {}),
+const pushedExample = ({ plural, example }: RecordKind) => ({
+  ...answerExample({ created: 1, updated: 0 }, example, 'CREATED'),
+  ...(plural === 'batches' ? { ddsCreated: [] } : {}),
 });
 
 function pushRoute(kind: RecordKind): Route {
@@ -95,8 +99,8 @@ function pushRoute(kind: RecordKind): Route {
     description:
       'Records are matched by externalId. A wrong item becomes that item’s ERROR and leaves its neighbours alone; ' +
       'fields that are absent keep their value, and null clears an optional one.',
-    scope: kind.write,
-    subject: kind.push,
+    scope: scopes[`${kind.plural}Write` as const],
+    subject: subjects[`${kind.plural}Push` as const],
     takesItems: true,
     query: [itemDetails],
     body: {
@@ -106,7 +110,7 @@ function pushRoute(kind: RecordKind): Route {
     answer: {
       status: 200,
       schema: isBatch ? BatchPushAnswer : PushAnswer,
-      example: answerExample(kind),
+      example: pushedExample(kind),
       headers: ['X-Sync-Id'],
     },
     timeoutMs: pushTimeoutMs,
@@ -122,7 +126,7 @@ function planRoute(kind: RecordKind): Route {
   });
   const properties = { ...bodyProperties(kind), assume: Type.Optional(assume) };
   const example = {
-    ...answerExample(kind),
+    ...pushedExample(kind),
     unchanged: 0,
     details: [{ index: 0, action: 'created', changedFields: [], problems: [], ignored: [] }],
   };
@@ -135,8 +139,8 @@ function planRoute(kind: RecordKind): Route {
     description:
       'Takes the body of the push and answers what the push would answer now, and what would become of each item. ' +
       'Nothing is written, counted or announced.',
-    scope: kind.write,
-    subject: kind.plan,
+    scope: scopes[`${kind.plural}Write` as const],
+    subject: subjects[`${kind.plural}Plan` as const],
     takesItems: true,
     body: {
       schema: Type.Object(properties, { title: `Plan${kind.tag}` }),
@@ -154,8 +158,8 @@ function listRoute(kind: RecordKind): Route {
     operationId: `list${kind.tag}`,
     tag: kind.tag,
     summary: `List the ${kind.plural} that were synced`,
-    scope: kind.read,
-    subject: kind.list,
+    scope: scopes[`${kind.plural}Read` as const],
+    subject: subjects[`${kind.plural}List` as const],
     query: [page, limit, since, changedSince, until, externalIds, details, cursor],
     answer: {
       status: 200,
@@ -179,6 +183,47 @@ function listRoute(kind: RecordKind): Route {
   };
 }
 
+/** Records that are named by their ids get another status. */
+function statusRoute(
+  { plural, tag, example }: RecordKind,
+  change: Pick<Route, 'summary' | 'description' | 'scope' | 'subject'> & {
+    verb: 'archive' | 'erase';
+    counted: 'archived' | 'erased';
+    schema: TObject;
+  },
+): Route {
+  const { verb, counted, schema, ...said } = change;
+  return {
+    method: 'POST',
+    path: `${basePath}/${plural}/${verb}`,
+    operationId: `${verb}${tag}`,
+    tag,
+    ...said,
+    takesItems: true,
+    body: { schema: NamedRecords, example: { externalIds: [example.item.externalId] } },
+    answer: {
+      status: 200,
+      schema,
+      example: answerExample({ [counted]: 1 }, example, counted.toUpperCase()),
+      headers: ['X-Sync-Id'],
+    },
+    timeoutMs: pushTimeoutMs,
+  };
+}
+
+const archiveRoute = (kind: RecordKind): Route =>
+  statusRoute(kind, {
+    verb: 'archive',
+    counted: 'archived',
+    summary: `Archive up to ${limits.itemsPerPushMax} ${kind.plural}`,
+    description:
+      'An archived record stays listed, as ARCHIVED, and can still be referred to. A push of its id restores it. ' +
+      'An id that names no record becomes that id’s ERROR and leaves its neighbours alone.',
+    scope: scopes[`${kind.plural}Write` as const],
+    subject: subjects[`${kind.plural}Archive` as const],
+    schema: ArchiveAnswer,
+  });
+
 const linkedId = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 
@@ -189,43 +234,58 @@ const supplierKind: RecordKind = {
   item: Supplier,
   linked: {},
   example: supplierExample,
-  write: scopes.suppliersWrite,
-  read: scopes.suppliersRead,
-  push: subjects.suppliersPush,
-  plan: subjects.suppliersPlan,
-  list: subjects.suppliersList,
 };
 
-const productKind: RecordKind = {
-  plural: 'products',
-  tag: 'Products',
-  name: 'Product',
-  item: Product,
-  linked: { supplierInternalId: linkedId('The supplier that `supplierExternalId` names; null for none') },
-  example: productExample,
-  write: scopes.productsWrite,
-  read: scopes.productsRead,
-  push: subjects.productsPush,
-  plan: subjects.productsPlan,
-  list: subjects.productsList,
-};
+const kinds: readonly RecordKind[] = [
+  supplierKind,
+  {
+    plural: 'products',
+    tag: 'Products',
+    name: 'Product',
+    item: Product,
+    linked: { supplierInternalId: linkedId('The supplier that `supplierExternalId` names; null for none') },
+    example: productExample,
+  },
+  {
+    plural: 'batches',
+    tag: 'Batches',
+    name: 'Batch',
+    item: Batch,
+    linked: { productInternalId: linkedId('The product that `productExternalId` names') },
+    example: batchExample,
+  },
+];
 
-const batchKind: RecordKind = {
-  plural: 'batches',
-  tag: 'Batches',
-  name: 'Batch',
-  item: Batch,
-  linked: { productInternalId: linkedId('The product that `productExternalId` names') },
-  example: batchExample,
-  write: scopes.batchesWrite,
-  read: scopes.batchesRead,
-  push: subjects.batchesPush,
-  plan: subjects.batchesPlan,
-  list: subjects.batchesList,
-};
-
-export const recordRoutes: readonly Route[] = [supplierKind, productKind, batchKind].flatMap((kind) => [
-  pushRoute(kind),
-  planRoute(kind),
-  listRoute(kind),
-]);
+export const recordRoutes: readonly Route[] = [
+  ...kinds.flatMap((kind) => [pushRoute(kind), planRoute(kind), listRoute(kind)]),
+  ...kinds.map(archiveRoute),
+  statusRoute(supplierKind, {
+    verb: 'erase',
+    counted: 'erased',
+    summary: `Erase up to ${limits.itemsPerPushMax} suppliers, as for personal data`,
+    description:
+      'All that a supplier holds is removed, its externalId as well. Its internalId stays listed, as ERASED; nothing can ' +
+      'refer to it from a second later on. It cannot be undone: a push of its id begins with no fields, under the same ' +
+      'internalId.',
+    scope: scopes.suppliersErase,
+    subject: subjects.suppliersErase,
+    schema: EraseAnswer,
+  }),
+  {
+    method: 'GET',
+    path: `${basePath}/dds`,
+    operationId: 'listDds',
+    tag: 'Batches',
+    summary: 'List the due-diligence statements that were drafted',
+    scope: scopes.batchesRead,
+    subject: subjects.ddsList,
+    query: [page, limit, since, cursor],
+    answer: {
+      status: 200,
+      schema: listingOf(DdsEntry, 'DdsListing'),
+      example: listingExample(ddsExample),
+      headers: ['X-Next-Since', 'Link'],
+    },
+    timeoutMs: listTimeoutMs,
+  },
+];
