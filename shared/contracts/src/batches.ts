@@ -1,6 +1,13 @@
 // A batch, as a caller pushes it, and the due-diligence statement that batches drafts for one.
 import { Type, type Static } from 'typebox';
-import { optionalAmount, optionalDate, optionalText, requiredIdentifier, requiredText } from './fields.ts';
+import {
+  nullable,
+  optionalAmount,
+  optionalDate,
+  optionalText,
+  requiredIdentifier,
+  requiredText,
+} from './fields.ts';
 
 export const Batch = Type.Object(
   {
@@ -22,19 +29,18 @@ export const Batch = Type.Object(
 );
 export type Batch = Static<typeof Batch>;
 
-const nullable = <T extends 'string' | 'number'>(type: T, description: string) =>
-  Type.Unsafe<(T extends 'string' ? string : number) | null>({ type: [type, 'null'], description });
-
 export const DdsEntry = Type.Object(
   {
     ddsId: Type.String(),
     batchExternalId: Type.String(),
     batchInternalId: Type.String(),
     status: Type.Literal('DRAFT'),
-    hsCode: nullable('string', "The product's HS code when the draft was made"),
-    countryOfProduction: nullable('string', "The product's country of origin when the draft was made"),
-    quantity: nullable('number', "The batch's quantity"),
-    unit: nullable('string', "The batch's unit of measure"),
+    hsCode: nullable('string', { description: "The product's HS code when the draft was made" }),
+    countryOfProduction: nullable('string', {
+      description: "The product's country of origin when the draft was made",
+    }),
+    quantity: nullable('number', { description: "The batch's quantity" }),
+    unit: nullable('string', { description: "The batch's unit of measure" }),
     referenceNumber: Type.Null(),
     verificationNumber: Type.Null(),
     missing: Type.Array(Type.String(), {

@@ -1,25 +1,25 @@
 // Events: their kinds, and the body that webhooks delivers and internal services read.
 import { Type, type Static, type TSchema } from 'typebox';
 import { DdsEntry } from './batches.ts';
+import { oneOf } from './fields.ts';
 import { entityTypes, updatedCount } from './pushes.ts';
 
-const Created = Type.Object({ externalId: Type.String(), internalId: Type.String() });
+/** Which record was created, or archived. */
+const Named = Type.Object({ externalId: Type.String(), internalId: Type.String() });
 const Updated = Type.Object({
-  externalId: Type.String(),
-  internalId: Type.String(),
+  ...Named.properties,
   changedFields: Type.Array(Type.String(), {
     minItems: 1,
     description: 'Names of the fields that really changed',
   }),
 });
-const Archived = Type.Object({ externalId: Type.String(), internalId: Type.String() });
 const Erased = Type.Object({
   externalId: Type.Literal('', { description: 'Empty: it is erased as well' }),
   internalId: Type.String(),
 });
 const SyncCompleted = Type.Object({
   syncId: Type.String(),
-  entityType: Type.Unsafe<(typeof entityTypes)[number]>({ type: 'string', enum: [...entityTypes] }),
+  entityType: oneOf(entityTypes),
   created: Type.Integer({ minimum: 0 }),
   updated: updatedCount,
   failed: Type.Integer({ minimum: 0 }),
@@ -29,10 +29,7 @@ const SyncCompleted = Type.Object({
 const WebhookDisabled = Type.Object({
   webhookId: Type.String(),
   url: Type.String(),
-  reason: Type.Unsafe<'failures' | 'gone' | 'manual'>({
-    type: 'string',
-    enum: ['failures', 'gone', 'manual'],
-  }),
+  reason: oneOf(['failures', 'gone', 'manual']),
   consecutiveFailures: Type.Integer({ minimum: 0 }),
 });
 
@@ -45,16 +42,16 @@ const WebhookEnabled = Type.Object({
 
 /** The schema of `data`, by kind. Its keys are the kinds that a webhook can subscribe to. */
 export const eventData = {
-  'supplier.created': Created,
+  'supplier.created': Named,
   'supplier.updated': Updated,
-  'supplier.archived': Archived,
+  'supplier.archived': Named,
   'supplier.erased': Erased,
-  'product.created': Created,
+  'product.created': Named,
   'product.updated': Updated,
-  'product.archived': Archived,
-  'batch.created': Created,
+  'product.archived': Named,
+  'batch.created': Named,
   'batch.updated': Updated,
-  'batch.archived': Archived,
+  'batch.archived': Named,
   'dds.created': DdsEntry,
   'sync.completed': SyncCompleted,
   'webhook.disabled': WebhookDisabled,

@@ -38,8 +38,22 @@ export const requiredText = (description: string, message: string) =>
     'x-expected': `a string of at most ${textCharactersMax} characters, without NUL or lone surrogates`,
   });
 
-const optionalString = (options: Record<string, unknown>) =>
-  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], ...options }));
+interface NullableTypes {
+  string: string;
+  number: number;
+  integer: number;
+  boolean: boolean;
+  /** Of texts. */
+  array: string[];
+}
+
+export const nullable = <Name extends keyof NullableTypes>(type: Name, options: object) =>
+  Type.Unsafe<NullableTypes[Name] | null>({ type: [type, 'null'], ...options });
+
+export const oneOf = <const Value extends string>(values: readonly Value[], options: object = {}) =>
+  Type.Unsafe<Value>({ type: 'string', enum: [...values], ...options });
+
+const optionalString = (options: object) => Type.Optional(nullable('string', options));
 
 export const optionalText = (description: string, maxLength: number = textCharactersMax) =>
   optionalString({
@@ -98,8 +112,7 @@ export const optionalDate = (description: string) =>
 
 export const optionalTexts = (description: string) =>
   Type.Optional(
-    Type.Unsafe<string[] | null>({
-      type: ['array', 'null'],
+    nullable('array', {
       maxItems: textsMax,
       items: { type: 'string', maxLength: textCharactersMax, pattern: without(nul) },
       description,
@@ -108,18 +121,11 @@ export const optionalTexts = (description: string) =>
   );
 
 export const optionalFlag = (description: string) =>
-  Type.Optional(
-    Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], description, 'x-expected': 'true or false' }),
-  );
+  Type.Optional(nullable('boolean', { description, 'x-expected': 'true or false' }));
 
 export const optionalAmount = (description: string) =>
   Type.Optional(
-    Type.Unsafe<number | null>({
-      type: ['number', 'null'],
-      minimum: 0,
-      description,
-      'x-expected': 'a finite number of 0 or more',
-    }),
+    nullable('number', { minimum: 0, description, 'x-expected': 'a finite number of 0 or more' }),
   );
 
 /** Upper or lower case, but these letters only: Unicode has others whose upper case is one of them. */

@@ -1,25 +1,17 @@
 // What became of each item of a push, or would become of it, for a caller that asks with `details=true`.
 import { Type, type Static } from 'typebox';
+import { oneOf } from './fields.ts';
 import { unknownNamedMax } from './unknown-names.ts';
-
-const actions = ['created', 'updated', 'unchanged', 'failed'] as const;
-const problemCodes = [
-  'required',
-  'wrong_value',
-  'not_an_object',
-  'reference_not_found',
-  'unknown_field',
-] as const;
 
 export const ItemDetails = Type.Object(
   {
     index: Type.Integer({ minimum: 0, description: 'Where the item stands in the pushed array' }),
-    action: Type.Unsafe<(typeof actions)[number]>({ type: 'string', enum: [...actions] }),
+    action: oneOf(['created', 'updated', 'unchanged', 'failed']),
     changedFields: Type.Array(Type.String(), { description: 'Of an item that is `updated`' }),
     problems: Type.Array(
       Type.Object({
         pointer: Type.String({ description: 'Into the body, as in RFC 6901' }),
-        code: Type.Unsafe<(typeof problemCodes)[number]>({ type: 'string', enum: [...problemCodes] }),
+        code: oneOf(['required', 'wrong_value', 'not_an_object', 'reference_not_found', 'unknown_field']),
         detail: Type.String({ description: 'What was wrong, for a person to read' }),
       }),
     ),

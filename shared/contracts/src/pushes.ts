@@ -1,6 +1,7 @@
 // The answer to a push, and the run that stays of it in the history.
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
+import { nullable, oneOf } from './fields.ts';
 import { itemDetails } from './item-details.ts';
 import { limits } from './limits.ts';
 
@@ -13,10 +14,7 @@ export const PushRecord = Type.Object(
     internalId: Type.String({
       description: 'Identifier assigned by the service; empty when status is ERROR',
     }),
-    status: Type.Unsafe<'CREATED' | 'UPDATED' | 'ERROR'>({
-      type: 'string',
-      enum: ['CREATED', 'UPDATED', 'ERROR'],
-    }),
+    status: oneOf(['CREATED', 'UPDATED', 'ERROR']),
   },
   { title: 'PushRecord' },
 );
@@ -58,23 +56,19 @@ export type BatchPushAnswer = Static<typeof BatchPushAnswer>;
 export const PlanAnswer = Type.Object({ ...answer, ...itemDetails }, { title: 'PlanAnswer' });
 export const BatchPlanAnswer = Type.Object({ ...batchAnswer, ...itemDetails }, { title: 'BatchPlanAnswer' });
 
-const runActions = ['push', 'archive', 'erase'] as const;
-
 const run = {
   syncId: Type.String(),
-  entityType: Type.Unsafe<EntityType>({ type: 'string', enum: [...entityTypes] }),
-  action: Type.Unsafe<(typeof runActions)[number]>({
-    type: 'string',
-    enum: [...runActions],
+  entityType: oneOf(entityTypes),
+  action: oneOf(['push', 'archive', 'erase'], {
     description: 'What was done with the records; other values may be added',
   }),
-  state: Type.Unsafe<'running' | 'completed'>({ type: 'string', enum: ['running', 'completed'] }),
+  state: oneOf(['running', 'completed']),
   created: Type.Integer({ minimum: 0 }),
   updated: Type.Integer({ minimum: 0 }),
   unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changed nothing' }),
   failed: Type.Integer({ minimum: 0 }),
   startedAt: Type.String({ format: 'date-time' }),
-  completedAt: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  completedAt: nullable('string', { format: 'date-time' }),
 };
 
 export const SyncRun = Type.Object(run, { title: 'SyncRun' });
@@ -110,7 +104,7 @@ export type RunAnswer = Static<typeof RunAnswer>;
 export const RunsFilter = Type.Object({
   /** Only pushes that began after this time. */
   since: Type.Optional(Type.String()),
-  entityType: Type.Optional(Type.Unsafe<EntityType>({ type: 'string', enum: [...entityTypes] })),
+  entityType: Type.Optional(oneOf(entityTypes)),
   /** Only pushes of which an item failed. */
   failed: Type.Optional(Type.Literal(true)),
 });

@@ -1,5 +1,6 @@
 // Archiving and erasing: which records, and the answer to the caller.
 import { Type, type Static, type TProperties } from 'typebox';
+import { oneOf } from './fields.ts';
 import { limits } from './limits.ts';
 import { PushError, PushRecord } from './pushes.ts';
 
@@ -20,7 +21,7 @@ const answerOf = <Count extends TProperties, Status extends string>(count: Count
   records: Type.Array(
     Type.Object({
       ...PushRecord.properties,
-      status: Type.Unsafe<Status | 'ERROR'>({ type: 'string', enum: [status, 'ERROR'] }),
+      status: oneOf<Status | 'ERROR'>([status, 'ERROR']),
     }),
     { description: 'One per id, in the given order' },
   ),

@@ -1,21 +1,20 @@
 // Webhook endpoints, as callers register, read and manage them.
 import { Type, type Static } from 'typebox';
-import { eventKinds, type EventKind } from './events.ts';
-import { optionalText } from './fields.ts';
+import { eventKinds } from './events.ts';
+import { nullable, oneOf, optionalText } from './fields.ts';
 import { limits } from './limits.ts';
 
 const url = Type.String({
   description: 'Where deliveries are posted to; https on port 443',
   maxLength: limits.urlCharactersMax,
 });
-const events = Type.Array(Type.Unsafe<EventKind>({ type: 'string', enum: [...eventKinds] }), {
+const events = Type.Array(oneOf(eventKinds), {
   minItems: 1,
   maxItems: limits.eventKindsMax,
   description: 'The kinds of events to deliver',
 });
 const instant = (description: string) => Type.String({ format: 'date-time', description });
-const nullableInstant = (description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
+const nullableInstant = (description: string) => nullable('string', { format: 'date-time', description });
 
 /** What a caller may say of an endpoint beside its url and events. */
 const settings = {
@@ -138,10 +137,11 @@ export const Webhook = Type.Object(
   },
   { title: 'Webhook' },
 );
+export type Webhook = Static<typeof Webhook>;
 
 export const WebhookDetails = Type.Object(
   {
-    description: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    description: nullable('string', {}),
     headerNames: Type.Array(Type.String()),
     recover: Type.Boolean(),
     inFlightMax: Type.Integer({ minimum: 1 }),
@@ -157,8 +157,6 @@ export const DetailedWebhook = Type.Object(
 );
 export type DetailedWebhook = Static<typeof DetailedWebhook>;
 
-export type Webhook = Static<typeof Webhook>;
-
 export const RotatedWebhook = Type.Object(
   {
     ...Webhook.properties,
@@ -171,15 +169,10 @@ export const RotatedWebhook = Type.Object(
 );
 export type RotatedWebhook = Static<typeof RotatedWebhook>;
 
-const outcome = Type.Unsafe<'succeeded' | 'failed'>({ type: 'string', enum: ['succeeded', 'failed'] });
-const responseStatus = Type.Unsafe<number | null>({
-  type: ['integer', 'null'],
+const responseStatus = nullable('integer', {
   description: 'The HTTP status that the receiver answered with; null where no answer came',
 });
-const error = Type.Unsafe<string | null>({
-  type: ['string', 'null'],
-  description: 'Why it failed; null after a success',
-});
+const error = nullable('string', { description: 'Why it failed; null after a success' });
 
 export const DeliveryAttempt = Type.Object(
   {
@@ -187,7 +180,7 @@ export const DeliveryAttempt = Type.Object(
     event: Type.String(),
     attempt: Type.Integer({ minimum: 1 }),
     at: instant('When the attempt was made'),
-    outcome,
+    outcome: oneOf(['succeeded', 'failed']),
     responseStatus,
     durationMs: Type.Integer({ minimum: 0 }),
     error,
@@ -202,16 +195,14 @@ export const EventDelivery = Type.Object(
   {
     eventId: Type.String(),
     event: Type.String(),
-    body: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
+    body: nullable('string', {
       description: 'The body as sent, byte for byte; null once the stream lacks it',
     }),
     attempts: Type.Array(
       Type.Object(
         {
           ...DeliveryAttempt.properties,
-          responseBody: Type.Unsafe<string | null>({
-            type: ['string', 'null'],
+          responseBody: nullable('string', {
             description: 'The first 1 KiB of a failed answer as text, otherwise null',
           }),
         },

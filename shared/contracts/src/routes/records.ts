@@ -2,6 +2,7 @@
 // and the due-diligence statements that pushes of batches drafted are listed.
 import { Type, type TObject, type TProperties } from 'typebox';
 import { Batch, DdsEntry } from '../batches.ts';
+import { nullable } from '../fields.ts';
 import { limits } from '../limits.ts';
 import { detailedEntityOf, listingOf } from '../listings.ts';
 import { Product } from '../products.ts';
@@ -224,9 +225,6 @@ const archiveRoute = (kind: RecordKind): Route =>
     schema: ArchiveAnswer,
   });
 
-const linkedId = (description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
-
 const supplierKind: RecordKind = {
   plural: 'suppliers',
   tag: 'Suppliers',
@@ -243,7 +241,11 @@ const kinds: readonly RecordKind[] = [
     tag: 'Products',
     name: 'Product',
     item: Product,
-    linked: { supplierInternalId: linkedId('The supplier that `supplierExternalId` names; null for none') },
+    linked: {
+      supplierInternalId: nullable('string', {
+        description: 'The supplier that `supplierExternalId` names; null for none',
+      }),
+    },
     example: productExample,
   },
   {
@@ -251,7 +253,9 @@ const kinds: readonly RecordKind[] = [
     tag: 'Batches',
     name: 'Batch',
     item: Batch,
-    linked: { productInternalId: linkedId('The product that `productExternalId` names') },
+    linked: {
+      productInternalId: nullable('string', { description: 'The product that `productExternalId` names' }),
+    },
     example: batchExample,
   },
 ];

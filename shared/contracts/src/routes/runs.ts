@@ -1,5 +1,6 @@
 // The routes of the history of pushes.
 import { Type } from 'typebox';
+import { oneOf } from '../fields.ts';
 import { listingOf } from '../listings.ts';
 import { entityTypes, SyncRun, SyncRunInFull } from '../pushes.ts';
 import { scopes } from '../scopes.ts';
@@ -27,7 +28,7 @@ export const runRoutes: readonly Route[] = [
       cursor,
       {
         name: 'entityType',
-        schema: Type.Unsafe<string>({ type: 'string', enum: [...entityTypes] }),
+        schema: oneOf(entityTypes),
         description: 'Only pushes of this kind',
       },
       {

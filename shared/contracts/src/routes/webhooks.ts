@@ -1,5 +1,6 @@
 // The routes by which callers register webhooks, manage them, and read how deliveries went.
 import { Type } from 'typebox';
+import { oneOf } from '../fields.ts';
 import { listingOf } from '../listings.ts';
 import { scopes } from '../scopes.ts';
 import { subjects } from '../subjects.ts';
@@ -174,7 +175,7 @@ export const webhookRoutes: readonly Route[] = [
       cursor,
       {
         name: 'outcome',
-        schema: Type.Unsafe<string>({ type: 'string', enum: ['succeeded', 'failed'] }),
+        schema: oneOf(['succeeded', 'failed']),
         description: 'Only attempts that ended so',
       },
       { name: 'event', schema: Type.String(), description: 'Only attempts of this kind of event' },
