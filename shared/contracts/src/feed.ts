@@ -5,6 +5,7 @@ import type { FailureEntry } from './failure.ts';
 import { limits } from './limits.ts';
 import { readInstant, readNumber, readOnce, type QueryParameters } from './listings.ts';
 import { quote } from './quote.ts';
+import { unknownNamedMax } from './unknown-names.ts';
 
 /** What webhooks delivers, and the id of the event beside it. */
 const FeedEvent = Type.Object(
@@ -70,5 +71,3 @@ function readKinds(query: QueryParameters, errors: FailureEntry[]): ReadonlySet<
   }
   return new Set(names.filter(isEventKind));
 }
-
-const unknownNamedMax = 10;

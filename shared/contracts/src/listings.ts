@@ -92,14 +92,6 @@ export interface QueryParameters {
   getAll(name: string): string[];
 }
 
-/** For a listing that takes no other parameters. Throws invalid_request with all that is wrong. */
-export function parseListingQuery(query: QueryParameters): ListingQuery {
-  const errors: FailureEntry[] = [];
-  const asked = readListingQuery(query, errors);
-  refuseIfAny(errors);
-  return asked;
-}
-
 /**
  * Reads `page`, `limit`, `since` and `cursor` by the rules of listings, and leaves other parameters alone. For a wrong
  * one it adds an entry to `errors` and returns the default.

@@ -35,7 +35,6 @@ export const ResolveProducts = Type.Object({
   /** Whether the answer carries the fields that a due-diligence draft needs; without them catalog answers faster. */
   withOrigin: Type.Boolean(),
 });
-export type ResolveProducts = Static<typeof ResolveProducts>;
 
 /** What catalog answers: the products that exist, with the two fields that a draft takes from its product. */
 export const ResolvedProducts = Type.Object({

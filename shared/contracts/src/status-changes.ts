@@ -12,7 +12,6 @@ export const NamedRecords = Type.Object(
   },
   { title: 'NamedRecords', additionalProperties: false },
 );
-export type NamedRecords = Static<typeof NamedRecords>;
 
 const answerOf = <Count extends TProperties, Status extends string>(count: Count, status: Status) => ({
   success: Type.Boolean({ description: 'True when no id failed' }),

@@ -148,7 +148,6 @@ export const WebhookDetails = Type.Object(
   },
   { title: 'WebhookDetails', description: 'Only with `details=true`' },
 );
-export type WebhookDetails = Static<typeof WebhookDetails>;
 
 /** As the two GETs show it. */
 export const DetailedWebhook = Type.Object(

@@ -1,7 +1,18 @@
-import { Failure, parseListingQuery, quote } from '@integration-sync/contracts';
+import {
+  Failure,
+  quote,
+  readListingQuery,
+  refuseIfAny,
+  type FailureEntry,
+} from '@integration-sync/contracts';
 import { describe, expect, it } from 'vitest';
 
-const parse = (query: string) => parseListingQuery(new URLSearchParams(query));
+function parse(query: string) {
+  const errors: FailureEntry[] = [];
+  const asked = readListingQuery(new URLSearchParams(query), errors);
+  refuseIfAny(errors);
+  return asked;
+}
 
 function failureOf(query: string): Failure {
   try {
