@@ -2,7 +2,7 @@
 export { holdingsOf, stillPushing, type Pushing } from './holdings.ts';
 export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
-export type { Asking, Drafting, Fields, Kind, Reference } from './kind.ts';
+export type { Drafting, Fields, Kind, Reference } from './kind.ts';
 export { erasableForMs, openLookup, type Lookup } from './records/references.ts';
 export type { RunJournal } from './listing/sync-runs.ts';
 export {
@@ -11,5 +11,5 @@ export {
   type RecordServiceDeps,
   type RecordServiceRule,
 } from './record-service.ts';
-export { readAnswer, readQuestion } from './service-messages.ts';
+export { askService, readQuestion } from './service-messages.ts';
 export { RecordServiceConfig } from './settings.ts';

@@ -2,6 +2,7 @@
 // products and batches is the same.
 import type { EntityType, EventData, EventKind } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
+import type { Asking } from './service-messages.ts';
 
 /** An item as it was pushed, once it is known to be right; a field may still be null or empty, to clear it. */
 export type Item = Readonly<Record<string, unknown>>;
@@ -11,24 +12,21 @@ export type FieldValue = string | number | boolean | readonly string[];
 /** What a record holds. A field that was never given, or was cleared, is absent. */
 export type Fields = Readonly<Record<string, FieldValue>>;
 
-/** On whose behalf a question is asked, and until when its answer is of use. */
-export interface Asking {
-  integration: string;
-  requestId: string;
-  traceparent?: string | undefined;
-  deadline: number;
-  /** Whether what the referenced records hold is wanted, and not just that they exist. */
-  withContent: boolean;
-}
-
 /** A field that names a record of another kind, which has to be there already. */
 export interface Reference<Found> {
   field: string;
   /** What the details of a record call the internal id of the one that it names, and how such ids begin. */
   internalId: { name: string; prefix: string };
   notFound: (externalId: string) => string;
-  /** Those of the given ones that exist. Throws a `Failure` when that cannot be found out. */
-  find(externalIds: readonly string[], asking: Asking): Promise<ReadonlyMap<string, Found>>;
+  /**
+   * Those of the given ones that exist, and what they hold where that is wanted. Throws a `Failure` when that cannot be found
+   * out.
+   */
+  find(
+    externalIds: readonly string[],
+    asking: Asking,
+    withContent: boolean,
+  ): Promise<ReadonlyMap<string, Found>>;
 }
 
 /** A draft as the push's answer, the event and the listing show it. */

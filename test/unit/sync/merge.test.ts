@@ -1,7 +1,7 @@
 import type { RunsQuestion, SyncRun } from '@integration-sync/contracts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readNewest, type RunSource } from '../../../shared/sync/src/listing/sync-runs.ts';
+import { readNewest, type ReadRuns } from '../../../shared/sync/src/listing/sync-runs.ts';
 
 const run = (syncId: string): SyncRun => ({
   syncId,
@@ -16,7 +16,8 @@ const run = (syncId: string): SyncRun => ({
   completedAt: '2026-03-31T09:26:53.589Z',
 });
 
-interface Counted extends RunSource {
+interface Counted {
+  read: ReadRuns;
   questions: RunsQuestion[];
 }
 
@@ -39,6 +40,10 @@ function sourceOf(ids: readonly string[]): Counted {
   };
 }
 
+const readsOf = (sources: readonly Counted[]): ReadRuns[] => sources.map(({ read }) => read);
+
+const away: ReadRuns = () => Promise.reject(new Error('away'));
+
 const name = (index: number): string => `sync_${String(index).padStart(6, '0')}`;
 
 describe('the newest runs of several journals', () => {
@@ -55,7 +60,7 @@ describe('the newest runs of several journals', () => {
           );
           const newestFirst = ids.toReversed();
           for (let skip = 0; skip <= ids.length + limit; skip += limit) {
-            const { runs, total } = await readNewest(sources, { before: null, skip, limit });
+            const { runs, total } = await readNewest(readsOf(sources), { before: null, skip, limit });
             expect(runs.map(({ syncId }) => syncId)).toEqual(newestFirst.slice(skip, skip + limit));
             expect(total).toBe(ids.length);
           }
@@ -66,7 +71,7 @@ describe('the newest runs of several journals', () => {
 
   it('go on from a place, with the true total', async () => {
     const sources = [sourceOf([name(1), name(4)]), sourceOf([name(2), name(3)])];
-    const { runs, total } = await readNewest(sources, { before: name(4), skip: 0, limit: 2 });
+    const { runs, total } = await readNewest(readsOf(sources), { before: name(4), skip: 0, limit: 2 });
     expect(runs.map(({ syncId }) => syncId)).toEqual([name(3), name(2)]);
     expect(total).toBe(4);
   });
@@ -77,7 +82,7 @@ describe('the newest runs of several journals', () => {
       sourceOf(ids.filter((_, index) => index % 3 > 0)),
       sourceOf(ids.filter((_, index) => index % 3 === 0)),
     ];
-    const { runs } = await readNewest(sources, { before: null, skip: 19_000, limit: 100 });
+    const { runs } = await readNewest(readsOf(sources), { before: null, skip: 19_000, limit: 100 });
     expect(runs.map(({ syncId }) => syncId)).toEqual(ids.toReversed().slice(19_000, 19_100));
     for (const { questions } of sources) {
       expect(questions.length).toBeLessThan(40);
@@ -86,9 +91,8 @@ describe('the newest runs of several journals', () => {
   });
 
   it('fail when one journal cannot be asked', async () => {
-    const away: RunSource = { read: () => Promise.reject(new Error('away')) };
     await expect(
-      readNewest([sourceOf([name(1)]), away], { before: null, skip: 0, limit: 5 }),
+      readNewest([sourceOf([name(1)]).read, away], { before: null, skip: 0, limit: 5 }),
     ).rejects.toThrow('away');
   });
 });

@@ -17,7 +17,7 @@ import { queryOf, type BusHandler, type BusRequest } from '@integration-sync/run
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
-import { readQuestion } from '../service-messages.ts';
+import { readQuestion, type Asking } from '../service-messages.ts';
 import { watermarkKey } from '../watermarks.ts';
 import {
   linkToNext,
@@ -30,33 +30,29 @@ import {
 /** Where the pushes of some kinds are written down. */
 export interface RunJournal {
   entityTypes: readonly EntityType[];
-  /** Those of one integration. */
-  open(asking: Asking, filter: RunsFilter): RunSource;
+  /** Some of those of one integration. */
+  read(asking: Asking, question: RunsQuestion): Promise<RunsFound>;
   /** One of them, with what was wrong with its items. */
   find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
 }
-
-type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
 export function openRuns(store: Store, collection: string, kinds: readonly EntityType[]): RunJournal {
   const entries = store.collection<Entry>(collection);
   return {
     entityTypes: kinds,
-    open: ({ integration }, filter) => ({
-      async read({ before, skip, limit, counted }) {
-        const found = await entries
-          .find(matchesOf(integration, filter, before), { projection: shown })
-          .hint('history')
-          .sort({ integration: 1, _id: -1 })
-          .skip(skip)
-          .limit(limit)
-          .toArray();
-        const total = counted
-          ? await entries.countDocuments(matchesOf(integration, filter), { hint: 'history' })
-          : 0;
-        return { runs: found.map(runOf), total };
-      },
-    }),
+    async read({ integration }, { before, skip, limit, counted, filter = {} }) {
+      const found = await entries
+        .find(matchesOf(integration, filter, before), { projection: shown })
+        .hint('history')
+        .sort({ integration: 1, _id: -1 })
+        .skip(skip)
+        .limit(limit)
+        .toArray();
+      const total = counted
+        ? await entries.countDocuments(matchesOf(integration, filter), { hint: 'history' })
+        : 0;
+      return { runs: found.map(runOf), total };
+    },
     async find({ integration }, syncId) {
       const entry = await entries.findOne(
         { _id: syncId, integration },
@@ -120,8 +116,7 @@ const runOf = (entry: Entry): SyncRun => ({
 export const answerRuns =
   (journal: RunJournal): BusHandler =>
   async (request) => {
-    const { filter = {}, ...question } = readQuestion(RunsQuestion, request.body);
-    const found: RunsFound = await journal.open(request, filter).read(question);
+    const found = await journal.read(request, readQuestion(RunsQuestion, request.body));
     return { body: JSON.stringify(found), logFields: { entities: found.runs.length } };
   };
 
@@ -176,7 +171,7 @@ export const listRuns =
     const { runs, total } = await readNewest(
       journals
         .filter((journal) => entityType === undefined || journal.entityTypes.includes(entityType))
-        .map((journal) => journal.open(request, filter)),
+        .map((journal) => (question) => journal.read(request, { ...question, filter })),
       { before: after ?? null, skip: after === undefined ? (page - 1) * limit : 0, limit: limit + 1 },
     );
     refuseCursorOfRemoved(asked, total);
@@ -193,21 +188,14 @@ export const listRuns =
 // The newest pushes of several journals as one list. Each journal can say what stands at a rank of its own; the
 // ranks in the whole are found by halving, so that a deep page costs a few small questions and no long answer.
 
-export interface RunSource {
-  read(question: RunsQuestion): Promise<RunsFound>;
-}
-
-export interface RunsAsked {
-  before: string | null;
-  skip: number;
-  limit: number;
-}
+export type ReadRuns = (question: RunsQuestion) => Promise<RunsFound>;
 
 export async function readNewest(
-  sources: readonly RunSource[],
-  { before, skip, limit }: RunsAsked,
+  sources: readonly ReadRuns[],
+  { before, skip, limit }: Pick<RunsQuestion, 'before' | 'skip' | 'limit'>,
 ): Promise<RunsFound> {
-  const first = await readAll(sources, { before, skip: 0, limit: skip === 0 ? limit : 1, counted: true });
+  const question = { before, skip: 0, limit: skip === 0 ? limit : 1, counted: true };
+  const first = await Promise.all(sources.map((read) => read(question)));
   const total = first.reduce((sum, found) => sum + found.total, 0);
   const newest = mergeRuns(first);
   if (skip === 0 || newest[0] === undefined) return { runs: newest.slice(0, limit), total };
@@ -216,21 +204,19 @@ export async function readNewest(
   const upTo = `${newest[0].syncId}~`;
   const skips = await passOver(sources, upTo, skip);
   const found = await Promise.all(
-    sources.map((source, index) =>
-      source.read({ before: upTo, skip: skips[index] ?? 0, limit, counted: false }),
-    ),
+    sources.map((read, index) => read({ before: upTo, skip: skips[index] ?? 0, limit, counted: false })),
   );
   return { runs: mergeRuns(found).slice(0, limit), total };
 }
 
 /** How many of each source are among the newest `count` of all. */
-async function passOver(sources: readonly RunSource[], before: string, count: number): Promise<number[]> {
+async function passOver(sources: readonly ReadRuns[], before: string, count: number): Promise<number[]> {
   const skips = sources.map(() => 0);
   for (let left = count; left > 0;) {
     const step = Math.max(1, Math.floor(left / sources.length));
     const probes = await Promise.all(
-      sources.map((source, index) =>
-        source.read({ before, skip: (skips[index] ?? 0) + step - 1, limit: 1, counted: false }),
+      sources.map((read, index) =>
+        read({ before, skip: (skips[index] ?? 0) + step - 1, limit: 1, counted: false }),
       ),
     );
     // The source whose `step`th is the newest of all has all of these `step` among the newest `left`.
@@ -242,9 +228,6 @@ async function passOver(sources: readonly RunSource[], before: string, count: nu
   }
   return skips;
 }
-
-const readAll = (sources: readonly RunSource[], question: RunsQuestion): Promise<RunsFound[]> =>
-  Promise.all(sources.map((source) => source.read(question)));
 
 const mergeRuns = (found: readonly RunsFound[]): SyncRun[] =>
   found.flatMap(({ runs }) => runs).toSorted((one, other) => (one.syncId < other.syncId ? 1 : -1));

@@ -51,19 +51,13 @@ export async function prepare(
 async function findReferences(
   rule: Reference<unknown> | undefined,
   verdicts: readonly Verdict[],
-  { integration, requestId, traceparent, deadline }: BusRequest,
+  request: BusRequest,
   { drafting, assumed }: { drafting: boolean; assumed: readonly string[] },
 ): Promise<{ rule: Reference<unknown>; found: ReadonlyMap<string, unknown> } | undefined> {
   if (rule === undefined) return undefined;
   const ids = referencedIds(rule.field, verdicts);
   if (ids.length === 0) return { rule, found: new Map() };
-  const found = await rule.find(ids, {
-    integration,
-    requestId,
-    traceparent,
-    deadline,
-    withContent: drafting,
-  });
+  const found = await rule.find(ids, request, drafting);
   if (assumed.length === 0) return { rule, found };
   return { rule, found: new Map([...assumed.map((id) => [id, undefined] as const), ...found]) };
 }
