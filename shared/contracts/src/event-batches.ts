@@ -76,6 +76,19 @@ interface EventPublisher {
   ): Promise<EventPlace[]>;
 }
 
+/** Events of one push, or of another occurrence. The trace is that of the step that publishes them. */
+interface Publishing {
+  announcer: Announcer;
+  integration: string;
+  events: readonly EventMessage[];
+  traceparent: string | undefined;
+}
+
+/** Events that EVENTS has; the n-th place is that of the n-th event. */
+export interface StoredEvents extends Publishing {
+  places: readonly EventPlace[];
+}
+
 /** Stores each event for other services, and then their batch for webhooks. */
 export async function publishWithBatch(
   bus: EventPublisher,
@@ -84,40 +97,22 @@ export async function publishWithBatch(
   events: readonly EventMessage[],
   traceparent?: string,
 ): Promise<void> {
-  const places = await storeEvents(bus, events, traceparent);
-  await storeEventBatch(bus, { announcer, integration, events, places, traceparent });
+  await storeEventBatch(bus, await storeEvents(bus, { announcer, integration, events, traceparent }));
 }
 
-/** Resolves with where EVENTS has them. The trace is that of the step that publishes them. */
-export function storeEvents(
-  bus: EventPublisher,
-  events: readonly EventMessage[],
-  traceparent: string | undefined,
-): Promise<EventPlace[]> {
-  return bus.publishBatch(events, traceOf(traceparent));
+export async function storeEvents(bus: EventPublisher, publishing: Publishing): Promise<StoredEvents> {
+  const places = await bus.publishBatch(publishing.events, traceOf(publishing));
+  return { ...publishing, places };
 }
 
-/** Events that EVENTS has; the n-th place is that of the n-th event. */
-export interface StoredEvents {
-  announcer: Announcer;
-  integration: string;
-  events: readonly EventMessage[];
-  places: readonly EventPlace[];
-  traceparent: string | undefined;
+export async function storeEventBatch(bus: EventPublisher, stored: StoredEvents): Promise<void> {
+  await bus.publishBatch(packEventBatches(stored), traceOf(stored));
 }
 
-export async function storeEventBatch(
-  bus: EventPublisher,
-  { traceparent, ...stored }: StoredEvents,
-): Promise<void> {
-  await bus.publishBatch(packEventBatches(stored), traceOf(traceparent));
-}
-
-const traceOf = (traceparent: string | undefined): Readonly<Record<string, string>> =>
+const traceOf = ({ traceparent }: Publishing): Readonly<Record<string, string>> =>
   traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
 
-interface Line extends Omit<BatchedEvent, 'begin'> {
-  begin: Begin | undefined;
+interface Line extends BatchedEvent {
   place: EventPlace;
 }
 
@@ -126,12 +121,16 @@ export function packEventBatches({
   integration,
   events,
   places,
-}: Omit<StoredEvents, 'traceparent' | 'events'> & { events: readonly BatchedEvent[] }): EventMessage[] {
+}: Pick<StoredEvents, 'announcer' | 'integration' | 'places'> & {
+  events: readonly BatchedEvent[];
+}): EventMessage[] {
   const subject = eventBatchesSubject(announcer, integration);
-  const lines = events.map(({ id, body, begin }, index): Line => {
-    const place = places[index] ?? { sequence: 0, duplicate: false };
-    return { id, body, begin, place };
-  });
+  const lines = events.map(({ id, body, begin }, index): Line => ({
+    id,
+    body,
+    begin,
+    place: places[index] ?? noPlace,
+  }));
   return [true, false].flatMap((had) => {
     const alike = lines.filter(({ place }) => place.duplicate === had);
     return Array.from(partsOf(alike), (part) => ({ subject, ...packPart(part) }));
@@ -144,7 +143,7 @@ export function packAddressedBatches(
   events: readonly BatchedEvent[],
 ): EventMessage[] {
   const subject = eventBatchesSubject('replay', to.integration);
-  const lines = events.map(({ id, body }): Line => ({ id, body, begin: undefined, place: noPlace }));
+  const lines = events.map(({ id, body }): Line => ({ id, body, place: noPlace }));
   return Array.from(partsOf(lines), (part, index) => ({
     subject,
     id: `${to.sending}.${index}`,

@@ -6,18 +6,15 @@
 // Events and event batches stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
 // has no leader, pushes that need the other one do not wait for it.
 import { setTimeout as wait } from 'node:timers/promises';
-import { Failure, type Announcer as AnnouncingService, type StoredEvents } from '@integration-sync/contracts';
+import { Failure, type StoredEvents } from '@integration-sync/contracts';
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
-import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
-import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Stage } from '../stage.ts';
 import type { Announcement } from './announcement.ts';
-import { publishBatchOf, publishEvents } from './publish-events.ts';
+import { publishBatchOf, publishEvents, type PublishOptions } from './publish-events.ts';
 
 export interface Announcer extends AsyncDisposable {
   /** Publishes its events soon, unless too many pushes wait for that already. */
@@ -26,16 +23,12 @@ export interface Announcer extends AsyncDisposable {
   readonly isHindered: boolean;
 }
 
-export interface AnnouncerOptions {
-  service: AnnouncingService;
-  bus: Pick<Bus, 'publishBatch'>;
+export interface AnnouncerOptions extends PublishOptions {
   journal: Pick<Journal, 'markAnnounced' | 'leave'>;
   /** Names this process in the journal. */
   owner: string;
   log: Log;
   now: Clock;
-  reach: (stage: Stage) => Promise<void>;
-  tracing?: Tracing | undefined;
 }
 
 /** Of events, and of event batches. Publishing at once hides the way to the disk and back; more would only hold more memory. */
@@ -55,41 +48,32 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
   const background = openBackground();
   const { follow } = background;
   const tries = openTries(log, background);
-  const mark = openNotes({
-    write: (syncIds) => journal.markAnnounced(syncIds, new Date(now())),
-    onError: (err, syncIds) => log.warn({ err, syncIds }, 'announced, but not noted as such'),
+  const mark = openNotes(
     background,
-  });
-  const leave = openNotes({
-    write: (syncIds) => journal.leave(syncIds, owner, new Date(now())),
-    onError: (err, syncIds) => log.warn({ err, syncIds }, 'sweepers find these when they are overdue'),
+    (syncIds) => journal.markAnnounced(syncIds, new Date(now())),
+    (err, syncIds) => log.warn({ err, syncIds }, 'announced, but not noted as such'),
+  );
+  const leave = openNotes(
     background,
-  });
+    (syncIds) => journal.leave(syncIds, owner, new Date(now())),
+    (err, syncIds) => log.warn({ err, syncIds }, 'sweepers find these when they are overdue'),
+  );
   const held = { pushes: 0, records: 0 };
-  const letGo = ({ records }: Announcement): void => {
+  const end = ({ syncId, records }: Announcement, note: (syncId: string) => void): void => {
     held.pushes -= 1;
     held.records -= records.length;
+    note(syncId);
   };
 
   const inTurn = { events: openSemaphore(lanes).run, batches: openSemaphore(lanes).run };
-  const announceBatch = async ({ untilMs, announcement }: Waiting, stored: StoredEvents): Promise<void> => {
-    const { syncId } = announcement;
-    const published = await tries.patiently({ syncId, untilMs }, () => publishBatchOf(options, stored));
-    letGo(announcement);
-    if (published === undefined) leave(syncId);
-    else mark(syncId);
+  const announceBatch = async (one: Waiting, stored: StoredEvents): Promise<void> => {
+    const published = await tries.patiently(one, () => publishBatchOf(options, stored));
+    end(one.announcement, published === undefined ? leave : mark);
   };
   const announceEvents = async (one: Waiting): Promise<void> => {
-    const { syncId } = one.announcement;
-    const published = await tries.patiently({ syncId, untilMs: one.untilMs }, () =>
-      publishEvents(options, one.announcement),
-    );
-    if (published !== undefined) {
-      follow(inTurn.batches(() => announceBatch(one, published.result)));
-      return;
-    }
-    letGo(one.announcement);
-    leave(syncId);
+    const stored = await tries.patiently(one, () => publishEvents(options, one.announcement));
+    if (stored === undefined) end(one.announcement, leave);
+    else follow(inTurn.batches(() => announceBatch(one, stored)));
   };
 
   return {
@@ -101,7 +85,7 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
       }
       held.pushes += 1;
       held.records += records.length;
-      const one = { announcement, untilMs: triesEnd() };
+      const one = { announcement, untilMs: performance.now() + triesForMs };
       follow(inTurn.events(() => announceEvents(one)));
     },
     get isHindered() {
@@ -116,47 +100,42 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
 /** A note can wait a little for the next ones: until then an entry is only announced again by mistake. */
 const delayMs = 200;
 
-interface NotesOptions {
-  write: (syncIds: readonly string[]) => Promise<void>;
-  onError: (error: unknown, syncIds: readonly string[]) => void;
-  background: Background;
-}
-
-function openNotes({ write, onError, background }: NotesOptions): (syncId: string) => void {
+function openNotes(
+  { follow, pause }: Background,
+  write: (syncIds: readonly string[]) => Promise<void>,
+  onError: (error: unknown, syncIds: readonly string[]) => void,
+): (syncId: string) => void {
   const note = openBatcher<string, null>(
     async (syncIds) => {
       await write(syncIds).catch((error: unknown) => onError(error, syncIds));
       return syncIds.map(() => null);
     },
     Infinity,
-    oneByOne({ pause: () => Promise.race([wait(delayMs, undefined, { ref: false }), background.closing]) }),
+    oneByOne({ pause: () => pause(delayMs) }),
   );
-  return (syncId) => background.follow(note(syncId));
+  return (syncId) => follow(note(syncId));
 }
 
 // Work that goes on after its caller has gone on: it is waited for when the process stops.
 
-interface Background extends AsyncDisposable {
-  readonly follow: (work: Promise<unknown>) => void;
-  /** Resolves when the process stops: from then on, no work waits for anything but its end. */
-  readonly closing: Promise<void>;
-  readonly isClosing: boolean;
-}
+type Background = ReturnType<typeof openBackground>;
 
-function openBackground(): Background {
+function openBackground() {
   const underWay = new Set<Promise<unknown>>();
   const closing = Promise.withResolvers<void>();
   let isClosing = false;
   return {
-    follow(work) {
+    follow(this: void, work: Promise<unknown>): void {
       const followed = work.finally(() => underWay.delete(followed));
       underWay.add(followed);
     },
-    closing: closing.promise,
+    /** Shorter where the process stops: from then on, no work waits for anything but its end. */
+    pause: (ms: number): Promise<void> =>
+      Promise.race([wait(ms, undefined, { ref: false }), closing.promise]),
     get isClosing() {
       return isClosing;
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       isClosing = true;
       closing.resolve();
       while (underWay.size > 0) await Promise.all(underWay);
@@ -172,39 +151,30 @@ const againMs = 250;
 /** From a refusal on: longer than the tries of what was refused, so that the sweepers are awake when these are over. */
 const hinderedMs = 15_000;
 
-/** When the tries of a push that is answered now are over, by `performance.now()`. */
-const triesEnd = (): number => performance.now() + triesForMs;
-
-export interface Tries {
-  /** Undefined where it was refused to the end. */
-  patiently<T>(
-    of: { syncId: string; untilMs: number },
-    work: () => Promise<T>,
-  ): Promise<{ result: T } | undefined>;
-  /** Whether something was refused lately. */
-  readonly areHindered: boolean;
-}
-
-function openTries(log: Log, background: Background): Tries {
+function openTries(log: Log, background: Background) {
   let refusedAtMs = -Infinity;
   return {
-    async patiently({ syncId, untilMs }, work) {
+    /** Undefined where it was refused to the end. */
+    async patiently<T>(
+      { announcement: { syncId }, untilMs }: Waiting,
+      work: () => Promise<T>,
+    ): Promise<T | undefined> {
       try {
-        const result = await retry(work, {
+        return await retry(work, {
           mayRetry(error) {
             refusedAtMs = performance.now();
             if (background.isClosing || !mayTryAgain(error, untilMs)) return false;
             log.debug({ err: error, syncId }, 'not announced yet, trying again');
             return true;
           },
-          pause: () => Promise.race([wait(againMs, undefined, { ref: false }), background.closing]),
+          pause: () => background.pause(againMs),
         });
-        return { result };
       } catch (error) {
         log.warn({ err: error, syncId }, 'announcing is left to the sweepers');
         return undefined;
       }
     },
+    /** Whether something was refused lately. */
     get areHindered() {
       return performance.now() - refusedAtMs < hinderedMs;
     },

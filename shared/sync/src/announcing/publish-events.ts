@@ -47,12 +47,16 @@ async function publish(
   await giveWay(announcement.records.length);
   const events = makeEvents(announcement);
   await giveWay(events.length);
-  const places = await storeEvents(bus, events, traceparent);
-  return { announcer: service, integration: announcement.integration, events, places, traceparent };
+  return storeEvents(bus, { announcer: service, integration: announcement.integration, events, traceparent });
 }
 
-export async function publishBatchOf({ bus, reach }: PublishOptions, stored: StoredEvents): Promise<void> {
+/** Resolves with what it has published. */
+export async function publishBatchOf(
+  { bus, reach }: PublishOptions,
+  stored: StoredEvents,
+): Promise<StoredEvents> {
   await reach('after-events');
   await storeEventBatch(bus, stored);
   await reach('after-publish');
+  return stored;
 }
