@@ -3,10 +3,9 @@ import { limits, type Listing } from '@integration-sync/contracts';
 import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
-import type { Engine } from '../engine.ts';
+import type { Engine, KindEngine } from '../engine.ts';
 import { syncIdsFrom } from '../ids.ts';
 import { settledUntil, watermarkKey, type Watermark, type Watermarks } from '../watermarks.ts';
-import type { Filters } from './cursor.ts';
 import {
   choosePlan,
   linkToNext,
@@ -14,9 +13,16 @@ import {
   refuseCursorOfRemoved,
   type CursorSeal,
   type PageAsked,
-  type ReadFilters,
 } from './listing-request.ts';
-import { indexFor, matchingOf, notNarrowed, type Narrowing, type TimeAsked } from './narrowing.ts';
+import {
+  indexFor,
+  matchingOf,
+  narrowingOf,
+  notNarrowed,
+  readNarrowing,
+  type Narrowing,
+  type TimeAsked,
+} from './narrowing.ts';
 
 /** What every listed document has. */
 export interface ListedDocument {
@@ -35,13 +41,8 @@ interface Showing<Document> {
 export interface ListingRule<Document extends ListedDocument> extends Showing<Document> {
   /** The collection, and the last part of the path. */
   name: string;
-  /** For a listing that takes more than `since`, and can show records whole. */
-  narrowed?: Showing<Document> & {
-    read(integration: string, ...query: Parameters<ReadFilters>): Filters;
-    of(filters: Filters): Narrowing;
-    /** Whether the index of changes finds each of the integration. */
-    areChangesIndexed(integration: string): Promise<boolean>;
-  };
+  /** For a listing of records, which takes more than `since`, and can show records whole. */
+  whole?: Showing<Document> & { of: KindEngine };
 }
 
 type Projection = Readonly<Record<string, 1>>;
@@ -58,34 +59,27 @@ export function openListing<Document extends ListedDocument>(
 ): BusHandler {
   const documents = store.collection<ListedDocument>(rule.name);
   const readWithWatermark = openQuietListings(engine.watermarks);
-  const { narrowed } = rule;
+  const of = rule.whole?.of;
   const byName = { showing: rule, projection: projectionOf(rule) };
-  const whole = narrowed === undefined ? byName : { showing: narrowed, projection: projectionOf(narrowed) };
+  const inFull = rule.whole && { showing: rule.whole, projection: projectionOf(rule.whole) };
   return async (request) => {
     const { integration } = request;
     const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
-    const asked = readPageAsked(
-      queryOf(request),
-      seal,
-      narrowed === undefined ? undefined : (...given) => narrowed.read(integration, ...given),
-    );
-    const narrowing = narrowed?.of(asked.filters) ?? notNarrowed;
-    const { showing, projection } = narrowing.details ? whole : byName;
+    const asked = readPageAsked(queryOf(request), seal, of && readNarrowing(of, integration));
+    const narrowing = of === undefined ? notNarrowed : narrowingOf(of, asked.filters);
+    const { showing, projection } = (narrowing.details && inFull) || byName;
     const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
       // After the watermark: what that says of the past holds for the records that have no time of change as well.
-      const time = await timeAsked(narrowing, async () => narrowed?.areChangesIndexed(integration) ?? true);
+      const time = await timeAsked(narrowing, of, integration);
       const query = { watermark, narrowing, projection, time };
       const page = await findPage<Document>(documents, integration, begun, query);
       return { walk: begun, stamp: watermark.stamp, ...page };
     });
     refuseCursorOfRemoved(asked, stamp);
-    const { entities, last } = await takePage(
-      found,
-      { limit: asked.limit, bytesMax: bytesMaxOf(engine) },
-      (document) => showing.entityOf(document),
-    );
+    const bounds = { limit: asked.limit, bytesMax: bytesMaxOf(engine) };
+    const { entities, last } = await takePage(found, bounds, (document) => showing.entityOf(document));
     const answer: Omit<Listing<unknown>, 'entities'> = {
       // A push that is under way, or was cut off, has records that are not counted yet.
       total: entities.length === 0 ? total : Math.max(total, skipOf(asked) + entities.length),
@@ -123,11 +117,13 @@ function beginWalk(
 
 async function timeAsked(
   { changedSince, ids }: Narrowing,
-  areChangesIndexed: () => Promise<boolean>,
+  of: KindEngine | undefined,
+  integration: string,
 ): Promise<TimeAsked> {
   if (changedSince === undefined) return 'synced';
   // A few records are found by their ids, whatever times they have.
-  return ids === undefined && (await areChangesIndexed()) ? 'changed' : 'changed-or-synced';
+  const isIndexed = ids === undefined && (await of?.changeTimes.areComplete(integration));
+  return isIndexed === true ? 'changed' : 'changed-or-synced';
 }
 
 /** What was not shown, as it came after `until`, is for the poll that begins there. */
@@ -210,25 +206,15 @@ const bytesMaxOf = ({ bus }: Engine): number =>
 // From the documents that a page would show to what it shows: as many as were asked for, and as many bytes as an answer may
 // have.
 
-export interface Page<Document> {
-  /** Each as JSON. */
-  entities: string[];
-  /** The last of them, where more follow. */
-  last: Document | undefined;
-}
-
-export interface PageBounds {
-  limit: number;
-  /** Of all entities together; one that is larger stands alone. */
-  bytesMax: number;
-}
-
-/** There is one more than the limit where there are more. They are read no further than is needed. */
+/**
+ * There is one more than the limit where there are more. They are read no further than is needed. Resolves with each entity as
+ * JSON, and with the last document where more follow. An entity that is larger than `bytesMax` stands alone.
+ */
 async function takePage<Document>(
   found: AsyncIterable<Document> | Iterable<Document>,
-  { limit, bytesMax }: PageBounds,
+  { limit, bytesMax }: { limit: number; bytesMax: number },
   entityOf: (document: Document) => unknown,
-): Promise<Page<Document>> {
+): Promise<{ entities: string[]; last: Document | undefined }> {
   const entities: string[] = [];
   let bytes = 0;
   let last: Document | undefined;

@@ -16,7 +16,7 @@ import { internalIdOf, packIds, unpackIds } from '../ids.ts';
 import { idCheck } from '../items/validate.ts';
 import { changedIndex, withoutTime } from '../records/change-times.ts';
 import { orderIndex, syncedIndex } from '../names.ts';
-import type { SincePlan } from './listing-request.ts';
+import type { ReadFilters, SincePlan } from './listing-request.ts';
 
 export interface Narrowing {
   /** Only these, whether they are there or not. */
@@ -46,25 +46,21 @@ interface Narrowed {
 
 type Asked = Pick<KindEngine, 'kind' | 'validate'>;
 
-export function readNarrowing(
-  of: Asked,
-  integration: string,
-  parameters: URLSearchParams,
-  errors: FailureEntry[],
-  asked: ListingQuery,
-): Filters {
-  const ids = readIds(of, integration, parameters, errors);
-  const changedSince = readChangedSince(parameters, errors, asked);
-  const until = readUntil(parameters, errors, { since: asked.since, changedSince });
-  const details = readOneOf(parameters, 'details', ['true', 'false'], errors);
-  if (until !== undefined || details === 'true') refuseNumberedPage(asked, errors);
-  return {
-    ...(ids === undefined ? {} : { externalId: Buffer.from(packIds(ids)).toString('base64url') }),
-    ...(until === undefined ? {} : { until: until.toISOString() }),
-    ...(changedSince === undefined ? {} : { changedSince: changedSince.toISOString() }),
-    ...(details === 'true' ? { details } : {}),
+export const readNarrowing =
+  (of: Asked, integration: string): ReadFilters =>
+  (parameters, errors, asked) => {
+    const ids = readIds(of, integration, parameters, errors);
+    const changedSince = readChangedSince(parameters, errors, asked);
+    const until = readUntil(parameters, errors, { since: asked.since, changedSince });
+    const details = readOneOf(parameters, 'details', ['true', 'false'], errors);
+    if (until !== undefined || details === 'true') refuseNumberedPage(asked, errors);
+    return {
+      ...(ids === undefined ? {} : { externalId: Buffer.from(packIds(ids)).toString('base64url') }),
+      ...(until === undefined ? {} : { until: until.toISOString() }),
+      ...(changedSince === undefined ? {} : { changedSince: changedSince.toISOString() }),
+      ...(details === 'true' ? { details } : {}),
+    };
   };
-}
 
 export function narrowingOf(
   { kind }: Asked,

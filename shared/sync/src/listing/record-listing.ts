@@ -4,7 +4,6 @@ import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';
 import { fieldNames, type Fields, type Kind } from '../kind.ts';
 import type { ListingRule } from './listing.ts';
-import { narrowingOf, readNarrowing } from './narrowing.ts';
 import type { DraftDocument } from '../records/drafts.ts';
 import type { RecordDocument } from '../records/record-document.ts';
 import { statusField, statusOf } from '../items/sync-status.ts';
@@ -53,10 +52,8 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
     name: plural,
     fields: ['externalId', `fields.${nameField}`, `fields.${statusField}`, 'lastSyncedAt'],
     entityOf,
-    narrowed: {
-      read: (integration, ...query) => readNarrowing(of, integration, ...query),
-      of: (filters) => narrowingOf(of, filters),
-      areChangesIndexed: (integration) => of.changeTimes.areComplete(integration),
+    whole: {
+      of,
       fields: ['integration', 'externalId', 'fields', 'push', 'lastSyncedAt', 'changedAt'],
       entityOf: (document) => ({ ...entityOf(document), details: detailsOf(document) }),
     },

@@ -87,17 +87,8 @@ function matchesOf(
   };
 }
 
-const shown = {
-  entityType: 1,
-  action: 1,
-  state: 1,
-  created: 1,
-  updated: 1,
-  unchanged: 1,
-  failed: 1,
-  startedAt: 1,
-  completedAt: 1,
-} as const;
+const counts = { created: 1, updated: 1, unchanged: 1, failed: 1 } as const;
+const shown = { entityType: 1, action: 1, state: 1, ...counts, startedAt: 1, completedAt: 1 } as const;
 
 const runOf = (entry: Entry): SyncRun => ({
   syncId: entry._id,
