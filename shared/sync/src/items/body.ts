@@ -9,7 +9,7 @@ import {
   type FailureEntry,
 } from '@integration-sync/contracts';
 import { parseJson } from '@integration-sync/runtime/json';
-import type { Kind } from '../kind.ts';
+import type { Item, Kind } from '../kind.ts';
 
 export interface PushBody {
   /** As they came: nothing is known about any of them yet. */
@@ -17,7 +17,7 @@ export interface PushBody {
   drafting: boolean;
 }
 
-export interface PlanBody extends PushBody {
+interface PlanBody extends PushBody {
   /** Ids of referenced records that count as there. */
   assume: readonly string[];
 }
@@ -71,7 +71,7 @@ function readIds(value: unknown, isId: IsId, errors: FailureEntry[]): readonly s
 function readEnvelope(
   kind: Kind,
   bytes: Uint8Array,
-  readMore: (body: object, errors: FailureEntry[]) => void,
+  readMore: (body: Item, errors: FailureEntry[]) => void,
 ): PushBody {
   const body = readObject(bytes, kind.plural);
   const errors: FailureEntry[] = [];
@@ -79,43 +79,45 @@ function readEnvelope(
   const drafting = readFlag(body, kind.drafting?.flag, errors);
   readMore(body, errors);
   refuseIfAny(errors);
-  if (items.length > limits.itemsPerPushMax) {
-    throw new Failure(
-      'too_many_items',
-      `A push takes at most ${limits.itemsPerPushMax} items; this one has ${items.length}.`,
-    );
-  }
+  refuseTooMany('A push', 'items', items.length);
   return { items, drafting };
 }
 
+function refuseTooMany(request: string, what: string, count: number): void {
+  const { itemsPerPushMax } = limits;
+  if (count <= itemsPerPushMax) return;
+  const detail = `${request} takes at most ${itemsPerPushMax} ${what}; this one has ${count}.`;
+  throw new Failure('too_many_items', detail);
+}
+
 /** `name` is that of the array in it. */
-export function readObject(bytes: Uint8Array, name: string): object {
+function readObject(bytes: Uint8Array, name: string): Item {
   const body = parseJson(bytes);
   if (isObject(body)) return body;
   const detail = `The body must be a JSON object with an array "${name}".`;
   throw new Failure('invalid_request', detail, { errors: [{ pointer: '', detail }] });
 }
 
-export function readItems(body: object, name: string, errors: FailureEntry[]): readonly unknown[] {
+function readItems(body: Item, name: string, errors: FailureEntry[]): readonly unknown[] {
   const items = own(body, name);
   if (Array.isArray(items)) return items;
   errors.push({ pointer: `/${name}`, detail: `The body must hold an array "${name}".` });
   return [];
 }
 
-function readFlag(body: object, name: string | undefined, errors: FailureEntry[]): boolean {
+function readFlag(body: Item, name: string | undefined, errors: FailureEntry[]): boolean {
   const flag = name === undefined ? undefined : own(body, name);
   if (flag === undefined || typeof flag === 'boolean') return flag ?? false;
   errors.push({ pointer: `/${name}`, detail: `"${name}" must be true or false.` });
   return false;
 }
 
-export const isObject = (value: unknown): value is object =>
+export const isObject = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A property that was really sent; `constructor` and its like are there on every object. */
-export const own = (from: object, name: string): unknown =>
-  Object.hasOwn(from, name) ? Reflect.get(from, name) : undefined;
+export const own = (from: Item, name: string): unknown =>
+  Object.hasOwn(from, name) ? from[name] : undefined;
 
 // The body of what is done with records that are there already: their ids, and nothing else.
 
@@ -133,11 +135,6 @@ export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
     errors.push({ pointer: `/${pointerPart(key)}`, detail });
   }
   refuseIfAny(errors);
-  if (given.length > limits.itemsPerPushMax) {
-    throw new Failure(
-      'too_many_items',
-      `A request takes at most ${limits.itemsPerPushMax} externalIds; this one has ${given.length}.`,
-    );
-  }
+  refuseTooMany('A request', name, given.length);
   return given;
 }

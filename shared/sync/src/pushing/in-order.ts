@@ -4,18 +4,12 @@ import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import type { Engine, KindEngine } from '../engine.ts';
 import { watermarkKey } from '../watermarks.ts';
 
-export interface Reading<Body> {
-  read: () => Body;
-  /** The externalIds as they came. */
-  idsOf: (body: Body) => readonly unknown[];
-}
-
-/** While it waits it holds nothing of the semaphore, and its body is bytes: what is read from them takes more room. */
+/** `idsOf` says which externalIds there are, as they came. While it waits it holds nothing of the semaphore, and its body is bytes: what is read from them takes more room. */
 export async function inOrder<Body>(
   { semaphore, queues }: Pick<Engine, 'semaphore' | 'queues'>,
   { kind }: KindEngine,
   request: BusRequest,
-  { read, idsOf }: Reading<Body>,
+  { read, idsOf }: { read: () => Body; idsOf: (body: Body) => readonly unknown[] },
   work: (body: Body) => Promise<BusReply>,
 ): Promise<BusReply> {
   const { integration } = request;

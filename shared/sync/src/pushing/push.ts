@@ -25,32 +25,19 @@ export async function push(engine: Engine, of: KindEngine, request: BusRequest):
   const ofQuery: FailureEntry[] = [];
   const isDetailed = wantsDetails(request, ofQuery);
   const read = (): PushBody => readPush(of.kind, request.body, isStrict(request), ofQuery);
-  return inOrder(engine, of, request, { read, idsOf }, (body) =>
-    pushBody(engine, of, request, body, isDetailed),
-  );
-}
-
-async function pushBody(
-  engine: Engine,
-  of: KindEngine,
-  request: BusRequest,
-  body: PushBody,
-  isDetailed: boolean,
-): Promise<BusReply> {
-  const prepared = await prepare(of, request, body);
-  const { syncId, settled, counts, drafts } = await carryOut(engine, of, request, {
-    action: 'push',
-    drafting: body.drafting,
-    ...prepared,
+  return inOrder(engine, of, request, { read, idsOf }, async ({ items, drafting }) => {
+    const prepared = await prepare(of, request, { items, drafting });
+    const { rejected } = prepared;
+    const task = { action: 'push', drafting, ...prepared } as const;
+    const { syncId, settled, counts, drafts } = await carryOut(engine, of, request, task);
+    const answer = answerOf(of.kind, { settled, rejected, counts, drafts });
+    const more = isDetailed ? itemDetailsOf(of, request, { items, settled, rejected, counts }) : {};
+    return {
+      headers: { 'x-sync-id': syncId },
+      body: JSON.stringify({ ...answer, ...more }),
+      logFields: { syncId, items: items.length, ...counts },
+    };
   });
-  const { rejected } = prepared;
-  const answer = answerOf(of.kind, { settled, rejected, counts, drafts });
-  const more = isDetailed ? itemDetailsOf(of, request, { items: body.items, settled, rejected, counts }) : {};
-  return {
-    headers: { 'x-sync-id': syncId },
-    body: JSON.stringify({ ...answer, ...more }),
-    logFields: { syncId, items: body.items.length, ...counts },
-  };
 }
 
 const idsOf = ({ items }: PushBody): unknown[] => items.map(externalIdOf);
@@ -100,32 +87,18 @@ const words = {
 
 export const changeStatus =
   (action: StatusChange) =>
-  (engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> =>
-    inOrder(
-      engine,
-      of,
-      request,
-      { read: () => readIdsBody(request.body), idsOf: (externalIds) => externalIds },
-      (externalIds) => changeNamed(engine, of, request, { action, externalIds }),
-    );
-
-async function changeNamed(
-  engine: Engine,
-  of: KindEngine,
-  request: BusRequest,
-  { action, externalIds }: { action: StatusChange; externalIds: readonly unknown[] },
-): Promise<BusReply> {
-  const prepared = await prepareNamed(of, request.integration, externalIds, action);
-  const { syncId, settled, counts } = await carryOut(engine, of, request, {
-    action,
-    drafting: false,
-    ...prepared,
-  });
-  const { counted, status } = words[action];
-  const { success, errors, records } = answerItems(settled, prepared.rejected, status);
-  return {
-    headers: { 'x-sync-id': syncId },
-    body: JSON.stringify({ success, [counted]: settled.length, errors, records }),
-    logFields: { syncId, items: externalIds.length, ...counts },
+  (engine: Engine, of: KindEngine, request: BusRequest): Promise<BusReply> => {
+    const read = (): readonly unknown[] => readIdsBody(request.body);
+    return inOrder(engine, of, request, { read, idsOf: (ids) => ids }, async (externalIds) => {
+      const prepared = await prepareNamed(of, request.integration, externalIds, action);
+      const task = { action, drafting: false, ...prepared };
+      const { syncId, settled, counts } = await carryOut(engine, of, request, task);
+      const { counted, status } = words[action];
+      const { success, errors, records } = answerItems(settled, prepared.rejected, status);
+      return {
+        headers: { 'x-sync-id': syncId },
+        body: JSON.stringify({ success, [counted]: settled.length, errors, records }),
+        logFields: { syncId, items: externalIds.length, ...counts },
+      };
+    });
   };
-}

@@ -7,13 +7,10 @@ import type { Completion, Counted } from '../journal/journal-entry.ts';
 import type { Claims } from '../watermarks.ts';
 import { concludeRun, entryOf, watermarkKeys, type Run, type Written } from './run.ts';
 
-/** The times at which what follows is synchronised. */
-export interface Stamps {
+export interface Begun {
+  /** The times at which what follows is synchronised. */
   records: Date;
   drafts: Date;
-}
-
-export interface Begun extends Stamps {
   /** Pushes of the same listing that claim to go first. */
   claims: Claims;
 }
@@ -33,13 +30,8 @@ export async function beginRun(engine: Engine, run: Run): Promise<Begun> {
 /** By its journal entry a push is dead after 15 s. A replica whose clock is ahead takes it over earlier. */
 const takenOver = (run: Run, what: string): Failure => {
   const seconds = (run.elapsedMs() / 1000).toFixed(1);
-  return new Failure(
-    'unavailable',
-    `Another replica took the push over after ${seconds} s. ${what}; push it again.`,
-    {
-      retryAfterSeconds: 1,
-    },
-  );
+  const detail = `Another replica took the push over after ${seconds} s. ${what}; push it again.`;
+  return new Failure('unavailable', detail, { retryAfterSeconds: 1 });
 };
 
 /** The point of no return: from here on the push is answered with what it did, and announced. */

@@ -8,7 +8,7 @@ import type { NewDraft } from '../records/drafts.ts';
 import type { Engine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
 import type { Fields } from '../kind.ts';
-import { beginRun, type Begun, type Stamps } from './run-lifecycle.ts';
+import { beginRun, type Begun } from './run-lifecycle.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Prepared } from './prepare.ts';
 import type { Writing } from '../records/record-document.ts';
@@ -28,7 +28,18 @@ export async function writeRecords(
     run.drafting ? run.of.drafts?.existing(run.integration, internalIdsOf(run.records)) : undefined,
   ]);
   await engine.reach('after-entry');
-  const settled = await settleInTurn(engine, run, begun, stored);
+  const contender = {
+    syncId: run.syncId,
+    key: watermarkKeys(run).records,
+    idPrefix: run.of.kind.idPrefix,
+    records: run.records,
+    waitedMs: run.waitedMs(),
+  };
+  const precedence = openPrecedence(engine, contender, begun);
+  const settled = await settleRecords(engine, run, { begun, precedence, stored }).catch((error: unknown) => {
+    precedence.abandon();
+    throw error;
+  });
   const drafts = await draftMissing(engine, run, begun, settled, { found, draftedBefore });
   await engine.reach('after-writes');
   return { settled, drafts };
@@ -77,28 +88,6 @@ export function settledOf({ record, folded, stored }: Fresh & Partial<Known>): S
   };
 }
 
-async function settleInTurn(
-  engine: Engine,
-  run: Run,
-  begun: Begun,
-  stored: ReadonlyMap<string, Stored>,
-): Promise<SettledRecord[]> {
-  const contender = {
-    syncId: run.syncId,
-    key: watermarkKeys(run).records,
-    idPrefix: run.of.kind.idPrefix,
-    records: run.records,
-    waitedMs: run.waitedMs(),
-  };
-  const precedence = openPrecedence(engine, contender, begun);
-  try {
-    return await settleRecords(engine, run, { begun, precedence, stored });
-  } catch (error) {
-    precedence.abandon();
-    throw error;
-  }
-}
-
 interface Beginning {
   begun: Begun;
   precedence: Precedence;
@@ -120,6 +109,11 @@ async function settleRecords(
   const settle = (one: Fresh | Known): void => {
     settled[one.record.place] = settledOf(one);
   };
+  const insert = async (fresh: readonly Fresh[]): Promise<Fresh[]> => {
+    const foundThere = await records.insert(fresh, writing);
+    await engine.reach('amid-writes');
+    return foundThere;
+  };
 
   let open = run.records;
   let storedById = stored;
@@ -135,7 +129,7 @@ async function settleRecords(
     const { fresh, changed, unchanged } = sortRecords(readers[run.action], open, storedById);
     await run.permission.confirm();
     const [foundThere, changedMeanwhile, touchedMeanwhile] = await Promise.all([
-      insertRecords(engine, run, fresh, writing),
+      insert(fresh),
       changeRecords(engine, run, changed, writing),
       records.touch(unchanged, writing),
     ]);
@@ -151,25 +145,13 @@ async function settleRecords(
 }
 
 /** A push that began later has been there; by now this one may be an older one that nothing waits for. */
-function isOvertaken(stored: ReadonlyMap<string, Stored>, stamps: Stamps): boolean {
-  for (const { lastSyncedAt } of stored.values()) if (lastSyncedAt > stamps.records) return true;
-  return false;
+function isOvertaken(stored: ReadonlyMap<string, Stored>, begun: Begun): boolean {
+  return stored.values().some(({ lastSyncedAt }) => lastSyncedAt > begun.records);
 }
 
 function refuseIfLate(run: Run): void {
   if (run.elapsedMs() < writingMsMax) return;
   throw new Failure('timeout', 'The push took too long; part of it may have been written. Push it again.');
-}
-
-async function insertRecords(
-  engine: Engine,
-  run: Run,
-  fresh: readonly Fresh[],
-  writing: Writing,
-): Promise<Fresh[]> {
-  const foundThere = await run.of.records.insert(fresh, writing);
-  await engine.reach('amid-writes');
-  return foundThere;
 }
 
 /**
@@ -206,7 +188,7 @@ async function changeRecords(
 async function draftMissing(
   engine: Engine,
   run: Run,
-  stamps: Stamps,
+  begun: Begun,
   settled: readonly SettledRecord[],
   facts: DraftFacts,
 ): Promise<readonly NewDraft[]> {
@@ -214,5 +196,5 @@ async function draftMissing(
   const missing = missingDrafts(run.of.kind, settled, facts, engine.log);
   const { integration, syncId } = run;
   await run.permission.confirm();
-  return run.of.drafts.insert(missing, { integration, syncId, at: stamps.drafts });
+  return run.of.drafts.insert(missing, { integration, syncId, at: begun.drafts });
 }
