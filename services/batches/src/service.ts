@@ -1,20 +1,11 @@
 // The batches service: batches of products, and the due-diligence statements drafted for them. This file says which
 // handler answers which subject.
 import { subjects } from '@integration-sync/contracts';
-import {
-  startRecordService,
-  type RecordService,
-  type RecordServiceDeps,
-  type RecordServiceRule,
-} from '@integration-sync/sync';
+import { recordService } from '@integration-sync/sync';
 import { batchesKind } from './batches.ts';
-import type { BatchesConfig } from './config.ts';
 import { resolveProducts } from './products.ts';
 
-export const startBatches = (config: BatchesConfig, deps: RecordServiceDeps = {}): Promise<RecordService> =>
-  startRecordService(batchesService, config, deps);
-
-const batchesService: RecordServiceRule = {
+export const startBatches = recordService({
   service: 'batches',
   description: 'Batches and their due-diligence drafts: pushes and listings',
   async open({ bus, openKinds }) {
@@ -37,4 +28,4 @@ const batchesService: RecordServiceRule = {
       },
     };
   },
-};
+});

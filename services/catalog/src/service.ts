@@ -1,22 +1,11 @@
 // The catalog service: suppliers and products. This file says which handler answers which subject.
 import { subjects } from '@integration-sync/contracts';
-import {
-  erasableForMs,
-  openLookup,
-  startRecordService,
-  type RecordService,
-  type RecordServiceDeps,
-  type RecordServiceRule,
-} from '@integration-sync/sync';
-import type { CatalogConfig } from './config.ts';
+import { erasableForMs, openLookup, recordService } from '@integration-sync/sync';
 import { productsKind, resolveProducts } from './products.ts';
 import { runsOfBatches } from './runs.ts';
 import { suppliers } from './suppliers.ts';
 
-export const startCatalog = (config: CatalogConfig, deps: RecordServiceDeps = {}): Promise<RecordService> =>
-  startRecordService(catalog, config, deps);
-
-const catalog: RecordServiceRule = {
+export const startCatalog = recordService({
   service: 'catalog',
   description: 'Suppliers and products: pushes, listings, and what others ask about them',
   async open({ store, bus, openKinds }) {
@@ -43,4 +32,4 @@ const catalog: RecordServiceRule = {
       },
     };
   },
-};
+});

@@ -8,11 +8,17 @@ import { collectionNames } from './names.ts';
 
 type Stored = Pick<Store, 'collection'>;
 
-/**
- * In the order of their removal: first the journal, without which no replica announces anything of it any more.
- * `listed` are the collections of its records and statements.
- */
-export function holdingsOf(
+/** `listed` are the collections of the records and statements of the service. */
+export const openOperating = (service: string, listed: readonly string[]) => ({
+  holdings: (store: Stored, integration: string): Holding[] =>
+    holdingsOf(store, service, listed, integration),
+  /** Undefined where no push of the integration can write or announce anything any more. */
+  stillPushing: (store: Stored, integration: string, now: Date): Promise<Pushing | undefined> =>
+    stillPushing(store, service, integration, now),
+});
+
+/** In the order of their removal: first the journal, without which no replica announces anything of it any more. */
+function holdingsOf(
   store: Stored,
   service: string,
   listed: readonly string[],
@@ -31,7 +37,7 @@ export function holdingsOf(
 /** By then nothing of a push is on its way any more, wherever its process died or stood still. */
 const quietMs = watchMs + 30_000;
 
-export interface Pushing {
+interface Pushing {
   /** The last push that began. */
   syncId: string;
   startedAt: Date;
@@ -39,8 +45,7 @@ export interface Pushing {
   quietAt: Date;
 }
 
-/** Undefined where no push of the integration can write or announce anything any more. */
-export async function stillPushing(
+async function stillPushing(
   store: Stored,
   service: string,
   integration: string,

@@ -1,15 +1,10 @@
 // The door of this room: how records are pushed and listed, once for every kind.
-export { holdingsOf, stillPushing, type Pushing } from './holdings.ts';
+export { openOperating } from './holdings.ts';
 export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';
 export type { Drafting, Fields, Kind, Reference } from './kind.ts';
 export { erasableForMs, openLookup, type Lookup } from './records/references.ts';
 export type { RunJournal } from './listing/sync-runs.ts';
-export {
-  startRecordService,
-  type RecordService,
-  type RecordServiceDeps,
-  type RecordServiceRule,
-} from './record-service.ts';
+export { recordService, type RecordService, type RecordServiceDeps } from './record-service.ts';
 export { askService, readQuestion } from './service-messages.ts';
 export { RecordServiceConfig } from './settings.ts';

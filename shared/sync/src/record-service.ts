@@ -38,30 +38,27 @@ export interface RecordServiceDeps {
   onCommand?: ResourcesOptions['onCommand'];
 }
 
-export interface RecordServiceRule {
+interface RecordServiceRule {
   service: Announcer;
   /** What `nats service info` shows. */
   description: string;
-  /** Opens the kinds of the service, once, and says which subjects it serves. */
-  open: (parts: RecordServiceParts) => Promise<RecordHandlers>;
+  /** Opens the kinds of the service, once, and says which handlers answer which subjects. */
+  open(parts: { store: Store; bus: Bus; openKinds: (kinds: readonly Kind[]) => Promise<Sync> }): Promise<{
+    sync: Sync;
+    /** These share the semaphore of pushes. */
+    gated: Readonly<Record<string, BusHandler>>;
+    /** Each of these has places of its own. */
+    ungated: Readonly<Record<string, BusHandler>>;
+  }>;
 }
 
-interface RecordServiceParts {
-  store: Store;
-  bus: Bus;
-  openKinds: (kinds: readonly Kind[]) => Promise<Sync>;
-}
+/** Starts the service. */
+export const recordService =
+  (rule: RecordServiceRule) =>
+  (config: Readonly<RecordServiceConfig>, deps: RecordServiceDeps = {}): Promise<RecordService> =>
+    startRecordService(rule, config, deps);
 
-/** The handlers of a service by their subjects. */
-interface RecordHandlers {
-  sync: Sync;
-  /** These share the semaphore of pushes. */
-  gated: Readonly<Record<string, BusHandler>>;
-  /** Each of these has places of its own. */
-  ungated: Readonly<Record<string, BusHandler>>;
-}
-
-export async function startRecordService(
+async function startRecordService(
   { service, description, open }: RecordServiceRule,
   config: Readonly<RecordServiceConfig>,
   deps: RecordServiceDeps,

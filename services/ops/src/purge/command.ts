@@ -1,7 +1,7 @@
 // ops purge-integration: everything of one integration goes, in all places of all services.
 import { integrationPattern } from '@integration-sync/contracts';
-import { pushingToBatches } from '@integration-sync/batches/operating';
-import { pushingToCatalog } from '@integration-sync/catalog/operating';
+import { batchesOperating } from '@integration-sync/batches/operating';
+import { catalogOperating } from '@integration-sync/catalog/operating';
 import { readConfig } from '@integration-sync/runtime/config';
 import type { Store } from '@integration-sync/runtime/store';
 import { defineCommand, exitCodes, Misuse, Refusal, type ExitCode } from '../command.ts';
@@ -84,8 +84,8 @@ function show(integration: string, counts: Record<string, number>, output: Outpu
 async function refuseWhilePushing(store: Store, integration: string): Promise<void> {
   const now = new Date();
   const pushing = [
-    await pushingToCatalog(store, integration, now),
-    await pushingToBatches(store, integration, now),
+    await catalogOperating.stillPushing(store, integration, now),
+    await batchesOperating.stillPushing(store, integration, now),
   ].filter((one) => one !== undefined);
   const [last] = pushing.toSorted((one, other) => other.quietAt.getTime() - one.quietAt.getTime());
   if (last === undefined) return;

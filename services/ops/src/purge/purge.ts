@@ -1,8 +1,8 @@
 // Pass after pass over all places, until one finds nothing: what replicas were at work on during the first one comes back
 // behind it. Between two passes lies as long as an attempt to deliver may take, and some more.
 import { setTimeout as wait } from 'node:timers/promises';
-import { batchesHoldings } from '@integration-sync/batches/operating';
-import { catalogHoldings } from '@integration-sync/catalog/operating';
+import { batchesOperating } from '@integration-sync/batches/operating';
+import { catalogOperating } from '@integration-sync/catalog/operating';
 import { eventBatchesStream, eventSubject, eventsStream, storedBatches } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { messageHolding, type Holding } from '@integration-sync/runtime/holding';
@@ -68,8 +68,8 @@ export function openHoldings(store: Store, bus: Bus, integration: string): Holdi
     ...removal,
     all: [
       ...documents,
-      ...catalogHoldings(store, integration),
-      ...batchesHoldings(store, integration),
+      ...catalogOperating.holdings(store, integration),
+      ...batchesOperating.holdings(store, integration),
       messageHolding(bus, eventBatchesStream, [storedBatches(integration)]),
       ...messages,
       messageHolding(bus, eventsStream, [eventSubject(integration, '>')]),
