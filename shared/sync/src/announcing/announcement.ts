@@ -67,38 +67,27 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
   };
   const message = <Kind extends EventKind>(
     event: Kind,
-    id: string,
+    what: Parameters<typeof eventId>[1],
     data: EventBody<Kind>['data'],
   ): EventMessage => {
     const { subject, begin } = alikeOf(event);
-    return { subject, id, body: `${begin.body}${JSON.stringify(data)}}`, begin };
+    return { subject, id: eventId(syncId, what), body: `${begin.body}${JSON.stringify(data)}}`, begin };
   };
 
-  const ofRecords = records.flatMap(({ place, externalId, internalId, outcome }) => {
-    if (outcome.created) {
-      return [
-        message(`${entityType}.created`, eventId(syncId, `created-${place}`), { externalId, internalId }),
-      ];
-    }
-    if (outcome.changed.length === 0) return [];
-    if (action === 'archive') {
-      return [
-        message(`${entityType}.archived`, eventId(syncId, `archived-${place}`), { externalId, internalId }),
-      ];
-    }
-    if (action === 'erase') {
-      // What is erased is named by its internal id alone, from here on.
-      return [message('supplier.erased', eventId(syncId, `erased-${place}`), { externalId: '', internalId })];
-    }
-    const data = { externalId, internalId, changedFields: [...outcome.changed] };
-    return [message(`${entityType}.updated`, eventId(syncId, `updated-${place}`), data)];
+  const ofRecords = records.flatMap(({ place, externalId, internalId, outcome: { created, changed } }) => {
+    const named = { externalId, internalId };
+    if (created) return message(`${entityType}.created`, `created-${place}`, named);
+    if (changed.length === 0) return [];
+    if (action === 'archive') return message(`${entityType}.archived`, `archived-${place}`, named);
+    // What is erased is named by its internal id alone, from here on.
+    if (action === 'erase')
+      return message('supplier.erased', `erased-${place}`, { externalId: '', internalId });
+    return message(`${entityType}.updated`, `updated-${place}`, { ...named, changedFields: [...changed] });
   });
   const ofDrafts = records.flatMap(({ place, draft }) =>
-    draft === undefined || draftEvent === undefined
-      ? []
-      : [message(draftEvent, eventId(syncId, `drafted-${place}`), draft)],
+    draft === undefined || draftEvent === undefined ? [] : message(draftEvent, `drafted-${place}`, draft),
   );
-  const completed = message('sync.completed', eventId(syncId, 'completed'), {
+  const completed = message('sync.completed', 'completed', {
     syncId,
     entityType,
     created: counts.created,
