@@ -43,7 +43,7 @@ interface RecordServiceRule {
   /** What `nats service info` shows. */
   description: string;
   /** Opens the kinds of the service, once, and says which handlers answer which subjects. */
-  open(parts: { store: Store; bus: Bus; openKinds: (kinds: readonly Kind[]) => Promise<Sync> }): Promise<{
+  open: (parts: { store: Store; bus: Bus; openKinds: (kinds: readonly Kind[]) => Promise<Sync> }) => Promise<{
     sync: Sync;
     /** These share the semaphore of pushes. */
     gated: Readonly<Record<string, BusHandler>>;

@@ -83,14 +83,9 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
   return {
     open,
     ...openClaims(watermarks),
+    ...openSettling(watermarks, now),
     /** As it is at some moment after this call. Those that come while the database is asked are its next question, of whichever listings. */
     read: openBatcher(readAll, readMax, oneByOne({ patienceMs: readPatienceMs })),
-    /**
-     * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
-     * another replica has closed it with fewer of them.
-     */
-    settle: (key: string, syncId: string, records: number, before: number) =>
-      settle(watermarks, now, { key, syncId, records, before }),
     /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
     async close(key: string, syncId: string, added: number): Promise<boolean> {
       const name = `open.${syncId}`;
@@ -102,17 +97,6 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
         },
       );
       return matchedCount === 1;
-    },
-    /**
-     * From now on recovery alone counts an open push, of whose records `before` are counted. One that is closed has been
-     * counted by its own process, with all that it wrote.
-     */
-    async take(key: string, syncId: string, before: number): Promise<void> {
-      const counted = `counted.${syncId}`;
-      await watermarks.updateOne(
-        { _id: key, [`open.${syncId}`]: { $exists: true }, [counted]: { $exists: false } },
-        { $set: { [counted]: before } },
-      );
     },
     /** Closes what was opened then, and nothing that was opened since. */
     async forget(key: string, syncId: string, openedAt: number): Promise<void> {
@@ -145,42 +129,50 @@ function openClaims(watermarks: Collection<Watermark>) {
   };
 }
 
-interface Settling {
-  key: string;
-  syncId: string;
-  /** How many records of the push there are. */
-  records: number;
-  /** How many of them its own process may have counted. */
-  before: number;
-}
-
-async function settle(
-  watermarks: Collection<Watermark>,
-  now: () => number,
-  settling: Settling,
-): Promise<boolean> {
-  const { key, syncId, records, before } = settling;
-  const watermark = await watermarks.findOne({ _id: key });
-  const counted = watermark?.counted?.[syncId];
-  if (watermark === null || !Object.hasOwn(watermark.open, syncId)) return (counted ?? records) >= records;
-  const { matchedCount } = await watermarks.updateOne(
-    {
-      _id: key,
-      [`open.${syncId}`]: { $exists: true },
-      [`counted.${syncId}`]: counted ?? { $exists: false },
-    },
-    {
-      $inc: { total: records - (counted ?? before) },
-      $set: { [`counted.${syncId}`]: records },
-      $unset: {
-        [`open.${syncId}`]: '',
-        [`claims.${syncId}`]: '',
-        ...Object.fromEntries(outdated(watermark, syncId, now()).map((id) => [`counted.${id}`, ''])),
+/** What recovery does. */
+function openSettling(watermarks: Collection<Watermark>, now: () => number) {
+  const settle = async (key: string, syncId: string, records: number, before: number): Promise<boolean> => {
+    const watermark = await watermarks.findOne({ _id: key });
+    const counted = watermark?.counted?.[syncId];
+    if (watermark === null || !Object.hasOwn(watermark.open, syncId)) return (counted ?? records) >= records;
+    const { matchedCount } = await watermarks.updateOne(
+      {
+        _id: key,
+        [`open.${syncId}`]: { $exists: true },
+        [`counted.${syncId}`]: counted ?? { $exists: false },
       },
+      {
+        $inc: { total: records - (counted ?? before) },
+        $set: { [`counted.${syncId}`]: records },
+        $unset: {
+          [`open.${syncId}`]: '',
+          [`claims.${syncId}`]: '',
+          ...Object.fromEntries(outdated(watermark, syncId, now()).map((id) => [`counted.${id}`, ''])),
+        },
+      },
+    );
+    // Another replica was quicker, and has closed it; unless it was opened once more.
+    return matchedCount === 1 || settle(key, syncId, records, before);
+  };
+
+  return {
+    /**
+     * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
+     * another replica has closed it with fewer of them.
+     */
+    settle,
+    /**
+     * From now on recovery alone counts an open push, of whose records `before` are counted. One that is closed has been
+     * counted by its own process, with all that it wrote.
+     */
+    async take(key: string, syncId: string, before: number): Promise<void> {
+      const counted = `counted.${syncId}`;
+      await watermarks.updateOne(
+        { _id: key, [`open.${syncId}`]: { $exists: true }, [counted]: { $exists: false } },
+        { $set: { [counted]: before } },
+      );
     },
-  );
-  // Another replica was quicker, and has closed it; unless it was opened once more.
-  return matchedCount === 1 || settle(watermarks, now, settling);
+  };
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;

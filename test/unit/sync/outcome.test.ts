@@ -50,7 +50,7 @@ describe('what documents tell of a push that died', () => {
     examine(mine, ['id'], {
       documents: new Map(found === undefined ? [] : [['id', found]]),
       evidence,
-      drafted: new Set(drafted),
+      drafts: new Set(drafted),
     })[0];
 
   it.each([
@@ -79,7 +79,7 @@ describe('what documents tell of a push that died', () => {
 
   it('in the order of places', () => {
     const documents = new Map([['c', trace({ push: mine, changed: ['name'] })]]);
-    const outcomes = examine(mine, ['a', 'c', 'b'], { documents, evidence: {}, drafted: new Set() });
+    const outcomes = examine(mine, ['a', 'c', 'b'], { documents, evidence: {}, drafts: new Set() });
     expect(outcomes.map(({ changed }) => changed.length)).toEqual([0, 1, 0]);
   });
 });

@@ -6,14 +6,9 @@ import type { Item, Reference } from '../kind.ts';
 import type { Verdict } from './validate.ts';
 
 /** Every record that some item points at, once. */
-export function referencedIds(field: string, verdicts: readonly Verdict[]): string[] {
-  const ids = new Set<string>();
-  for (const verdict of verdicts) {
-    const id = referencedId(field, verdict);
-    if (id !== undefined) ids.add(id);
-  }
-  return [...ids];
-}
+export const referencedIds = (field: string, verdicts: readonly Verdict[]): string[] => [
+  ...new Set(verdicts.flatMap((verdict) => referencedId(field, verdict) ?? [])),
+];
 
 /** Also of an item that is wrong elsewhere, so that its errors come all at once. */
 function referencedId(field: string, { item, reasons }: Verdict): string | undefined {

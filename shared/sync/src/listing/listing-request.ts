@@ -10,16 +10,9 @@ import {
 } from '@integration-sync/contracts';
 import { openCursor, sealCursor, type Cursor, type Filters } from './cursor.ts';
 
-export interface PageAsked {
-  page: number;
-  limit: number;
-  since: Date | undefined;
-  filters: Filters;
-  /** The `order` of the last entity before the page; without it, whole pages are passed over. */
+export interface PageAsked extends Omit<Cursor, 'after'> {
+  /** Without it, whole pages are passed over. */
   after: string | undefined;
-  until: string | undefined;
-  /** From the first page of this walk, where there was one. */
-  nextSince: Date | undefined;
 }
 
 export interface CursorSeal {
@@ -46,25 +39,14 @@ export function readPageAsked(
   const errors: FailureEntry[] = [];
   const asked = readListingQuery(parameters, errors);
   const filters = readFilters(parameters, errors, asked);
-  const cursor = readCursor(parameters, seal, { ...asked, filters }, errors);
+  const sealed = asked.cursor;
+  const cursor = sealed === undefined ? undefined : openCursor(seal.key, seal.listing, sealed);
+  if (sealed !== undefined)
+    checkBesideCursor(parameters, keptOf({ ...asked, filters }), cursor && keptOf(cursor), errors);
   refuseIfAny(errors);
   if (cursor !== undefined) return cursor;
   const { page, limit, since } = asked;
   return { page, limit, since, filters, after: undefined, until: undefined, nextSince: undefined };
-}
-
-type Asked = ListingQuery & { filters: Filters };
-
-function readCursor(
-  parameters: URLSearchParams,
-  seal: CursorSeal,
-  asked: Asked,
-  errors: FailureEntry[],
-): Cursor | undefined {
-  if (asked.cursor === undefined) return undefined;
-  const cursor = openCursor(seal.key, seal.listing, asked.cursor);
-  checkBesideCursor(parameters, keptOf(asked), cursor && keptOf(cursor), errors);
-  return cursor;
 }
 
 const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'filters'>) => ({

@@ -20,17 +20,10 @@ import {
   narrowingOf,
   notNarrowed,
   readNarrowing,
+  type ListedDocument,
   type Narrowing,
   type TimeAsked,
 } from './narrowing.ts';
-
-/** What every listed document has. */
-export interface ListedDocument {
-  _id: string;
-  integration: string;
-  order: string;
-  lastSyncedAt: Date;
-}
 
 /** How a document is shown: the fields that are read of it, and the entity that they make. */
 interface Showing<Document> {

@@ -36,11 +36,13 @@ export const notNarrowed: Narrowing = {
   details: false,
 };
 
-/** What the filter says of a document. */
-interface Narrowed {
+/** What every listed document has. */
+export interface ListedDocument {
   _id: string;
   integration: string;
+  order: string;
   lastSyncedAt: Date;
+  /** Of records. */
   changedAt?: Date;
 }
 
@@ -147,7 +149,7 @@ export function matchingOf(
   { since }: Pick<ListingQuery, 'since'>,
   { ids, until, changedSince }: Narrowing,
   time: TimeAsked,
-): Filter<Narrowed> | undefined {
+): Filter<ListedDocument> | undefined {
   const from = changedSince ?? since;
   if (from === undefined && until === undefined && ids === undefined) return undefined;
   return {
@@ -157,7 +159,11 @@ export function matchingOf(
   };
 }
 
-function timesBetween(from: Date | undefined, until: Date | undefined, time: TimeAsked): Filter<Narrowed> {
+function timesBetween(
+  from: Date | undefined,
+  until: Date | undefined,
+  time: TimeAsked,
+): Filter<ListedDocument> {
   const after = from === undefined ? {} : { $gt: from };
   const at = { ...after, ...(until === undefined ? {} : { $lte: until }) };
   if (Object.keys(at).length === 0) return {};

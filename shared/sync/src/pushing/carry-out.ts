@@ -6,10 +6,11 @@ import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
+import { newSyncId } from '../ids.ts';
 import { completeRun, recordIdleRun } from './run-lifecycle.ts';
 import { openPermission } from './may-still-write.ts';
 import type { Prepared } from './prepare.ts';
-import { newRun, nothingWritten, type Run, type Written } from './run.ts';
+import type { Run, Written } from './run.ts';
 import { writeRecords } from './write.ts';
 
 export interface Task extends Prepared {
@@ -32,11 +33,26 @@ export async function carryOut(
   const permission = openPermission(request);
   await permission.confirm();
   const { integration, traceparent } = request;
-  const what = { action, integration, traceparent, records, rejected, drafting, permission };
-  const run = newRun(engine, of, what, request.arrivedAtMs);
-  const written = records.length === 0 ? nothingWritten : await writeRecords(engine, run, known);
+  const startedAt = new Date(engine.now());
+  const began = performance.now();
+  const run: Run = {
+    syncId: newSyncId(startedAt),
+    action,
+    of,
+    integration,
+    traceparent,
+    records,
+    rejected,
+    drafting,
+    startedAt,
+    waitedMs: () => performance.now() - request.arrivedAtMs,
+    elapsedMs: () => performance.now() - began,
+    permission,
+  };
+  const isIdle = records.length === 0;
+  const written = isIdle ? { settled: [], drafts: [] } : await writeRecords(engine, run, known);
   if (action === 'erase') await forgetErrors(engine, run);
-  const announcement = await (records.length === 0 ? recordIdleRun : completeRun)(engine, run, written);
+  const announcement = await (isIdle ? recordIdleRun : completeRun)(engine, run, written);
   await engine.reach('before-answer');
   engine.announcer.announce(announcement);
   const { counts } = announcement;

@@ -59,10 +59,8 @@ export function openPrecedence(
       const packedById = await journal.idsOf(unknown);
       for (const id of unknown) {
         const theirs = unpackIds(idPrefix, packedById.get(id) ?? new Uint8Array());
-        isRivalById.set(
-          id,
-          theirs.some((record) => own.has(record)),
-        );
+        const isRival = theirs.some((record) => own.has(record));
+        isRivalById.set(id, isRival);
       }
     }
     return ids.filter((id) => isRivalById.get(id) === true);

@@ -7,7 +7,7 @@ import type { Engine, KindEngine } from '../engine.ts';
 import type { PushedRecord } from '../items/fold.ts';
 import type { Fields } from '../kind.ts';
 import { watermarkKey } from '../watermarks.ts';
-import { internalIdsOf, newSyncId, packIds } from '../ids.ts';
+import { internalIdsOf, packIds } from '../ids.ts';
 import { dueAfter } from '../journal/journal-times.ts';
 import type { Completion, Entry } from '../journal/journal-entry.ts';
 import { packOutcomes, type Outcome } from '../records/outcome.ts';
@@ -37,32 +37,14 @@ export interface WrittenRecord extends Settled {
   changed: readonly string[];
   /** What was there of it; undefined where it is new. */
   before: Fields | undefined;
+  /** What it holds now. */
+  fields: Fields;
 }
 
 export interface Written {
   /** In the order of places. */
   settled: readonly WrittenRecord[];
   drafts: readonly NewDraft[];
-}
-
-export const nothingWritten: Written = { settled: [], drafts: [] };
-
-export function newRun(
-  engine: Engine,
-  of: KindEngine,
-  what: Omit<Run, 'of' | 'syncId' | 'startedAt' | 'waitedMs' | 'elapsedMs'>,
-  arrivedAtMs: number,
-): Run {
-  const startedAt = new Date(engine.now());
-  const began = performance.now();
-  return {
-    ...what,
-    syncId: newSyncId(startedAt),
-    of,
-    startedAt,
-    waitedMs: () => performance.now() - arrivedAtMs,
-    elapsedMs: () => performance.now() - began,
-  };
 }
 
 /** The listings that a push may add to. */

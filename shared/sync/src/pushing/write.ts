@@ -7,7 +7,6 @@ import { missingDrafts, type DraftFacts } from './drafting.ts';
 import type { NewDraft } from '../records/drafts.ts';
 import type { Engine } from '../engine.ts';
 import { internalIdsOf } from '../ids.ts';
-import type { Fields } from '../kind.ts';
 import { beginRun, type Begun } from './run-lifecycle.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Prepared } from './prepare.ts';
@@ -71,12 +70,8 @@ async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string,
 
 const sampleMax = 8;
 
-export interface SettledRecord extends WrittenRecord {
-  fields: Fields;
-}
-
 /** What becomes of a record once it is written. */
-export function settledOf({ record, folded, stored }: Fresh & Partial<Known>): SettledRecord {
+export function settledOf({ record, folded, stored }: Fresh & Partial<Known>): WrittenRecord {
   const { fields, changes, idle } = folded;
   return {
     record,
@@ -98,14 +93,14 @@ async function settleRecords(
   engine: Engine,
   run: Run,
   { begun, precedence, stored }: Beginning,
-): Promise<SettledRecord[]> {
+): Promise<WrittenRecord[]> {
   const { integration, syncId } = run;
   const { records, readers } = run.of;
   // Alone, a push has the whole database to itself, and halves of it can be written side by side.
   const parts = engine.semaphore.held === 1 ? 2 : 1;
   const confirm = (): Promise<void> => run.permission.confirm();
   const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
-  const settled: SettledRecord[] = [];
+  const settled: WrittenRecord[] = [];
   const settle = (one: Fresh | Known): void => {
     settled[one.record.place] = settledOf(one);
   };
@@ -189,7 +184,7 @@ async function draftMissing(
   engine: Engine,
   run: Run,
   begun: Begun,
-  settled: readonly SettledRecord[],
+  settled: readonly WrittenRecord[],
   facts: DraftFacts,
 ): Promise<readonly NewDraft[]> {
   if (run.of.drafts === undefined || facts.draftedBefore === undefined) return [];

@@ -7,22 +7,19 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import { writeInChunks, type Collection, type Store } from '@integration-sync/runtime/store';
-import { byTheirIds, filtersByIds, type ByIds } from './by-ids.ts';
+import { byTheirIds, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 
 export const changedIndex = { name: 'last-changed', key: { integration: 1, changedAt: 1 } } as const;
 
-export interface ChangeTimes extends AsyncDisposable {
-  /** Whether the index finds each change of the integration. Where it does not, indexing and dating begin. */
-  areComplete(integration: string): Promise<boolean>;
-}
+export type ChangeTimes = ReturnType<typeof openChangeTimes>;
 
 /** So many records are read and written at a time. */
 const datedAtOnceMax = 500;
 /** A listing waits so long to learn that the index is there, and then goes on without it. */
 const indexMs = 250;
 
-export function openChangeTimes(store: Store, collection: string, log: Log): ChangeTimes {
+export function openChangeTimes(store: Store, collection: string, log: Log) {
   const records = store.collection<RecordDocument>(collection);
   const byIds = filtersByIds(store);
   const stopping = new AbortController();
@@ -48,7 +45,13 @@ export function openChangeTimes(store: Store, collection: string, log: Log): Cha
       while (!stopping.signal.aborted) {
         const found = await undated(records, integration).limit(datedAtOnceMax).toArray();
         if (found.length === 0) break;
-        await dateAll(records, byIds, found);
+        await writeInChunks(records, found, atOnce, (bulk, { _id, lastSyncedAt }) => {
+          // A push may have changed the record since it was read, and has dated it.
+          bulk
+            .find({ ...byIds.one(integration, _id), ...withoutTime })
+            .hint(byTheirIds.hint)
+            .updateOne({ $set: { changedAt: lastSyncedAt } });
+        });
         dated += found.length;
       }
       log.info({ integration, collection, dated }, 'dated records of an earlier release');
@@ -63,7 +66,8 @@ export function openChangeTimes(store: Store, collection: string, log: Log): Cha
   };
 
   return {
-    async areComplete(integration) {
+    /** Whether the index finds each change of the integration. Where it does not, indexing and dating begin. */
+    async areComplete(integration: string): Promise<boolean> {
       if (!isIndexed) {
         indexing ??= index();
         await Promise.race([indexing, wait(indexMs, undefined, { ref: false })]);
@@ -74,7 +78,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log): Cha
       if (!dating.has(integration) && !stopping.signal.aborted) dating.set(integration, date(integration));
       return false;
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       stopping.abort();
       // The database goes on with an index that it makes.
       await Promise.all(dating.values());
@@ -85,25 +89,12 @@ export function openChangeTimes(store: Store, collection: string, log: Log): Cha
 /** The index has these records under the value null. */
 export const withoutTime = { changedAt: { $exists: false } } as const;
 
-type Undated = Pick<RecordDocument, '_id' | 'integration' | 'lastSyncedAt'>;
-
 const undated = (records: Collection<RecordDocument>, integration: string) =>
   records
-    .find<Undated>({ integration, ...withoutTime }, { projection: { integration: 1, lastSyncedAt: 1 } })
+    .find<Pick<RecordDocument, '_id' | 'lastSyncedAt'>>(
+      { integration, ...withoutTime },
+      { projection: { lastSyncedAt: 1 } },
+    )
     .hint(changedIndex.name);
-
-/** A push may have changed one of them since it was read, and has dated it. */
-async function dateAll(
-  records: Collection<RecordDocument>,
-  byIds: ByIds,
-  found: readonly Undated[],
-): Promise<void> {
-  await writeInChunks(records, found, atOnce, (bulk, { _id, integration, lastSyncedAt }) => {
-    bulk
-      .find({ ...byIds.one(integration, _id), ...withoutTime })
-      .hint(byTheirIds.hint)
-      .updateOne({ $set: { changedAt: lastSyncedAt } });
-  });
-}
 
 const atOnce = (): Promise<void> => Promise.resolve();

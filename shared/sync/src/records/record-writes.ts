@@ -48,12 +48,13 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
 
     /** Returns those that now bear another push: it came before this one, or has changed them again since. */
     async change(known: readonly Known[], writing: Writing): Promise<Known[]> {
+      const { integration, syncId } = writing;
       const matched = await inParts(known, writing.parts, (part) =>
         updateEach(part, writing, (one) => changeOf(one, writing)),
       );
       if (sumOf(matched) === known.length) return [];
-      const now = await pushesOf(records, byIds.these(writing.integration, idsOf(known)));
-      return known.filter(({ record }) => now.get(record.internalId) !== writing.syncId);
+      const own = await pushesOf(records, { ...byIds.these(integration, idsOf(known)), push: syncId });
+      return known.filter(({ record }) => !own.has(record.internalId));
     },
 
     /** Notes that they are as they should be. Returns those that another push has changed since they were read. */
@@ -93,10 +94,10 @@ async function insertPart(
 /** By internal id, the push that last changed the record. */
 async function pushesOf(
   records: Collection<RecordDocument>,
-  these: ReturnType<ByIds['these']>,
+  filter: ReturnType<ByIds['these']> & { push?: string },
 ): Promise<Map<string, string>> {
   const found = await records
-    .find(these, { projection: { push: 1 }, ...allOfThem(these._id.$in.length) })
+    .find(filter, { projection: { push: 1 }, ...allOfThem(filter._id.$in.length) })
     .toArray();
   return new Map(found.map(({ _id, push }) => [_id, push]));
 }

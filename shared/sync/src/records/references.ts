@@ -6,12 +6,7 @@ import type { Fields, Kind } from '../kind.ts';
 import { allOfThem, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 
-export interface Lookup {
-  /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
-  existing(integration: string, externalIds: readonly string[]): Promise<Set<string>>;
-  /** What they hold now, by externalId. */
-  read(integration: string, externalIds: readonly string[]): Promise<Map<string, Fields>>;
-}
+export type Lookup = ReturnType<typeof openLookup>;
 
 const rememberedMax = 100_000;
 
@@ -21,7 +16,7 @@ export const erasableForMs = 500;
 const name = (integration: string, externalId: string): string => `${integration}/${externalId}`;
 
 /** `forMs` says how long a record that was seen counts as there: 0, for ever, where none is ever erased. */
-export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0): Lookup {
+export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0) {
   // Only what a majority has: anything else might be undone when a server is lost.
   const records = store.collection<RecordDocument>(kind.plural);
   const { these } = filtersByIds(store);
@@ -44,7 +39,8 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
   };
 
   return {
-    async existing(integration, externalIds) {
+    /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
+    async existing(integration: string, externalIds: readonly string[]): Promise<Set<string>> {
       const existing = new Set(
         externalIds.filter((externalId) => seen().get(name(integration, externalId)) === true),
       );
@@ -57,7 +53,8 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
       }
       return existing;
     },
-    async read(integration, externalIds) {
+    /** What they hold now, by externalId. */
+    async read(integration: string, externalIds: readonly string[]): Promise<Map<string, Fields>> {
       if (externalIds.length === 0) return new Map();
       const found = await find(integration, externalIds, true);
       return new Map(found.map(({ externalId, fields }) => [externalId, fields]));

@@ -12,25 +12,25 @@ export interface Trace {
   changed?: readonly string[];
 }
 
-export interface Traces {
+interface Traces {
   documents: ReadonlyMap<string, Trace>;
   /** What the push changed in documents that another one has changed again since. */
   evidence: Readonly<Record<string, readonly string[]>>;
-  /** The records for which the push made a draft. */
-  drafted: ReadonlySet<string>;
+  /** By internal id, the drafts that the push made. */
+  drafts: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** In the order of `ids`, which is that of places. */
 export function examine(
   syncId: string,
   ids: readonly string[],
-  { documents, evidence, drafted }: Traces,
+  { documents, evidence, drafts }: Traces,
 ): Outcome[] {
   return ids.map((id) => {
     const trace = documents.get(id);
     const created = trace !== undefined && isCreatedBy(trace.order, syncId);
     // One push changes a document at most once, so both ways of knowing never speak at the same time.
     const changed = trace?.push === syncId ? trace.changed : evidence[id];
-    return { created, changed: created ? [] : (changed ?? []), drafted: drafted.has(id) };
+    return { created, changed: created ? [] : (changed ?? []), drafted: drafts.has(id) };
   });
 }

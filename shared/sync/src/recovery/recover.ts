@@ -83,7 +83,7 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
   ]);
   // Read after the documents: a push that has overwritten one of them by then has left evidence by then.
   const evidence = await engine.journal.evidenceOf(entry._id);
-  return examine(entry._id, ids, { documents, evidence, drafted: new Set(drafts.keys()) });
+  return examine(entry._id, ids, { documents, evidence, drafts });
 }
 
 /**
