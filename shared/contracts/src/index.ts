@@ -8,7 +8,6 @@ export * from './events.ts';
 export * from './failure.ts';
 export * from './feed.ts';
 export { formats, hints } from './fields.ts';
-export * from './item-details.ts';
 export * from './limits.ts';
 export * from './listings.ts';
 export * from './partitions.ts';

@@ -2,8 +2,8 @@
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
 import { nullable, oneOf } from './fields.ts';
-import { itemDetails } from './item-details.ts';
 import { limits } from './limits.ts';
+import { unknownNamedMax } from './unknown-names.ts';
 
 export const entityTypes = ['supplier', 'product', 'batch'] as const;
 export type EntityType = (typeof entityTypes)[number];
@@ -37,6 +37,33 @@ const answer = {
   updated: updatedCount,
   errors: Type.Array(PushError),
   records: Type.Array(PushRecord, { description: 'One per pushed item, in the pushed order' }),
+};
+
+/** What became of an item, or would become of it, for a caller that asks with `details=true`. */
+export const ItemDetails = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0, description: 'Where the item stands in the pushed array' }),
+    action: oneOf(['created', 'updated', 'unchanged', 'failed']),
+    changedFields: Type.Array(Type.String(), { description: 'Of an item that is `updated`' }),
+    problems: Type.Array(
+      Type.Object({
+        pointer: Type.String({ description: 'Into the body, as in RFC 6901' }),
+        code: oneOf(['required', 'wrong_value', 'not_an_object', 'reference_not_found', 'unknown_field']),
+        detail: Type.String({ description: 'What was wrong, for a person to read' }),
+      }),
+    ),
+    ignored: Type.Array(Type.String(), {
+      description: `Pointers to the fields of the item that are not known, the first ${unknownNamedMax}; with \`handling=strict\` they are problems`,
+    }),
+  },
+  { title: 'ItemDetails' },
+);
+export type ItemDetails = Static<typeof ItemDetails>;
+
+/** What the answer has beside the counts, `errors` and `records`. */
+const itemDetails = {
+  unchanged: Type.Integer({ minimum: 0, description: 'The part of `updated` that changes nothing' }),
+  details: Type.Array(ItemDetails, { description: 'One per item, in the order of the body' }),
 };
 
 const batchAnswer = { ...answer, ddsCreated: Type.Array(DdsEntry) };

@@ -10,8 +10,6 @@ export interface RecordExample {
   /** As a caller pushes it. */
   item: Readonly<Record<string, unknown>> & { readonly externalId: string };
   internalId: string;
-  /** The `name` in a listing. */
-  listedAs: string;
 }
 
 export const supplierExample: RecordExample = {
@@ -28,7 +26,6 @@ export const supplierExample: RecordExample = {
     isEuOrigin: true,
   },
   internalId: 'sup_3f1c0a52b7d94e6f8a21c5d07e9b4413',
-  listedAs: 'Nordic Timber AB',
 };
 
 export const productExample: RecordExample = {
@@ -43,7 +40,6 @@ export const productExample: RecordExample = {
     supplierExternalId: 'SUP-001',
   },
   internalId: 'prd_8b7e2d4c19f04a3bb6509e1f7c2a8d36',
-  listedAs: 'Oak Board 20mm',
 };
 
 export const batchExample: RecordExample = {
@@ -57,7 +53,6 @@ export const batchExample: RecordExample = {
     expiryDate: '2027-03-31',
   },
   internalId: 'bat_5c9d1e7fa0324b88937d6e20f41ab57c',
-  listedAs: 'LOT-4711',
 };
 
 export const ddsExample: DdsEntry = {

@@ -174,7 +174,7 @@ function listRoute(kind: RecordKind): Route {
       example: listingExample({
         externalId: kind.example.item.externalId,
         internalId: kind.example.internalId,
-        name: kind.example.listedAs,
+        name: kind.example.item['batchNumber'] ?? kind.example.item['name'],
         syncStatus: 'SYNCED',
         lastSyncedAt: syncedAtExample,
       }),
