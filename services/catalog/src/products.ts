@@ -1,7 +1,7 @@
 // What a product is to the push and listing engine, and what catalog tells others about products.
 import { Product, ResolveProducts, type ResolvedProducts } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
-import { readQuestion, type Kind, type Lookup } from '@integration-sync/sync';
+import { readQuestion, type Fields, type Kind, type Lookup } from '@integration-sync/sync';
 
 /** A product may point at a supplier, which has to be there. */
 export const productsKind = (suppliers: Lookup): Kind => ({
@@ -14,10 +14,7 @@ export const productsKind = (suppliers: Lookup): Kind => ({
     field: 'supplierExternalId',
     internalId: { name: 'supplierInternalId', prefix: 'sup' },
     notFound: (externalId) => `Supplier with externalId "${externalId}" not found. Sync suppliers first.`,
-    async find(externalIds, { integration }) {
-      const existing = await suppliers.existing(integration, externalIds);
-      return new Map([...existing].map((externalId) => [externalId, true]));
-    },
+    find: (externalIds, { integration }) => existingOf(suppliers, integration, externalIds),
   },
 });
 
@@ -25,8 +22,16 @@ export const productsKind = (suppliers: Lookup): Kind => ({
 export function resolveProducts(products: Lookup): BusHandler {
   return async ({ integration, body }) => {
     const { externalIds, withOrigin } = readQuestion(ResolveProducts, body);
-    const read = withOrigin ? readOrigins : readExisting;
-    const answer: ResolvedProducts = { products: await read(products, integration, externalIds) };
+    const found = withOrigin
+      ? await products.read(integration, externalIds)
+      : await existingOf(products, integration, externalIds);
+    const answer: ResolvedProducts = {
+      products: Array.from(found, ([externalId, { hsCode, country }]) => ({
+        externalId,
+        hsCode: textOrNull(hsCode),
+        country: textOrNull(country),
+      })),
+    };
     return {
       body: JSON.stringify(answer),
       logFields: { asked: externalIds.length, found: answer.products.length },
@@ -34,18 +39,10 @@ export function resolveProducts(products: Lookup): BusHandler {
   };
 }
 
-async function readOrigins(products: Lookup, integration: string, externalIds: readonly string[]) {
-  const found = await products.read(integration, externalIds);
-  return [...found].map(([externalId, { hsCode, country }]) => ({
-    externalId,
-    hsCode: textOrNull(hsCode),
-    country: textOrNull(country),
-  }));
-}
-
-async function readExisting(products: Lookup, integration: string, externalIds: readonly string[]) {
-  const existing = await products.existing(integration, externalIds);
-  return [...existing].map((externalId) => ({ externalId, hsCode: null, country: null }));
+/** Which exist, and nothing of what they hold. */
+async function existingOf(lookup: Lookup, integration: string, externalIds: readonly string[]) {
+  const existing = await lookup.existing(integration, externalIds);
+  return new Map<string, Fields>(Array.from(existing, (externalId) => [externalId, {}]));
 }
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);

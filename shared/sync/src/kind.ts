@@ -22,11 +22,7 @@ export interface Reference<Found> {
    * Those of the given ones that exist, and what they hold where that is wanted. Throws a `Failure` when that cannot be found
    * out.
    */
-  find(
-    externalIds: readonly string[],
-    asking: Asking,
-    withContent: boolean,
-  ): Promise<ReadonlyMap<string, Found>>;
+  find(externalIds: readonly string[], asking: Asking, withContent: boolean): Promise<Map<string, Found>>;
 }
 
 /** A draft as the push's answer, the event and the listing show it. */

@@ -24,8 +24,8 @@ ajv.addVocabulary(['x-expected', 'x-required']);
 
 export function compileValidator(schema: TObject): Validator {
   const isRight = ajv.compile<Item & { externalId: string }>(schema);
-  const rules = Object.entries<TSchema>(schema.properties).map(([name, property]) =>
-    ruleOf(name, property, ajv.compile(property)),
+  const rules = Object.entries<TSchema>(schema.properties).map(
+    ([name, property]) => [name, ruleOf(name, property, ajv.compile(property))] as const,
   );
 
   return (value) => {
@@ -36,9 +36,9 @@ export function compileValidator(schema: TObject): Validator {
       return { item: {}, externalId: '', reasons };
     }
     const reasons = new Map<string, string>();
-    for (const rule of rules) {
-      const reason = rule.reasonAgainst(own(value, rule.name));
-      if (reason !== undefined) reasons.set(rule.name, reason);
+    for (const [name, reasonAgainst] of rules) {
+      const reason = reasonAgainst(own(value, name));
+      if (reason !== undefined) reasons.set(name, reason);
     }
     const externalId = reasons.has('externalId') ? '' : String(own(value, 'externalId'));
     return { item: value, externalId, reasons };
@@ -53,10 +53,8 @@ export const idCheck =
 
 const none: ReadonlyMap<string, string> = new Map();
 
-interface Rule {
-  name: string;
-  reasonAgainst(value: unknown): string | undefined;
-}
+/** Why a value is wrong; undefined where it is right. */
+type ReasonAgainst = (value: unknown) => string | undefined;
 
 interface Words {
   'x-expected'?: string;
@@ -64,15 +62,12 @@ interface Words {
   format?: string;
 }
 
-function ruleOf(name: string, schema: Words, isRight: ValidateFunction): Rule {
+function ruleOf(name: string, schema: Words, isRight: ValidateFunction): ReasonAgainst {
   const { 'x-expected': expected = 'another value', 'x-required': required } = schema;
-  return {
-    name,
-    reasonAgainst(value) {
-      if (required !== undefined && isBlank(value)) return required;
-      if (value === undefined || isRight(value)) return undefined;
-      return `${name}: expected ${expected}, got ${came(value, isRight.errors?.[0])}${hintOn(schema, value)}`;
-    },
+  return (value) => {
+    if (required !== undefined && isBlank(value)) return required;
+    if (value === undefined || isRight(value)) return undefined;
+    return `${name}: expected ${expected}, got ${came(value, isRight.errors?.[0])}${hintOn(schema, value)}`;
   };
 }
 

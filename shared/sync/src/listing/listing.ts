@@ -132,18 +132,13 @@ interface PageQuery {
   time: TimeAsked;
 }
 
-interface FoundPage<Document> {
-  /** One more than fits on the page, where there is more. */
-  found: AsyncIterable<Document> | Iterable<Document>;
-  total: number;
-}
-
+/** One more document than fits on the page, where there is more. */
 async function findPage<Document extends ListedDocument>(
   documents: Collection<ListedDocument>,
   integration: string,
   asked: PageAsked,
   { watermark, narrowing, projection, time }: PageQuery,
-): Promise<FoundPage<Document>> {
+): Promise<{ found: AsyncIterable<Document> | Iterable<Document>; total: number }> {
   const skip = skipOf(asked);
   const wanted = asked.limit + 1;
   const matching = matchingOf(integration, asked, narrowing, time);

@@ -52,8 +52,17 @@ export const readNarrowing =
   (of: Asked, integration: string): ReadFilters =>
   (parameters, errors, asked) => {
     const ids = readIds(of, integration, parameters, errors);
-    const changedSince = readChangedSince(parameters, errors, asked);
-    const until = readUntil(parameters, errors, { since: asked.since, changedSince });
+    const { since } = asked;
+    const changedSince = readInstant(parameters, 'changedSince', errors);
+    if (changedSince !== undefined && since !== undefined) {
+      errors.push({ pointer: 'changedSince', detail: 'changedSince: expected none beside since' });
+    }
+    const until = readInstant(parameters, 'until', errors);
+    for (const [name, time] of Object.entries({ since, changedSince })) {
+      if (until !== undefined && time !== undefined && until < time) {
+        errors.push({ pointer: 'until', detail: `until: expected a time that is not before ${name}` });
+      }
+    }
     const details = readOneOf(parameters, 'details', ['true', 'false'], errors);
     if (until !== undefined || details === 'true') refuseNumberedPage(asked, errors);
     return {
@@ -101,32 +110,6 @@ function readIds(
   }
   const ids = new Set(given.map((externalId) => internalIdOf(kind.idPrefix, integration, externalId)));
   return [...ids].toSorted();
-}
-
-function readChangedSince(
-  parameters: URLSearchParams,
-  errors: FailureEntry[],
-  { since }: ListingQuery,
-): Date | undefined {
-  const changedSince = readInstant(parameters, 'changedSince', errors);
-  if (changedSince !== undefined && since !== undefined) {
-    errors.push({ pointer: 'changedSince', detail: 'changedSince: expected none beside since' });
-  }
-  return changedSince;
-}
-
-function readUntil(
-  parameters: URLSearchParams,
-  errors: FailureEntry[],
-  from: { since: Date | undefined; changedSince: Date | undefined },
-): Date | undefined {
-  const until = readInstant(parameters, 'until', errors);
-  for (const [name, time] of Object.entries(from)) {
-    if (until !== undefined && time !== undefined && until < time) {
-      errors.push({ pointer: 'until', detail: `until: expected a time that is not before ${name}` });
-    }
-  }
-  return until;
 }
 
 /** Pages that end early, or whose records leave it meanwhile, have no place that a number could name. */

@@ -35,31 +35,30 @@ export async function prepare(
 ): Promise<Prepared> {
   await giveWay(items.length);
   const verdicts = items.map((item) => validate(item));
-  const reference = await findReferences(kind.reference, verdicts, request, { drafting, assumed });
+  const rule = kind.reference;
+  const found =
+    rule === undefined ? new Map<string, unknown>() : await findReferred(rule, verdicts, request, drafting);
+  for (const id of assumed) if (!found.has(id)) found.set(id, undefined);
   await giveWay(items.length);
   const { accepted, rejected } = acceptItems(
     verdicts,
-    reference,
+    rule && { rule, found },
     isStrict(request) ? refuseUnknown(kind) : undefined,
   );
   const records = gatherRecords(accepted, (externalId) =>
     internalIdOf(kind.idPrefix, request.integration, externalId),
   );
-  return { records, rejected, found: reference?.found ?? new Map() };
+  return { records, rejected, found };
 }
 
-async function findReferences(
-  rule: Reference<unknown> | undefined,
+async function findReferred(
+  rule: Reference<unknown>,
   verdicts: readonly Verdict[],
   request: BusRequest,
-  { drafting, assumed }: { drafting: boolean; assumed: readonly string[] },
-): Promise<{ rule: Reference<unknown>; found: ReadonlyMap<string, unknown> } | undefined> {
-  if (rule === undefined) return undefined;
+  drafting: boolean,
+): Promise<Map<string, unknown>> {
   const ids = referencedIds(rule.field, verdicts);
-  if (ids.length === 0) return { rule, found: new Map() };
-  const found = await rule.find(ids, request, drafting);
-  if (assumed.length === 0) return { rule, found };
-  return { rule, found: new Map([...assumed.map((id) => [id, undefined] as const), ...found]) };
+  return ids.length === 0 ? new Map() : rule.find(ids, request, drafting);
 }
 
 // Which records a caller names by their ids, and which of these ids name none.

@@ -5,16 +5,7 @@
 // before (record-writes.ts). So no push waits for one whose caller has given up.
 import { openWatch } from '@integration-sync/runtime/watch';
 
-export interface RecordQueues extends Disposable {
-  /** `isGivenUp`: whether its caller said that it does not wait any more. */
-  join(listing: string, ids: Iterable<string>, isGivenUp: () => boolean): QueuedPush;
-}
-
-/** Disposed of where the push has ended, or does not wait any more. */
-export interface QueuedPush extends Disposable {
-  /** Undefined where the push need not wait. */
-  readonly turn: Promise<void> | undefined;
-}
+export type RecordQueues = ReturnType<typeof openRecordQueues>;
 
 interface Member {
   listing: string;
@@ -29,7 +20,7 @@ interface Member {
 
 const lookEveryMs = 100;
 
-export function openRecordQueues(): RecordQueues {
+export function openRecordQueues() {
   /** By listing and externalId, the last push that named the record. */
   const lastByListing = new Map<string, Map<string, Member>>();
   /** Pushes that others wait for. */
@@ -57,7 +48,11 @@ export function openRecordQueues(): RecordQueues {
   });
 
   return {
-    join(listing, ids, isGivenUp) {
+    /**
+     * `isGivenUp`: whether its caller said that it does not wait any more. `turn` is undefined where the push need not wait.
+     * Disposed of where the push has ended, or does not wait any more.
+     */
+    join(listing: string, ids: Iterable<string>, isGivenUp: () => boolean) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const member: Member = {
         listing,
@@ -84,11 +79,11 @@ export function openRecordQueues(): RecordQueues {
       if (before.size > 0) watch.begin();
       return {
         turn: before.size > 0 ? promise : undefined,
-        [Symbol.dispose]() {
+        [Symbol.dispose](): void {
           if (!member.isOver) end(member);
         },
       };
     },
-    [Symbol.dispose]: () => watch[Symbol.dispose](),
+    [Symbol.dispose]: (): void => watch[Symbol.dispose](),
   };
 }
