@@ -1,74 +1,34 @@
 // What the steps of a push, a listing and a recovery share within one process, and its opening.
 import { randomUUID } from 'node:crypto';
-import {
-  eventBatchesStreamSpec,
-  eventsStreamSpec,
-  type Announcer as AnnouncingService,
-} from '@integration-sync/contracts';
-import { largeRequests, type Bus } from '@integration-sync/runtime/bus';
+import { eventBatchesStreamSpec, eventsStreamSpec, type Announcer } from '@integration-sync/contracts';
+import { largeRequests } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Resources } from '@integration-sync/runtime/resources';
-import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Store } from '@integration-sync/runtime/store';
-import type { Tracing } from '@integration-sync/runtime/tracing';
 import { LRUCache } from 'lru-cache';
-import type { Action } from './action.ts';
-import { openAnnouncer, type Announcer } from './announcing/announcer.ts';
+import { openAnnouncer } from './announcing/announcer.ts';
 import { steadyClock, type Clock } from './clock.ts';
-import type { FieldReader } from './items/changes.ts';
 import { actionReaders } from './items/sync-status.ts';
-import { compileValidator, type Validator } from './items/validate.ts';
-import { journalIndexes, openJournal, type Journal } from './journal/journal.ts';
+import { compileValidator } from './items/validate.ts';
+import { journalIndexes, openJournal } from './journal/journal.ts';
 import type { Kind } from './kind.ts';
-import { openSyncMetrics, type SyncMetrics } from './metrics.ts';
+import { openSyncMetrics } from './metrics.ts';
 import { collectionNames, listingIndexes } from './names.ts';
-import { openChangeTimes, type ChangeTimes } from './records/change-times.ts';
-import { openDrafts, type Drafts } from './records/drafts.ts';
-import { openRecordQueues, type RecordQueues } from './records/record-queues.ts';
-import { openRecords, type Records } from './records/records.ts';
+import { openChangeTimes } from './records/change-times.ts';
+import { openDrafts } from './records/drafts.ts';
+import { openRecordQueues } from './records/record-queues.ts';
+import { openRecords } from './records/records.ts';
 import type { RecordServiceConfig } from './settings.ts';
 import type { Stage } from './stage.ts';
-import { openWatermarks, type Watermarks } from './watermarks.ts';
+import { openWatermarks } from './watermarks.ts';
 
-export interface Engine {
-  /** Announces the events of its pushes. */
-  service: AnnouncingService;
-  log: Log;
-  bus: Bus;
-  now: Clock;
-  /** Names this process in the journal. */
-  owner: string;
-  journal: Journal;
-  watermarks: Watermarks;
-  announcer: Announcer;
-  /** Listings whose last push here was of records that were there already. */
-  pushedAgain: LRUCache<string, true>;
-  /** What every push of this process passes. */
-  semaphore: Semaphore;
-  /** The order of pushes of the same records. */
-  queues: RecordQueues;
-  metrics: SyncMetrics;
-  /** Pushes that are known to be past their writing. */
-  settledPushes: LRUCache<string, true>;
-  /** Resolves once the streams of events are there and as they should be. */
-  ensureEvents(): Promise<void>;
-  reach(stage: Stage): Promise<void>;
-  tracing: Tracing | undefined;
-}
-
-export interface KindEngine {
-  kind: Kind;
-  validate: Validator;
-  readers: Readonly<Record<Action, FieldReader>>;
-  records: Records;
-  changeTimes: ChangeTimes;
-  /** For a kind that has drafts. */
-  drafts: Drafts | undefined;
-}
+export type Engine = Awaited<ReturnType<typeof openEngine>>;
+export type KindEngine = ReturnType<typeof openKind>;
 
 export interface EngineOptions {
   /** Whose collections these are: journal, watermarks and keys are named after it. */
-  service: AnnouncingService;
+  service: Announcer;
   config: Readonly<RecordServiceConfig>;
   kinds: readonly Kind[];
   log: Log;
@@ -81,7 +41,7 @@ export interface EngineOptions {
 const rememberedMax = 10_000;
 
 /** Resolves once the streams and every index are there. */
-export async function openEngine(options: EngineOptions, opening: AsyncDisposableStack): Promise<Engine> {
+export async function openEngine(options: EngineOptions, opening: AsyncDisposableStack) {
   const { service, config, kinds, log, resources, onStage } = options;
   const { store, bus, metrics, tracing } = resources;
   const names = collectionNames(service);
@@ -104,30 +64,38 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     ...listed.map((collection) => store.ensureIndexes(collection, listingIndexes)),
   ]);
   return {
+    /** Announces the events of its pushes. */
     service,
     log,
     bus,
     now,
+    /** Names this process in the journal. */
     owner,
     journal,
     watermarks: openWatermarks(store, names.watermarks, now),
     announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
+    /** What every push of this process passes. */
     semaphore,
+    /** The order of pushes of the same records. */
     queues: opening.use(openRecordQueues()),
     metrics: openSyncMetrics(metrics.registry, { semaphore, journal, now }),
-    settledPushes: new LRUCache({ max: rememberedMax }),
-    pushedAgain: new LRUCache({ max: rememberedMax }),
+    /** Pushes that are known to be past their writing. */
+    settledPushes: new LRUCache<string, true>({ max: rememberedMax }),
+    /** Listings whose last push here was of records that were there already. */
+    pushedAgain: new LRUCache<string, true>({ max: rememberedMax }),
+    /** Resolves once the streams of events are there and as they should be. */
     ensureEvents,
     reach,
     tracing,
   };
 }
 
-export const openKind = (kind: Kind, store: Store, log: Log, opening: AsyncDisposableStack): KindEngine => ({
+export const openKind = (kind: Kind, store: Store, log: Log, opening: AsyncDisposableStack) => ({
   kind,
   validate: compileValidator(kind.schema),
   readers: actionReaders(kind),
   records: openRecords(store, kind.plural),
   changeTimes: opening.use(openChangeTimes(store, kind.plural, log)),
+  /** For a kind that has drafts. */
   drafts: kind.drafting && openDrafts(store, kind.drafting),
 });

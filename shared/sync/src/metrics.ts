@@ -19,8 +19,6 @@ const changedBy: Readonly<Record<Action, string>> = {
   erase: 'erased',
 };
 
-export type SyncMetrics = ReturnType<typeof openSyncMetrics>;
-
 export function openSyncMetrics(registry: Registry, { semaphore, journal, now }: Observed) {
   const registers = [registry];
   const items = new Counter({

@@ -16,13 +16,6 @@ import type { Journal } from '../journal/journal.ts';
 import type { Announcement } from './announcement.ts';
 import { publishBatchOf, publishEvents, type PublishOptions } from './publish-events.ts';
 
-export interface Announcer extends AsyncDisposable {
-  /** Publishes its events soon, unless too many pushes wait for that already. */
-  announce(announcement: Announcement): void;
-  /** Whether the bus has refused something lately, so that there may soon be something for the sweepers. */
-  readonly isHindered: boolean;
-}
-
 export interface AnnouncerOptions extends PublishOptions {
   journal: Pick<Journal, 'markAnnounced' | 'leave'>;
   /** Names this process in the journal. */
@@ -43,7 +36,7 @@ interface Waiting {
   untilMs: number;
 }
 
-export function openAnnouncer(options: AnnouncerOptions): Announcer {
+export function openAnnouncer(options: AnnouncerOptions) {
   const { journal, owner, log, now } = options;
   const background = openBackground();
   const { follow } = background;
@@ -77,7 +70,8 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
   };
 
   return {
-    announce(announcement) {
+    /** Publishes its events soon, unless too many pushes wait for that already. */
+    announce(announcement: Announcement): void {
       const { syncId, records } = announcement;
       if (held.pushes >= pushesMax || held.records >= recordsMax) {
         log.warn({ syncId }, 'the announcer is full: a sweeper will publish the events of this push');
@@ -88,10 +82,11 @@ export function openAnnouncer(options: AnnouncerOptions): Announcer {
       const one = { announcement, untilMs: performance.now() + triesForMs };
       follow(inTurn.events(() => announceEvents(one)));
     },
+    /** Whether the bus has refused something lately, so that there may soon be something for the sweepers. */
     get isHindered() {
       return tries.areHindered;
     },
-    [Symbol.asyncDispose]: () => background[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: (): Promise<void> => background[Symbol.asyncDispose](),
   };
 }
 

@@ -40,14 +40,8 @@ export interface ListingRule<Document extends ListedDocument> extends Showing<Do
 
 type Projection = Readonly<Record<string, 1>>;
 
-export interface ListingOptions {
-  store: Store;
-  engine: Engine;
-  cursorKey: Uint8Array;
-}
-
 export function openListing<Document extends ListedDocument>(
-  { store, engine, cursorKey }: ListingOptions,
+  { store, engine, cursorKey }: { store: Store; engine: Engine; cursorKey: Uint8Array },
   rule: ListingRule<Document>,
 ): BusHandler {
   const documents = store.collection<ListedDocument>(rule.name);

@@ -16,14 +16,7 @@
 import { Failure } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 
-export interface Permission {
-  /** Throws where the caller does not wait any more; asks it where its last yes is not recent. */
-  confirm(): Promise<void>;
-  /** As `confirm`, but no earlier yes suffices; only a promise does. */
-  renewUnlessPromised(): Promise<void>;
-  /** As `confirm`, but asks in any case. */
-  renew(): Promise<void>;
-}
+export type Permission = ReturnType<typeof openPermission>;
 
 /** So much of the promise is left to a push that came at once and found a place. */
 const promptLeftMs = 400;
@@ -34,7 +27,7 @@ const answeredWithinMs = 3_000;
 export function openPermission(
   request: Pick<BusRequest, 'waitedForUntilMs' | 'isWaitedFor'>,
   now: () => number = () => performance.now(),
-): Permission {
+) {
   // While another one waited, its gateway may have died, and then no replica hears that its caller hung up.
   const isPrompt = request.waitedForUntilMs - now() >= promptLeftMs;
   /** When this replica last asked the gateway and heard that the caller still waits. */
@@ -48,11 +41,14 @@ export function openPermission(
   const isPromised = (): boolean => isPrompt && now() <= request.waitedForUntilMs;
 
   return {
+    /** As `confirm`, but asks in any case. */
     renew,
-    async renewUnlessPromised() {
+    /** As `confirm`, but no earlier yes suffices; only a promise does. */
+    async renewUnlessPromised(): Promise<void> {
       if (!isPromised()) await renew();
     },
-    async confirm() {
+    /** Throws where the caller does not wait any more; asks it where its last yes is not recent. */
+    async confirm(): Promise<void> {
       if (isPromised()) return;
       for (let allowedMs = recentMs; now() - confirmedAtMs > allowedMs; allowedMs = answeredWithinMs) {
         await renew();

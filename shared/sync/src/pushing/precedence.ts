@@ -12,20 +12,13 @@ import type { Engine } from '../engine.ts';
 import { internalIdsOf, unpackIds } from '../ids.ts';
 import type { Begun } from './run-lifecycle.ts';
 
-export interface Precedence {
-  /** Others are to see how long this push has waited. */
-  claim(): Promise<void>;
-  /** Waits for pushes with an older claim on its records. False where there is none, and what was read before may still hold. */
-  yield(): Promise<boolean>;
-  /** The push has failed: no other push waits for it any more. */
-  abandon(): void;
-}
+export type Precedence = ReturnType<typeof openPrecedence>;
 
 /** Longer than a push takes: one that still claims then may be of a dead process. */
 const claimMs = 2_000;
 const lookEveryMs = 20;
 
-export interface Contender {
+interface Contender {
   syncId: string;
   /** Of the listing's watermark. */
   key: string;
@@ -42,7 +35,7 @@ export function openPrecedence(
   { syncId, key, idPrefix, records, waitedMs }: Contender,
   { records: openedAt, claims: seen }: Pick<Begun, 'records' | 'claims'>,
   forMs = claimMs,
-): Precedence {
+) {
   /** By the clock of the watermark, which all replicas share. */
   const since = Math.floor(openedAt.getTime() - waitedMs);
   let claims = seen;
@@ -93,8 +86,10 @@ export function openPrecedence(
   };
 
   return {
+    /** Others are to see how long this push has waited. */
     claim,
-    async yield() {
+    /** Waits for pushes with an older claim on its records. False where there is none, and what was read before may still hold. */
+    async yield(): Promise<boolean> {
       if ((await rivals()).length === 0) return false;
       if (!hasClaim) await claim();
       let hasWaited = false;
@@ -105,7 +100,8 @@ export function openPrecedence(
       }
       return hasWaited;
     },
-    abandon() {
+    /** The push has failed: no other push waits for it any more. */
+    abandon(): void {
       // Where that fails, others wait for `claimMs`.
       if (hasClaim) void watermarks.withdrawClaim(key, syncId).catch(() => undefined);
     },

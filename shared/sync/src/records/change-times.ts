@@ -12,8 +12,6 @@ import type { RecordDocument } from './record-document.ts';
 
 export const changedIndex = { name: 'last-changed', key: { integration: 1, changedAt: 1 } } as const;
 
-export type ChangeTimes = ReturnType<typeof openChangeTimes>;
-
 /** So many records are read and written at a time. */
 const datedAtOnceMax = 500;
 /** A listing waits so long to learn that the index is there, and then goes on without it. */

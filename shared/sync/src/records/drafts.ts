@@ -22,8 +22,6 @@ export interface NewDraft {
   entry: Draft;
 }
 
-export type Drafts = ReturnType<typeof openDrafts>;
-
 /** All but `insert` take the internal ids of records. */
 export function openDrafts(
   store: Store,

@@ -5,8 +5,6 @@
 // before (record-writes.ts). So no push waits for one whose caller has given up.
 import { openWatch } from '@integration-sync/runtime/watch';
 
-export type RecordQueues = ReturnType<typeof openRecordQueues>;
-
 interface Member {
   listing: string;
   ids: Iterable<string>;

@@ -7,8 +7,6 @@ import type { RecordDocument } from './record-document.ts';
 import { openRecordWrites } from './record-writes.ts';
 import type { Trace } from './traces.ts';
 
-export type Records = ReturnType<typeof openRecords>;
-
 export function openRecords(store: Store, collection: string) {
   const records = store.collection<RecordDocument>(collection);
   const byIds = filtersByIds(store);
