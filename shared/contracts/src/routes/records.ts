@@ -89,20 +89,27 @@ const pushedExample = ({ plural, example }: RecordKind) => ({
   ...(plural === 'batches' ? { ddsCreated: [] } : {}),
 });
 
+/** What all routes have that write, or plan it. */
+const writing = ({ plural, tag }: RecordKind, verb: 'push' | 'plan' | 'archive' | 'erase') =>
+  ({
+    method: 'POST',
+    path: `${basePath}/${plural}${verb === 'push' ? '' : `/${verb}`}`,
+    operationId: `${verb}${tag}`,
+    tag,
+    takesItems: true,
+    timeoutMs: pushTimeoutMs,
+  }) as const;
+
 function pushRoute(kind: RecordKind): Route {
   const isBatch = kind.plural === 'batches';
   return {
-    method: 'POST',
-    path: `${basePath}/${kind.plural}`,
-    operationId: `push${kind.tag}`,
-    tag: kind.tag,
+    ...writing(kind, 'push'),
     summary: `Create or update up to ${limits.itemsPerPushMax} ${kind.plural}`,
     description:
       'Records are matched by externalId. A wrong item becomes that item’s ERROR and leaves its neighbours alone; ' +
       'fields that are absent keep their value, and null clears an optional one.',
     scope: scopes[`${kind.plural}Write` as const],
     subject: subjects[`${kind.plural}Push` as const],
-    takesItems: true,
     query: [itemDetails],
     body: {
       schema: Type.Object(bodyProperties(kind), { title: `Push${kind.tag}` }),
@@ -114,7 +121,6 @@ function pushRoute(kind: RecordKind): Route {
       example: pushedExample(kind),
       headers: ['X-Sync-Id'],
     },
-    timeoutMs: pushTimeoutMs,
   };
 }
 
@@ -132,23 +138,18 @@ function planRoute(kind: RecordKind): Route {
     details: [{ index: 0, action: 'created', changedFields: [], problems: [], ignored: [] }],
   };
   return {
-    method: 'POST',
-    path: `${basePath}/${kind.plural}/plan`,
-    operationId: `plan${kind.tag}`,
-    tag: kind.tag,
+    ...writing(kind, 'plan'),
     summary: `Say what a push of up to ${limits.itemsPerPushMax} ${kind.plural} would do, and do nothing`,
     description:
       'Takes the body of the push and answers what the push would answer now, and what would become of each item. ' +
       'Nothing is written, counted or announced.',
     scope: scopes[`${kind.plural}Write` as const],
     subject: subjects[`${kind.plural}Plan` as const],
-    takesItems: true,
     body: {
       schema: Type.Object(properties, { title: `Plan${kind.tag}` }),
       example: { [kind.plural]: [kind.example.item], assume: [] },
     },
     answer: { status: 200, schema: isBatch ? BatchPlanAnswer : PlanAnswer, example },
-    timeoutMs: pushTimeoutMs,
   };
 }
 
@@ -186,7 +187,7 @@ function listRoute(kind: RecordKind): Route {
 
 /** Records that are named by their ids get another status. */
 function statusRoute(
-  { plural, tag, example }: RecordKind,
+  kind: RecordKind,
   change: Pick<Route, 'summary' | 'description' | 'scope' | 'subject'> & {
     verb: 'archive' | 'erase';
     counted: 'archived' | 'erased';
@@ -195,20 +196,15 @@ function statusRoute(
 ): Route {
   const { verb, counted, schema, ...said } = change;
   return {
-    method: 'POST',
-    path: `${basePath}/${plural}/${verb}`,
-    operationId: `${verb}${tag}`,
-    tag,
+    ...writing(kind, verb),
     ...said,
-    takesItems: true,
-    body: { schema: NamedRecords, example: { externalIds: [example.item.externalId] } },
+    body: { schema: NamedRecords, example: { externalIds: [kind.example.item.externalId] } },
     answer: {
       status: 200,
       schema,
-      example: answerExample({ [counted]: 1 }, example, counted.toUpperCase()),
+      example: answerExample({ [counted]: 1 }, kind.example, counted.toUpperCase()),
       headers: ['X-Sync-Id'],
     },
-    timeoutMs: pushTimeoutMs,
   };
 }
 
