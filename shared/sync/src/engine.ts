@@ -1,6 +1,11 @@
 // What the steps of a push, a listing and a recovery share within one process, and its opening.
 import { randomUUID } from 'node:crypto';
-import { eventBatchesStreamSpec, eventsStreamSpec, type Announcer } from '@integration-sync/contracts';
+import {
+  eventBatchesStreamSpec,
+  eventsStreamSpec,
+  type Announcer,
+  type StreamSettings,
+} from '@integration-sync/contracts';
 import { largeRequests } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Resources } from '@integration-sync/runtime/resources';
@@ -19,7 +24,6 @@ import { openChangeTimes } from './records/change-times.ts';
 import { openDrafts } from './records/drafts.ts';
 import { openRecordQueues } from './records/record-queues.ts';
 import { openRecords } from './records/records.ts';
-import type { RecordServiceConfig } from './settings.ts';
 import type { Stage } from './stage.ts';
 import { openWatermarks } from './watermarks.ts';
 
@@ -29,7 +33,7 @@ export type KindEngine = ReturnType<typeof openKind>;
 export interface EngineOptions {
   /** Whose collections these are: journal, watermarks and keys are named after it. */
   service: Announcer;
-  config: Readonly<RecordServiceConfig>;
+  config: Readonly<StreamSettings & { PUSHES_AT_ONCE_MAX: number }>;
   kinds: readonly Kind[];
   log: Log;
   resources: Pick<Resources, 'store' | 'bus' | 'metrics' | 'tracing'>;

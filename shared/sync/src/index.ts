@@ -5,6 +5,10 @@ export { derivedId } from './ids.ts';
 export type { Drafting, Fields, Kind, Reference } from './kind.ts';
 export { erasableForMs, openLookup, type Lookup } from './records/references.ts';
 export type { RunJournal } from './listing/sync-runs.ts';
-export { recordService, type RecordService, type RecordServiceDeps } from './record-service.ts';
+export {
+  recordService,
+  RecordServiceConfig,
+  type RecordService,
+  type RecordServiceDeps,
+} from './record-service.ts';
 export { askService, readQuestion } from './service-messages.ts';
-export { RecordServiceConfig } from './settings.ts';

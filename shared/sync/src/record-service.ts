@@ -4,24 +4,51 @@
 import { healthSubject, type Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
-import { maskSettings } from '@integration-sync/runtime/config';
+import { baseSettings, maskSettings, storeSettings } from '@integration-sync/runtime/config';
 import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/health';
 import { openLog, type Log } from '@integration-sync/runtime/log';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
 import { storeFailure, type Store } from '@integration-sync/runtime/store';
+import { Type, type Static } from 'typebox';
 import type { StatusChange } from './action.ts';
-import { answerUnannounced } from './announcing/unannounced.ts';
 import { openEngine, openKind, type Engine, type EngineOptions, type KindEngine } from './engine.ts';
 import type { Kind } from './kind.ts';
 import { openListing } from './listing/listing.ts';
 import { draftListing, recordListing } from './listing/record-listing.ts';
-import { answerRun, answerRuns, getRun, listRuns, openRuns, type RunJournal } from './listing/sync-runs.ts';
+import {
+  answerRun,
+  answerRuns,
+  answerUnannounced,
+  getRun,
+  listRuns,
+  openRuns,
+  type RunJournal,
+} from './listing/sync-runs.ts';
 import { collectionNames } from './names.ts';
 import { changeStatus, plan, push } from './pushing/push.ts';
 import { startSweeper } from './recovery/sweeper.ts';
-import { RecordServiceConfig } from './settings.ts';
 import { sharedKey } from './shared-key.ts';
 import type { Stage } from './stage.ts';
+
+const syncSettings = {
+  PUSHES_AT_ONCE_MAX: Type.Integer({
+    description:
+      'How many pushes one process carries out at once; others wait, in turns over integrations. A process has no more to give than four use up.',
+    default: 4,
+    minimum: 1,
+    maximum: 1_000,
+  }),
+  REQUESTS_IN_FLIGHT_MAX: Type.Integer({
+    description:
+      'How many requests of a kind other than pushes one process works on at once; others wait, in turns over integrations.',
+    default: 16,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+};
+
+export const RecordServiceConfig = Type.Object({ ...baseSettings, ...storeSettings, ...syncSettings });
+export type RecordServiceConfig = Static<typeof RecordServiceConfig>;
 
 export interface RecordService extends AsyncDisposable {
   readonly metricsUrl: string;

@@ -18,7 +18,6 @@ import {
   indexFor,
   matchingOf,
   narrowingOf,
-  notNarrowed,
   readNarrowing,
   type ListedDocument,
   type Narrowing,
@@ -54,7 +53,7 @@ export function openListing<Document extends ListedDocument>(
     const listing = watermarkKey(integration, rule.name);
     const seal: CursorSeal = { key: cursorKey, listing };
     const asked = readPageAsked(queryOf(request), seal, of && readNarrowing(of, integration));
-    const narrowing = of === undefined ? notNarrowed : narrowingOf(of, asked.filters);
+    const narrowing = narrowingOf(of, asked.filters);
     const { showing, projection } = (narrowing.details && inFull) || byName;
     const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());

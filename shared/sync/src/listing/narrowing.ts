@@ -29,13 +29,6 @@ export interface Narrowing {
   details: boolean;
 }
 
-export const notNarrowed: Narrowing = {
-  ids: undefined,
-  until: undefined,
-  changedSince: undefined,
-  details: false,
-};
-
 /** What every listed document has. */
 export interface ListedDocument {
   _id: string;
@@ -73,18 +66,19 @@ export const readNarrowing =
     };
   };
 
-export function narrowingOf(
-  { kind }: Asked,
+/** Only a listing of records is narrowed. */
+export const narrowingOf = (
+  of: Asked | undefined,
   { externalId, until, changedSince, details }: Filters,
-): Narrowing {
-  return {
-    ids:
-      externalId === undefined ? undefined : unpackIds(kind.idPrefix, Buffer.from(externalId, 'base64url')),
-    until: until === undefined ? undefined : new Date(until),
-    changedSince: changedSince === undefined ? undefined : new Date(changedSince),
-    details: details === 'true',
-  };
-}
+): Narrowing => ({
+  ids:
+    of === undefined || externalId === undefined
+      ? undefined
+      : unpackIds(of.kind.idPrefix, Buffer.from(externalId, 'base64url')),
+  until: until === undefined ? undefined : new Date(until),
+  changedSince: changedSince === undefined ? undefined : new Date(changedSince),
+  details: details === 'true',
+});
 
 /** In one order, each once: said again in another order they are the same. */
 function readIds(

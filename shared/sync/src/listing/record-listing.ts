@@ -26,27 +26,22 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
   const inOrder = (fields: Fields): Fields =>
     Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])));
 
-  const detailsOf = ({
-    integration,
-    fields,
-    order,
-    push,
-    lastSyncedAt,
-    changedAt = lastSyncedAt,
-  }: RecordDocument): RecordDetails => ({
-    fields: inOrder(fields),
-    createdBy: syncIdOf(order),
-    changedBy: push,
-    changedAt: changedAt.toISOString(),
-    ...(reference === undefined
-      ? {}
-      : { [reference.internalId.name]: referred(integration, fields[reference.field]) }),
-  });
+  /** The internal id of the record that it refers to. */
+  const linkOf = ({ integration, fields }: RecordDocument): Partial<RecordDetails> => {
+    if (reference === undefined) return {};
+    const { field, internalId } = reference;
+    const externalId = fields[field];
+    const isLinked = typeof externalId === 'string';
+    return { [internalId.name]: isLinked ? internalIdOf(internalId.prefix, integration, externalId) : null };
+  };
 
-  const referred = (integration: string, externalId: unknown): string | null =>
-    typeof externalId === 'string' && reference !== undefined
-      ? internalIdOf(reference.internalId.prefix, integration, externalId)
-      : null;
+  const detailsOf = (document: RecordDocument): RecordDetails => ({
+    fields: inOrder(document.fields),
+    createdBy: syncIdOf(document.order),
+    changedBy: document.push,
+    changedAt: (document.changedAt ?? document.lastSyncedAt).toISOString(),
+    ...linkOf(document),
+  });
 
   return {
     name: plural,

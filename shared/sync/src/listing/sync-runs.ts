@@ -12,11 +12,13 @@ import {
   type RunsFound,
   type SyncRun,
   type SyncRunInFull,
+  type UnannouncedRuns,
 } from '@integration-sync/contracts';
 import { queryOf, type BusHandler, type BusRequest } from '@integration-sync/runtime/bus';
 import type { Filter, Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from '../ids.ts';
 import type { Entry } from '../journal/journal-entry.ts';
+import type { Journal } from '../journal/journal.ts';
 import { readQuestion, type Asking } from '../service-messages.ts';
 import { watermarkKey } from '../watermarks.ts';
 import {
@@ -117,6 +119,20 @@ export const answerRun =
   async (request) => {
     const found: RunAnswer = { run: (await journal.find(request, syncIdIn(request))) ?? null };
     return { body: JSON.stringify(found), logFields: {} };
+  };
+
+/** So many fit into an endpoint. There are more of them only after an outage of the bus. */
+const unannouncedMax = 500;
+
+/**
+ * Answers webhooks: which pushes of an integration were answered whose events may not stand on the stream yet. Their journal
+ * entries say so before they are answered, and until after their events are published.
+ */
+export const answerUnannounced =
+  (journal: Pick<Journal, 'unannounced'>): BusHandler =>
+  async ({ integration }) => {
+    const answer: UnannouncedRuns = { syncIds: await journal.unannounced(integration, unannouncedMax) };
+    return { body: JSON.stringify(answer), logFields: { entities: answer.syncIds.length } };
   };
 
 const syncIdIn = ({ headers }: BusRequest): string => headers.get(requestHeaders.id) ?? '';

@@ -7,7 +7,7 @@ import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { newSyncId } from '../ids.ts';
-import { completeRun, recordIdleRun } from './run-lifecycle.ts';
+import { completeRun } from './run-lifecycle.ts';
 import { openPermission } from './may-still-write.ts';
 import type { Prepared } from './prepare.ts';
 import type { Run, Written } from './run.ts';
@@ -49,10 +49,9 @@ export async function carryOut(
     elapsedMs: () => performance.now() - began,
     permission,
   };
-  const isIdle = records.length === 0;
-  const written = isIdle ? { settled: [], drafts: [] } : await writeRecords(engine, run, known);
+  const written = records.length === 0 ? { settled: [], drafts: [] } : await writeRecords(engine, run, known);
   if (action === 'erase') await forgetErrors(engine, run);
-  const announcement = await (isIdle ? recordIdleRun : completeRun)(engine, run, written);
+  const announcement = await completeRun(engine, run, written);
   await engine.reach('before-answer');
   engine.announcer.announce(announcement);
   const { counts } = announcement;

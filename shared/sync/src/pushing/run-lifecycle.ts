@@ -37,19 +37,17 @@ const takenOver = (run: Run, what: string): Failure => {
 /** The point of no return: from here on the push is answered with what it did, and announced. */
 export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
   const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
+  if (run.records.length === 0) {
+    // It had nothing to lose between its beginning and its end, and so it has no entry yet.
+    await engine.journal.insert({ ...entryOf(engine, run), ...completion, state: 'written' });
+    return announcement;
+  }
   const [kept, counted] = await Promise.all([
     engine.journal.complete(run.syncId, engine.owner, completion),
     closeWatermarks(engine, run, completion),
   ]);
   if (!kept) await giveBack(engine, run, written, counted);
   engine.settledPushes.set(run.syncId, true);
-  return announcement;
-}
-
-/** A push that accepted nothing has nothing to lose between its beginning and its end. */
-export async function recordIdleRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
-  const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
-  await engine.journal.insert({ ...entryOf(engine, run), ...completion, state: 'written' });
   return announcement;
 }
 
