@@ -32,16 +32,19 @@ export interface RecordDetails {
   productInternalId?: string | null;
 }
 
-/** `item` is the schema of a pushed item, `linked` the properties in its details for the record that it refers to. */
-export const detailedEntityOf = (
-  item: TObject,
-  linked: TProperties,
-  { title, erasable }: { title: string; erasable: boolean },
-) => {
+export interface RecordSchemas {
+  /** `Supplier`, for one. */
+  name: string;
+  /** Of a pushed item. */
+  item: TObject;
+  /** What `details` says of the record that this one refers to. */
+  linked: TProperties;
+}
+
+export const detailedEntityOf = ({ name, item, linked }: RecordSchemas, erasable: boolean) => {
   const { externalId: _externalId, ...held } = item.properties;
   // Of an erased record there are none.
   const fields = erasable ? Type.Partial(Type.Object(held)).properties : held;
-  const name = title.replace(/^Listed/, '');
   const details = Type.Object(
     {
       fields: Type.Object(fields, {
@@ -58,7 +61,10 @@ export const detailedEntityOf = (
     },
     { title: `${name}Details`, description: 'Only with `details=true`' },
   );
-  return Type.Object({ ...ListingEntity.properties, details: Type.Optional(details) }, { title });
+  return Type.Object(
+    { ...ListingEntity.properties, details: Type.Optional(details) },
+    { title: `Listed${name}` },
+  );
 };
 
 export interface Listing<Entity> {

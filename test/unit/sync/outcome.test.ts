@@ -1,8 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { examine, type Trace } from '../../../shared/sync/src/records/traces.ts';
 import { orderOf } from '../../../shared/sync/src/ids.ts';
-import { isMore, packOutcomes, unpackOutcomes, untouched } from '../../../shared/sync/src/records/outcome.ts';
+import {
+  examine,
+  isMore,
+  packOutcomes,
+  unpackOutcomes,
+  untouched,
+  type Trace,
+} from '../../../shared/sync/src/records/outcome.ts';
 
 const fields = ['name', 'code', 'country', 'address'];
 

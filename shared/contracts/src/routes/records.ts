@@ -4,7 +4,7 @@ import { Type, type TObject, type TProperties } from 'typebox';
 import { Batch, DdsEntry } from '../batches.ts';
 import { nullable } from '../fields.ts';
 import { limits } from '../limits.ts';
-import { detailedEntityOf, listingOf } from '../listings.ts';
+import { detailedEntityOf, listingOf, type RecordSchemas } from '../listings.ts';
 import { Product } from '../products.ts';
 import { BatchPlanAnswer, BatchPushAnswer, PlanAnswer, PushAnswer } from '../pushes.ts';
 import { scopes } from '../scopes.ts';
@@ -55,13 +55,9 @@ const itemDetails: QueryParameter = {
     'Whether the answer also says what became of each item, as a plan does: `unchanged` and `details`',
 };
 
-interface RecordKind {
+interface RecordKind extends RecordSchemas {
   plural: 'suppliers' | 'products' | 'batches';
   tag: Route['tag'];
-  name: 'Supplier' | 'Product' | 'Batch';
-  item: TObject;
-  /** What `details` says of the record that this one refers to. */
-  linked: TProperties;
   example: RecordExample;
 }
 
@@ -165,13 +161,7 @@ function listRoute(kind: RecordKind): Route {
     query: [page, limit, since, changedSince, until, externalIds, details, cursor],
     answer: {
       status: 200,
-      schema: listingOf(
-        detailedEntityOf(kind.item, kind.linked, {
-          title: `Listed${kind.name}`,
-          erasable: kind.plural === 'suppliers',
-        }),
-        `${kind.tag}Listing`,
-      ),
+      schema: listingOf(detailedEntityOf(kind, kind.plural === 'suppliers'), `${kind.tag}Listing`),
       example: listingExample({
         externalId: kind.example.item.externalId,
         internalId: kind.example.internalId,

@@ -12,8 +12,6 @@ import type { PushBody } from '../items/body.ts';
 import { gatherRecords, type AcceptedItem, type PushedRecord } from '../items/fold.ts';
 import { isErased } from '../items/sync-status.ts';
 import { refuseUnknown } from '../items/unknown-fields.ts';
-import type { Verdict } from '../items/validate.ts';
-import type { Reference } from '../kind.ts';
 import type { Stored } from '../records/classify.ts';
 
 export interface Prepared {
@@ -36,8 +34,9 @@ export async function prepare(
   await giveWay(items.length);
   const verdicts = items.map((item) => validate(item));
   const rule = kind.reference;
-  const found =
-    rule === undefined ? new Map<string, unknown>() : await findReferred(rule, verdicts, request, drafting);
+  const referred = rule === undefined ? [] : referencedIds(rule.field, verdicts);
+  const found: Map<string, unknown> =
+    rule === undefined || referred.length === 0 ? new Map() : await rule.find(referred, request, drafting);
   for (const id of assumed) if (!found.has(id)) found.set(id, undefined);
   await giveWay(items.length);
   const { accepted, rejected } = acceptItems(
@@ -49,16 +48,6 @@ export async function prepare(
     internalIdOf(kind.idPrefix, request.integration, externalId),
   );
   return { records, rejected, found };
-}
-
-async function findReferred(
-  rule: Reference<unknown>,
-  verdicts: readonly Verdict[],
-  request: BusRequest,
-  drafting: boolean,
-): Promise<Map<string, unknown>> {
-  const ids = referencedIds(rule.field, verdicts);
-  return ids.length === 0 ? new Map() : rule.find(ids, request, drafting);
 }
 
 // Which records a caller names by their ids, and which of these ids name none.

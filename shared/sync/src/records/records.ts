@@ -5,7 +5,7 @@ import type { Stored } from './classify.ts';
 import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
 import type { RecordDocument } from './record-document.ts';
 import { openRecordWrites } from './record-writes.ts';
-import type { Trace } from './traces.ts';
+import type { Trace } from './outcome.ts';
 
 export function openRecords(store: Store, collection: string) {
   const records = store.collection<RecordDocument>(collection);

@@ -7,10 +7,16 @@
 //   watched, hidden     the documents tell what has come since it was settled: where that is nothing, it is done with
 import type { AnnouncedRecord, Announcement } from '../announcing/announcement.ts';
 import type { Engine, KindEngine } from '../engine.ts';
-import { examine } from '../records/traces.ts';
 import { unpackIds } from '../ids.ts';
 import { phaseOf, type Completion, type Counted, type Entry } from '../journal/journal-entry.ts';
-import { isMore, packOutcomes, unpackOutcomes, untouched, type Outcome } from '../records/outcome.ts';
+import {
+  examine,
+  isMore,
+  packOutcomes,
+  unpackOutcomes,
+  untouched,
+  type Outcome,
+} from '../records/outcome.ts';
 import { publishBatchOf, publishEvents } from '../announcing/publish-events.ts';
 import { watermarkKeys } from '../pushing/run.ts';
 

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, KindEngine } from '../engine.ts';
 import type { LeftBehind } from '../journal/journal-recovery.ts';
-import type { Watermark } from '../watermarks.ts';
 import { settleEntry } from './recover.ts';
 
 const everyMs = 5_000;
@@ -109,17 +108,14 @@ type Needed = Pick<Engine, 'now' | 'journal' | 'watermarks'>;
 const forgottenMs = 30_000;
 
 export async function closeForgotten(engine: Needed): Promise<void> {
-  for (const watermark of await engine.watermarks.withOpen()) await closeIn(engine, watermark);
-}
-
-async function closeIn(engine: Needed, { _id: key, open }: Pick<Watermark, '_id' | 'open'>): Promise<void> {
-  const oldestMs = engine.now() - forgottenMs;
-  const old = Object.entries(open).filter(([, openedAt]) => openedAt < oldestMs);
-  if (old.length === 0) return;
-  const pending = await engine.journal.pendingAmong(old.map(([syncId]) => syncId));
-  for (const [syncId, openedAt] of old) {
-    if (pending.has(syncId) || !(await isOver(engine, syncId))) continue;
-    await engine.watermarks.forget(key, syncId, openedAt);
+  for (const { _id: key, open } of await engine.watermarks.withOpen()) {
+    const oldestMs = engine.now() - forgottenMs;
+    const old = Object.entries(open).filter(([, openedAt]) => openedAt < oldestMs);
+    const pending = await engine.journal.pendingAmong(old.map(([syncId]) => syncId));
+    for (const [syncId, openedAt] of old) {
+      if (pending.has(syncId) || !(await isOver(engine, syncId))) continue;
+      await engine.watermarks.forget(key, syncId, openedAt);
+    }
   }
 }
 
