@@ -160,7 +160,7 @@ const syncBorders = bordersOf({
   folder: 'shared/sync/src',
   name: 'sync',
   rooms: syncRooms,
-  top: ['sync.ts', 'record-service.ts', 'index.ts'],
+  top: ['record-service.ts', 'index.ts'],
   borders: everywhere,
 });
 

@@ -164,7 +164,7 @@ const houses: readonly House[] = [
       listing: ['items', 'records', 'journal', 'engine.ts'],
       recovery: ['records', 'journal', 'announcing', 'engine.ts', 'pushing'],
     },
-    top: ['sync.ts', 'record-service.ts', 'index.ts'],
+    top: ['record-service.ts', 'index.ts'],
   },
 ];
 
