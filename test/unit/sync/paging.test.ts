@@ -1,5 +1,5 @@
 import { Failure, readOneOf } from '@integration-sync/contracts';
-import { unseal } from '@integration-sync/runtime/seal';
+import { seal, unseal } from '@integration-sync/runtime/seal';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openCursor, sealCursor, type Cursor } from '../../../shared/sync/src/listing/cursor.ts';
@@ -8,7 +8,7 @@ import { choosePlan, linkToNext, readPageAsked } from '../../../shared/sync/src/
 
 const key = Buffer.alloc(32, 1);
 const listing = 'acme/suppliers';
-const seal = { key, listing };
+const cursorSeal = { key, listing };
 const cursor: Cursor = {
   after: 'sync_0001-499',
   page: 3,
@@ -73,8 +73,13 @@ describe('a cursor', () => {
     ['4', { changedSince: '2026-03-31T00:00:00.000Z' }],
     ['4', { changedSince: '2026-03-31T00:00:00.000Z', until: '2026-04-01T00:00:00.000Z' }],
   ])('begins with %s, which a release refuses that does not know %j', (version, filters) => {
-    const content = unseal(key, listing, sealCursor(key, listing, { ...cursor, filters })) ?? '';
+    const sealed = sealCursor(key, listing, { ...cursor, filters });
+    const content = unseal(key, listing, sealed) ?? '';
     expect(content).toMatch(new RegExp(`^${version}\\W`));
+    expect(openCursor(key, listing, sealed)).toEqual({ ...cursor, filters });
+    for (const later of ['5', '10', '']) {
+      expect(openCursor(key, listing, seal(key, listing, content.replace(version, later)))).toBeUndefined();
+    }
   });
 
   it.each(['', 'a', 'null', '%', 'eyJhIjoxfQ', 'é', ' ', '../../etc/passwd', 'A'.repeat(5_000)])(
@@ -86,7 +91,7 @@ describe('a cursor', () => {
 });
 
 function ask(query: string) {
-  return readPageAsked(new URLSearchParams(query), seal, (parameters, errors) => {
+  return readPageAsked(new URLSearchParams(query), cursorSeal, (parameters, errors) => {
     const colour = readOneOf(parameters, 'colour', ['red', 'blue'], errors);
     return colour === undefined ? {} : { colour };
   });
@@ -165,7 +170,7 @@ describe('the page that is asked for', () => {
   it('is linked from the one before it', () => {
     const first = ask('page=2&limit=5&since=2026-03-31&colour=blue');
     const asked = { ...first, until: 'sync_9', nextSince: cursor.nextSince };
-    const link = linkToNext('suppliers', seal, asked, 'sync_8-000');
+    const link = linkToNext('suppliers', cursorSeal, asked, 'sync_8-000');
     const [, query = ''] = /^<\/api\/v1\/integration\/suppliers\?([^>]+)>; rel="next"$/.exec(link) ?? [];
     expect(ask(query)).toEqual({
       after: 'sync_8-000',
