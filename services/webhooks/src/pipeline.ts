@@ -4,21 +4,29 @@
 //                        ▲       (one look-up of   (a cursor into      (fair         │
 //                        │     changed endpoints)   the window each)    shares)      ▼
 //                    ownership                           │                        recorder ──▶ webhook_endpoints
-//                        ▲                               ▼
+//                        ▲                               ▼                        attempt log ──▶ ATTEMPTS
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
 //                 webhook_partitions (claims)                      webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone begins deliveries of its events. Another replica becomes the owner once this
-// one gives the partition back or has been silent for 2.5 s. The new owner reads webhook_offsets and webhook_replicas once. Events
-// after the last stored floor are then delivered again, if the old owner had delivered them (delivering/takeover.ts). The
-// deliverer writes each attempt to the stream ATTEMPTS, in batches; a process that is killed loses those of the last 0.1 s.
+// One replica owns a partition of the log, and alone begins deliveries of its events. It gives the partition back when it stops,
+// or when the assignment over the living replicas names another one. It loses the partition to another one once it has been silent
+// for 2.5 s. The new owner reads webhook_offsets and webhook_replicas once and begins at the last stored floor, so that receivers
+// get a second time what the old owner delivered after that (delivering/takeover.ts).
 //
-//   a failure opens the circuit of its endpoint and is stored in webhook_endpoints with the event's number of attempts and next
-//   time (trials). The event alone is tried again after 1, 5 and 30 s, then given up, and the next event is tried. A 2xx closes
-//   the circuit. Ten failures in a row, or a 410, disable the endpoint: its undelivered events are missed, until a replay.
-//   A failure that began before another one was counted is not counted: it uses up one of the four attempts of its event.
-//   A hand-back waits 500 ms for attempts in flight. One that hangs goes on at the old owner, which tells the new one its end.
-//   A replica that is cut off from NATS begins no attempt after 2 s, unless MongoDB shows its claims unchanged.
+//   a success   is stored where it closes the circuit. Everywhere else the floor moves past the event.
+//   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
+//               Until it is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s, then given
+//               up. Next is the event that failed last, else the oldest open one, else the next in the log.
+//   uncounted   is a failure that began before another one was counted: it uses up one of the four attempts of its event.
+//   the circuit is open from the registration to the first 2xx, and from a failure to the next 2xx: one attempt at a time. While it is
+//               closed, 8 are in flight, or as many as the endpoint's caller asks for.
+//   disabled    is an endpoint by ten failures in a row or a 410: its undelivered events are missed, until a replay. The same
+//               update notes `webhook.disabled`; where the replica dies before it publishes that, another one does.
+//   a hand-back waits 500 ms for attempts in flight. One that hangs goes on at the old owner. The new owner leaves its event alone
+//               until it hears the end, the deadline is over, or the old owner is dead.
+//   cut off     is a replica that has not heard itself on NATS for 2 s: it begins no attempt until it hears itself again and MongoDB
+//               shows that its claims stand.
+//   killed      a process loses the entries of ATTEMPTS of its last 0.1 s.
 //
 //   step by step                               docs/architecture.md, The life of a delivery
 //   which collection holds what                docs/architecture.md, What is durable
@@ -72,6 +80,7 @@ interface PipelineOptions {
   send: Send;
   /** Fires when attempts that are still in flight are cut off. */
   signal: AbortSignal;
+  /** Deliveries in flight in this process, over all endpoints. */
   inFlightMax: number;
   /**
    * How many endpoints are in the cache (`cached`), and have a queue (`queues`). Beyond that the least recently needed are

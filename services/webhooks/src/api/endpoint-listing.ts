@@ -1,5 +1,6 @@
 // The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor says
 // after which webhook the next page begins; it is sealed, so that a caller can carry it, but neither make nor change one.
+// What `details=true` adds: handlers.ts.
 import {
   basePath,
   checkBesideCursor,

@@ -72,7 +72,7 @@ export class EndpointQueue {
   readonly toldMissed: number[] = [];
   /** While a failure is being stored, nothing begins. */
   pauses = 0;
-  /** Its receiver wants no attempt before (`Retry-After`), by `performance.now()`. */
+  /** By the receiver's `Retry-After`, no attempt begins before this time of `performance.now()`. */
   restsUntil = 0;
   /** The endpoint is deleted, or its partition is no longer this replica's. */
   isEnded = false;

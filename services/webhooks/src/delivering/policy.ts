@@ -10,7 +10,8 @@
 //
 // A failure does not count if another one was counted while it was in flight. Then the counter and the circuit stay
 // as they are, the event has used up one of its four attempts all the same, and it waits while the circuit is open.
-// 410 disables whether it counts or not. A 429 or 503 with Retry-After waits at least so long (cap: sending/outcome.ts). Missed: what was open when its endpoint was disabled; a replay sends it.
+// 410 disables whether it counts or not. After a 429 or 503 with Retry-After, no attempt at the endpoint begins for so long
+// (sending/outcome.ts has the cap). Missed: what was open when its endpoint was disabled; a replay sends it.
 //
 // So an endpoint that is dead from the start is hit at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
 // and 72, 73 s (third): ten failures in a row, and it is disabled.

@@ -1,6 +1,6 @@
 // `webhook.disabled`: noted with the endpoint in the update that disables it, published afterwards, and struck out
 // once it is on the stream. Should the replica die in between, another one finds the note and publishes the event under
-// the same id, so that no receiver takes it for another event.
+// the same id, so that no receiver takes it for another event. It goes to the other endpoints of the integration (matching/match.ts).
 //
 // The revision is replaced before, so that owners read the endpoint again: later events are not for the epoch that has ended.
 import { type EventBody, eventSubject, publishWithBatch } from '@integration-sync/contracts';

@@ -5,10 +5,10 @@ import { limits } from '@integration-sync/contracts';
 import { isFirst, type Store } from '@integration-sync/runtime/store';
 
 export interface Registration {
-  /** Made of the integration and the key. */
+  /** A hash of the integration and its `Idempotency-Key`. */
   _id: string;
   integration: string;
-  /** A hash of the body, keyed with the caller's key. */
+  /** A hash of the body, keyed with the `Idempotency-Key`. */
   fingerprint: string;
   endpointId: string;
   at: Date;

@@ -1,4 +1,5 @@
-// The event feed: a caller asks for events after a place, gets a page, or waits until there is an event.
+// The event feed: a caller asks for events after a place, gets a page, or waits until there is an event. Where a caller without
+// a place begins: place.ts.
 import {
   Failure,
   type FailureEntry,

@@ -24,7 +24,7 @@ export function boundAnswers(socket: Socket): Socket {
   let bytes = 0;
   let reads = 0;
   socket.read = (size) => {
-    // The client has refused the answer, and asks for the next chunk all the same.
+    // The HTTP client reads once more after the answer was refused.
     if (socket.destroyed) return null;
     const { readableLength } = socket;
     // Where nothing is buffered, `read` asks the system for more.

@@ -14,7 +14,7 @@ export interface Outcome {
   answer?: FailedAnswer;
 }
 
-const timedOut = 'timeout: no complete answer within 10 s';
+const timedOut = `timeout: no complete answer within ${limits.deliveryDeadlineMs / 1_000} s`;
 
 /** `broken` says why the answer could not be read to its end, if so. */
 export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
