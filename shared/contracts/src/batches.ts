@@ -8,6 +8,7 @@ import {
   requiredIdentifier,
   requiredText,
 } from './fields.ts';
+import { limits } from './limits.ts';
 
 export const Batch = Type.Object(
   {
@@ -21,7 +22,7 @@ export const Batch = Type.Object(
     ),
     batchNumber: requiredText('Batch or lot number', 'Batch number is required'),
     quantity: optionalAmount('Quantity received'),
-    unit: optionalText('Unit of measure', 32),
+    unit: optionalText('Unit of measure', limits.unitCharactersMax),
     receivedDate: optionalDate('Date the batch was received'),
     expiryDate: optionalDate('Batch expiry date'),
   },

@@ -1,4 +1,5 @@
-// Which country codes are assigned, by ISO 3166-1.
+// Which country codes are assigned, by ISO 3166-1. Which field takes which of them: fields.ts. They are kept in upper case
+// (items/changes.ts of shared/sync).
 import { iso31661 } from 'iso-3166';
 
 export const alpha2Codes: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha2));

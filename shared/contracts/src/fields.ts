@@ -21,9 +21,9 @@ const notBlankWithout = (excluded: string): string => `^[^\\S${excluded}]*[^\\s$
 
 const identifier = {
   minLength: 1,
-  maxLength: 255,
+  maxLength: limits.identifierCharactersMax,
   pattern: notBlankWithout(controls),
-  'x-expected': 'a string of 1 to 255 characters that is not blank and has no control characters',
+  'x-expected': `a string of 1 to ${limits.identifierCharactersMax} characters that is not blank and has no control characters`,
 };
 
 export const requiredIdentifier = (description: string, message: string) =>

@@ -4,6 +4,10 @@ export const limits = {
   itemsPerPushMax: 500,
   /** Of a text in an item, unless its field says more. */
   textCharactersMax: 500,
+  addressCharactersMax: 1_000,
+  unitCharactersMax: 32,
+  /** Of an `externalId` and of what points at one. */
+  identifierCharactersMax: 255,
   /** Of a field that is a list of texts: a listing reads a hundred records at a time, so that none may be huge. */
   textsMax: 100,
   pageDefault: 1,

@@ -8,6 +8,7 @@ import {
   requiredIdentifier,
   requiredText,
 } from './fields.ts';
+import { limits } from './limits.ts';
 
 export const Product = Type.Object(
   {
@@ -19,7 +20,7 @@ export const Product = Type.Object(
     category: optionalText('Product category'),
     country: optionalOrigin('Country of origin, ISO 3166-1 alpha-2 or alpha-3 code'),
     hsCode: optionalHsCode('HS/tariff code used for classification'),
-    unit: optionalText('Unit of measure (for example kg, pcs)', 32),
+    unit: optionalText('Unit of measure (for example kg, pcs)', limits.unitCharactersMax),
     code: optionalText('Product number or SKU'),
     supplierExternalId: optionalIdentifier(
       'Links the product to an already synced supplier by its externalId',

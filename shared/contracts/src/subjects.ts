@@ -88,7 +88,10 @@ export const eventBatchesSubject = (announcer: BatchAnnouncer, integration: stri
 /** On which the event batches of an integration are published, whoever announces them. */
 export const publishedBatches = (integration: string): string => `${eventBatchesNoun}.*.${integration}`;
 
-/** `supplier.created` of acme is announced on `events.acme.supplier.created`. */
+/**
+ * `supplier.created` of acme is announced on `events.acme.supplier.created`. The message is the body of its deliveries (events.ts),
+ * and its `Nats-Msg-Id` the id of the event.
+ */
 export const eventSubject = (integration: string, event: string): string => `events.${integration}.${event}`;
 
 /** An integration is a single token of a subject: it has no dot, space or wildcard. */

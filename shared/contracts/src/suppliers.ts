@@ -9,6 +9,7 @@ import {
   requiredIdentifier,
   requiredText,
 } from './fields.ts';
+import { limits } from './limits.ts';
 
 export const Supplier = Type.Object(
   {
@@ -19,7 +20,7 @@ export const Supplier = Type.Object(
     name: requiredText('Supplier or vendor name', 'Supplier name is required'),
     code: optionalText('Vendor number or code'),
     country: optionalCountry('ISO 3166-1 alpha-2 country code'),
-    address: optionalText('Full address', 1000),
+    address: optionalText('Full address', limits.addressCharactersMax),
     contactPerson: optionalText('Primary contact name'),
     email: optionalEmail('Contact email'),
     phone: optionalText('Contact phone'),
