@@ -183,7 +183,7 @@ const outdated = ({ counted = {} }: Watermark, settled: string, now: number): st
 
 /**
  * The time up to which whatever is synchronised has been written: nothing will appear any more with a
- * `lastSyncedAt` of this or earlier.
+ * `lastSyncedAt` of this or earlier (the header `X-Next-Since`, listing/listing.ts).
  */
 export function settledUntil(watermark: Pick<Watermark, 'stamp' | 'open'>): Date {
   const open = Object.values(watermark.open);

@@ -37,7 +37,7 @@ const largeQueue = {
   patienceMs: 2_000,
   heldBackPatienceMs: 15_000,
 };
-/** For large requests, with one to spare for an integration that has nothing in hand yet. */
+/** For large requests, with one to spare for an integration that has nothing in hand yet: its first one begins at once. */
 export const largeRequests = (max: number): SemaphoreOptions => ({ max, spare: 1, queue: largeQueue });
 /** For one kind of questions, which are short: with 500 ids one has 130 KB. */
 const smallQueue = { ...largeQueue, bytesMax: 32 * mebibyte };

@@ -1,4 +1,5 @@
 // What a listing is asked for, worked out from its query, and the way to the page after. Pure.
+// What a time may look like: contracts/time.ts. `since` and `changedSince` are exclusive, `until` is inclusive (narrowing.ts).
 import {
   basePath,
   checkBesideCursor,

@@ -40,7 +40,7 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
   };
 
   return {
-    /** Returns those that another push has created meanwhile. */
+    /** Returns those that another push has created meanwhile: write.ts reads them again and changes them, as UPDATED. */
     async insert(fresh: readonly Fresh[], writing: Writing): Promise<Fresh[]> {
       const lost = await inParts(fresh, writing.parts, (part) => insertPart(records, part, writing));
       return lost.flat();
