@@ -209,7 +209,7 @@ describe.concurrent('beside other integrations', () => {
       0,
     );
     const looked = await ops(integration);
-    expect(looked.stdout).toContain('A removal of it was begun and has not come to its end.');
+    expect(looked.stdout).toContain(`A removal of ${integration} was begun earlier and is not finished.`);
 
     expect(await ops(integration, '--apply')).toMatchObject({ code: 0 });
     expect(await placesOf(integration, ...endpointIds)).toEqual([]);

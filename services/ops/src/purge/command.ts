@@ -57,9 +57,9 @@ export const purgeCommand = defineCommand({
       show(integration, found, output);
       const isBegun = await holdings.isBegun();
       output.give({ integration, found, isBegun });
-      if (isBegun) output.say('A removal of it was begun and has not come to its end.');
+      if (isBegun) output.say(`A removal of ${integration} was begun earlier and is not finished.`);
       if (isBegun || Object.values(found).some((count) => count > 0))
-        output.say(`Nothing was removed. ops purge-integration ${integration} --apply removes it.`);
+        output.say(`This call removed nothing. ops purge-integration ${integration} --apply removes it.`);
       return exitCodes.well;
     }
     await refuseWhilePushing(store, integration);
