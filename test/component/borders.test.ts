@@ -255,7 +255,7 @@ it('says with each refusal which door to take, and the door is there', async () 
 });
 
 const betweenRooms =
-  / of (webhooks|sync) may import .+: move what both need there, or have \w+\.ts hand it over/;
+  / of (webhooks|sync) may import .+: move what both need there, or have [\w-]+\.ts hand it over/;
 
 async function doorsOf(room: string): Promise<string[]> {
   const manifest = join(root, 'node_modules/@integration-sync', room, 'package.json');
