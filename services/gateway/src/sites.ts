@@ -73,7 +73,10 @@ function addSite(app: FastifyInstance, { path, read: readOne, pageHeaders, kept 
   };
   app.get(path, async (_request, reply) => reply.headers(headers).send(page));
   // The page is the list of its files.
-  const named = /(?:src|href)="\w+\/(?<name>[\w.-]+\.(?<type>js|css|svg|png))"/g;
+  const named = new RegExp(
+    `(?:src|href)="${path.slice(1)}/(?<name>[\\w.-]+\\.(?<type>js|css|svg|png))"`,
+    'g',
+  );
   return Array.from(page.toString().matchAll(named), ({ groups: { name = '', type = '' } = {} }) => {
     const bytes = readOne(name);
     const filePath = `${path}/${name}`;

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { open, rm, symlink, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openClients } from '../../../services/gateway/src/clients/clients.ts';
 import { signHs256, token } from '../../support/access-tokens.ts';
 import {
   clientEntry,
@@ -15,6 +17,7 @@ import {
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { openGateway, openReadyGateway, openServices, type TestGateway } from '../../support/gateway.ts';
+import { openTestLog } from '../../support/log.ts';
 import { startNats } from '../../support/nats.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { problemsWith } from '../../support/settings.ts';
@@ -449,4 +452,23 @@ describe('three gateways', () => {
       expect(refusals).toEqual([]);
     },
   );
+});
+
+it('a gateway that ends does not wait for a file of clients that is gone, and refuses it no more', async () => {
+  await using file = await clientsFile([clientEntry('erp', [testSecret().entry])]);
+  const { log, text } = openTestLog();
+  const clients = await openClients({
+    path: file.path,
+    now: () => Date.now(),
+    log,
+    registry: new Registry(),
+    checkEveryMs: 20,
+  });
+  await rm(file.path);
+  // The check has looked in vain, and looks again half a second later.
+  await wait(100);
+  const begunAt = performance.now();
+  await clients[Symbol.asyncDispose]();
+  expect(performance.now() - begunAt).toBeLessThan(250);
+  expect(text()).not.toContain('AUTH_CLIENTS_FILE is refused');
 });

@@ -116,10 +116,12 @@ async function openFile(options: ClientsOptions) {
       'AUTH_CLIENTS_FILE is refused as it is now; the content before serves on',
     );
   };
+  const closing = new AbortController();
+  const { signal } = closing;
   const check = async (): Promise<void> => {
     let mark = 'unread';
     try {
-      const bytes = await readClientsFile(path).catch(() => wait(againMs));
+      const bytes = await readClientsFile(path).catch(() => wait(againMs, undefined, { signal }));
       const content = bytes ?? (await readClientsFile(path));
       mark = markOf(content);
       if (mark === seen) return;
@@ -128,7 +130,7 @@ async function openFile(options: ClientsOptions) {
       const { clients, all } = credentials;
       log.info({ path, clients: clients.size, credentials: all.length }, 'AUTH_CLIENTS_FILE was read');
     } catch (error) {
-      refuse(mark, error);
+      if (!signal.aborted) refuse(mark, error);
     }
   };
   const checks = openPeriodicCheck(check, { what: 'AUTH_CLIENTS_FILE', everyMs, log });
@@ -141,7 +143,10 @@ async function openFile(options: ClientsOptions) {
       problem === undefined
         ? []
         : [`AUTH_CLIENTS_FILE is refused as it is now: ${problem}. The content before serves on.`],
-    [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await checks[Symbol.asyncDispose]();
+    },
   };
 }
 
