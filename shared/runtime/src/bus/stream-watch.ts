@@ -87,8 +87,9 @@ export function openStreamWatch(connection: Connection): StreamWatch {
       saw(spec, await connection.whileConnected(() => connection.manager.streams.info(spec.name)));
     } catch (error) {
       connection.log.debug({ err: error, stream: spec.name }, 'a stream cannot be looked at');
-      // Its leader answers for a stream. Without a line to NATS nothing is known of it.
-      if (connection.connected) watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' } });
+      // Its leader answers for a stream. Without a line to NATS nothing is known of it; and it may have been seen meanwhile.
+      if (connection.connected && watched.get(spec.name)?.found === found)
+        watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' } });
       sayWhatIsNew();
     }
   };
