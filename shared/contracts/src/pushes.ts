@@ -1,4 +1,4 @@
-// The answer to a push, and the run that stays of it in the history.
+// The answers to a push and to its plan, and the run that stays of a push in the history.
 import { Type, type Static } from 'typebox';
 import { DdsEntry } from './batches.ts';
 import { nullable, oneOf } from './fields.ts';

@@ -59,6 +59,8 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     await bus.ensureStream(eventBatchesStreamSpec(config));
   };
   const owner = randomUUID();
+  // Before the streams are there: what is not announced shows while this process waits for them.
+  const measures = openSyncMetrics(metrics.registry, { semaphore, journal, now });
   const listed = kinds.flatMap(({ plural, drafting }) =>
     drafting ? [plural, drafting.collection] : [plural],
   );
@@ -82,7 +84,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     semaphore,
     /** The order of pushes of the same records. */
     queues: opening.use(openRecordQueues()),
-    metrics: openSyncMetrics(metrics.registry, { semaphore, journal, now }),
+    metrics: measures,
     /** Pushes that are known to be past their writing. */
     settledPushes: new LRUCache<string, true>({ max: rememberedMax }),
     /** Listings whose last push here was of records that were there already. */

@@ -91,10 +91,15 @@ function came(value: unknown, error: ErrorObject | undefined): string {
   return `${describe(wrong)}${place}${length}`;
 }
 
-/** In code points, as limits count. An array of them would be much larger than the text. */
+/** In code points, as limits count. By index: an iterator makes a text of each point, and takes six times as long. */
 function lengthOf(text: string): number {
-  let length = 0;
-  for (const _point of text) length += 1;
+  let length = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    if ((text.codePointAt(index) ?? 0) > 0xffff) {
+      length -= 1;
+      index += 1;
+    }
+  }
   return length;
 }
 
