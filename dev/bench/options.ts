@@ -97,6 +97,7 @@ export const webhooksBenches = [
   'burst',
   'replicas',
   'partitions',
+  'many',
 ] as const;
 export type WebhooksBench = (typeof webhooksBenches)[number];
 

@@ -1,10 +1,11 @@
-// npm run bench:webhooks [-- throughput hanging fanout burst replicas partitions]: how fast deliveries are, beside a bare loop and
+// npm run bench:webhooks [-- throughput hanging fanout burst replicas partitions many]: how fast deliveries are, beside a bare loop and
 // beside BullMQ on Redis, and whether dead endpoints cost a healthy one anything. Everything runs on this machine, on
 // engines of its own, and leaves nothing behind. Redis must be on PATH (Debian: redis-server).
 import { parseWebhooksBenchOptions, webhooksUsage, type WebhooksBench } from './options.ts';
 import { runAsCommand, say } from './run.ts';
 import { benchBurst } from './webhooks/burst.ts';
 import { openHouse, type House } from './webhooks/house.ts';
+import { benchMany } from './webhooks/many.ts';
 import { benchFanout, benchHanging } from './webhooks/neighbours.ts';
 import { benchPartitions } from './webhooks/partitions.ts';
 import { benchReplicas } from './webhooks/replicas.ts';
@@ -19,6 +20,7 @@ const runs: Readonly<Record<WebhooksBench, Bench>> = {
   burst: benchBurst,
   replicas: benchReplicas,
   partitions: benchPartitions,
+  many: benchMany,
 };
 
 await runAsCommand(webhooksUsage, async (start) => {

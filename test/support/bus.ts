@@ -34,7 +34,6 @@ export function openFollower(
     get failingForMs() {
       return reading.failingForMs;
     },
-    isAtEnd: () => reading.isAtEnd(),
     [Symbol.asyncDispose]: () => reading[Symbol.asyncDispose](),
   };
 }

@@ -3,7 +3,7 @@
 import { costTables, type Cost } from '../costs.ts';
 import { beginMeasuring, spentBy } from '../cpu.ts';
 import { quantile, reportLine } from '../measure.ts';
-import type { House } from './house.ts';
+import { arrivedInAll, type House } from './house.ts';
 
 const deliveries = Number(process.env['BENCH_BURST'] ?? 100_000);
 const endpointCounts = (process.env['BENCH_BURST_ENDPOINTS'] ?? '1,500').split(',').map(Number);
@@ -23,7 +23,7 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     for (let n = 0; n < endpoints; n += 1) await house.register(house.receiver + path, integration);
     // Opens their gates.
     await house.announce(1, 1, integration);
-    await hits(house, path, endpoints);
+    await arrivedInAll(house, path, endpoints);
     await house.forget();
 
     const end = beginMeasuring(house.processes());
@@ -33,7 +33,7 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
       announcedMs = performance.now() - began;
     });
     const over = new AbortController();
-    const working = announcing.then(() => hits(house, path, deliveries)).finally(() => over.abort());
+    const working = announcing.then(() => arrivedInAll(house, path, deliveries)).finally(() => over.abort());
     let sent = 0;
     for (; !over.signal.aborted; sent += 1) {
       await house.announce(1, 1, 'neighbour');
@@ -65,13 +65,4 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     await house.forget();
   }
   for (const line of costTables(costs, { one: 'delivery', in: 'µs' })) say(line);
-}
-
-async function hits(house: House, path: string, count: number): Promise<void> {
-  for (let tries = 0; tries < 4_000; tries += 1) {
-    const seen = (await house.seen()).find((tally) => tally.path === path)?.hits ?? 0;
-    if (seen >= count) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`fewer than ${count} deliveries came to ${path}`);
 }

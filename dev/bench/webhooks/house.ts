@@ -147,3 +147,13 @@ async function ready(bus: Bus): Promise<void> {
   }
   throw new Error('the service does not become ready');
 }
+
+/** Resolves when so many deliveries came to this path, each of an event to any endpoint. */
+export async function arrivedInAll(house: House, path: string, count: number): Promise<void> {
+  for (let tries = 0; tries < 4_000; tries += 1) {
+    const seen = (await house.seen()).find((tally) => tally.path === path)?.hits ?? 0;
+    if (seen >= count) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`fewer than ${count} deliveries came to ${path}`);
+}

@@ -363,22 +363,6 @@ describe('a reader that follows a stream', () => {
     await raw.close();
   });
 
-  it('is at the end once it has taken all that there is, and no sooner', async () => {
-    await bus.ensureStream(spec('END'));
-    const open = Promise.withResolvers<void>();
-    await using following = openFollower(bus, 'END', {
-      filters: ['END.>'],
-      onMessage: ({ sequence }) => (sequence === 10 ? open.promise : undefined),
-    });
-    await expect.poll(() => following.isAtEnd()).toBe(true);
-    await bus.publishBatch(bodies('END', 10));
-    await seesAll(following, 9);
-    expect(await following.isAtEnd()).toBe(false);
-    open.resolve();
-    await expect.poll(() => following.isAtEnd()).toBe(true);
-    expect(following.seen).toHaveLength(10);
-  });
-
   it('reads on after a stream that is not there could not be made at once, and says for how long it could not', async () => {
     let tries = 0;
     let failingForMs = 0;

@@ -1,11 +1,12 @@
 // How far a replica has read the log, whatever becomes of what it has read.
+import { setTimeout as wait } from 'node:timers/promises';
 import { openLog } from '@integration-sync/runtime/log';
 import { packEventBatches } from '@integration-sync/contracts';
 import type { FollowedMessage, FollowOptions } from '@integration-sync/runtime/bus';
 import { expect, it } from 'vitest';
 import { LogReader, type ReadPartition } from '../../../services/webhooks/src/log/reader.ts';
 
-const messageOf = (sequence: number, partition: number): FollowedMessage => {
+const messageOf = (sequence: number, partition: number, body?: string): FollowedMessage => {
   const [message] = packEventBatches({
     announcer: 'catalog',
     integration: 'acme',
@@ -16,7 +17,7 @@ const messageOf = (sequence: number, partition: number): FollowedMessage => {
     subject: `event-batches.${partition}.catalog.acme`,
     sequence,
     storedAt: new Date(),
-    body: Buffer.from(message?.body ?? ''),
+    body: Buffer.from(body ?? message?.body ?? ''),
   };
 };
 
@@ -28,6 +29,8 @@ function setUp(
   const taken: number[] = [];
   const begun: number[] = [];
   let following: FollowOptions | undefined;
+  /** Of the log, and of the partitions: what the stream's leader says. */
+  const ends = { log: 0, partitions: 0 };
   const refused = Promise.withResolvers<string>();
   const reader = new LogReader({
     bus: {
@@ -39,28 +42,28 @@ function setUp(
         );
         return {
           failingForMs: 0,
-          isAtEnd: async () => true,
           async [Symbol.asyncDispose]() {
             following = undefined;
           },
         };
       },
+      lastSequence: async () => ends.partitions,
     },
     async take(batches) {
       const sequences = batches.map(({ sequence }) => sequence);
       await take(sequences);
       taken.push(...sequences);
     },
-    stream: { look: async () => ({ id: streamId, firstSequence: 1, lastSequence: 0 }) },
+    stream: { look: async () => ({ id: streamId, firstSequence: 1, lastSequence: ends.log }) },
     ensure: async () => undefined,
     log: openLog({ service: 'test', level: 'silent' }),
   });
-  const write = async (sequence: number, partition: number): Promise<void> => {
-    await following?.onMessage(messageOf(sequence, partition));
+  const write = async (sequence: number, partition: number, body?: string): Promise<void> => {
+    await following?.onMessage(messageOf(sequence, partition, body));
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { reader, taken, begun, write, refused: refused.promise };
+  return { reader, taken, begun, write, ends, refused: refused.promise };
 }
 
 const partitionOf = (partition: number, through: number): ReadPartition => ({
@@ -111,4 +114,41 @@ it('begins no reading of a log that was made again, whoever has noticed that bef
   await using _reader = reader;
   await reader.add([partitionOf(1, 10)]);
   expect([begun, await refused]).toEqual([[], 'the log was made again']);
+});
+
+const aCheck = () => wait(6_000);
+
+it('moves the floors of idle partitions to the end of the log', async () => {
+  const { reader, taken, write, ends } = setUp();
+  await using _reader = reader;
+  const first = partitionOf(1, 0);
+  await reader.add([first]);
+  await write(5, 1);
+  Object.assign(ends, { log: 90, partitions: 5 });
+  await aCheck();
+  expect([taken, first.through]).toEqual([[5], 90]);
+});
+
+it('passes over no batch that the leader has, and the copy of its consumer has later', async () => {
+  const { reader, taken, write, ends } = setUp();
+  await using _reader = reader;
+  const first = partitionOf(1, 0);
+  await reader.add([first]);
+  await write(5, 1);
+  Object.assign(ends, { log: 6, partitions: 6 });
+  await aCheck();
+  expect(first.through).toBe(5);
+  await write(6, 1);
+  expect([taken, first.through]).toEqual([[5, 6], 6]);
+});
+
+it('moves them past a message that is no event batch', async () => {
+  const { reader, write, ends } = setUp();
+  await using _reader = reader;
+  const first = partitionOf(1, 0);
+  await reader.add([first]);
+  await write(5, 1, 'nonsense');
+  Object.assign(ends, { log: 7, partitions: 5 });
+  await aCheck();
+  expect(first.through).toBe(7);
 });

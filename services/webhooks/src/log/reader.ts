@@ -45,7 +45,7 @@ export interface ReadPartition {
 }
 
 interface LogReaderOptions {
-  bus: Pick<Bus, 'follow'>;
+  bus: Pick<Bus, 'follow' | 'lastSequence'>;
   stream: Pick<LogStream, 'look'>;
   /** Takes batches that came together, in order. It fails only where the process stops; the next owner reads them then. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
@@ -137,12 +137,12 @@ export class LogReader implements AsyncDisposable {
 
   #onMessage(message: FollowedMessage): Promise<void> | undefined {
     const { log } = this.#options;
+    this.#received = message.sequence;
     const batch = readBatch(message, log);
     if (batch === undefined) {
       log.error({ subject: message.subject, sequence: message.sequence }, 'not an event batch');
       return undefined;
     }
-    this.#received = batch.sequence;
     const { through = Infinity } = this.#partitions.get(batch.partition) ?? {};
     if (this.#hasFailed || batch.sequence <= through) return undefined;
     this.#waiting.push(batch);
@@ -177,14 +177,23 @@ export class LogReader implements AsyncDisposable {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }
 
-  /** Moves `through` to the end of the log where nothing of the partitions is left to read. */
+  /**
+   * Moves `through` to the end of the log where nothing of the partitions is left to read. The stream's leader says that: a
+   * consumer knows one copy, which may lack what the leader has stored.
+   */
   async #followEnd(): Promise<void> {
+    const { bus, stream } = this.#options;
     const now = this.#reading;
     if (now === undefined) return;
-    const facts = await this.#options.stream.look();
-    if (!this.#isOf(facts)) return;
-    const isAtEnd = await now.isAtEnd();
-    if (!isAtEnd || now !== this.#reading || this.#working !== undefined || this.#hasFailed) return;
+    const facts = await stream.look();
+    if (!this.#isOf(facts) || facts.lastSequence <= this.#received) return;
+    const newest = await Promise.all(
+      Array.from(this.#partitions.keys(), (one) =>
+        bus.lastSequence(eventBatchesStream, partitionFilter(one)),
+      ),
+    );
+    const isRead = newest.every((sequence) => sequence <= this.#received);
+    if (!isRead || now !== this.#reading || this.#working !== undefined || this.#hasFailed) return;
     this.#advance(facts.lastSequence);
     this.#received = Math.max(this.#received, facts.lastSequence);
   }

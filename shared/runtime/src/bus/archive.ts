@@ -40,6 +40,8 @@ export interface Archive {
   /** The last message of each of these subjects, which may hold wildcards, where it stands at that place or later. */
   lastOfEach(stream: string, subjects: readonly string[], fromSequence: number): Promise<StoredMessage[]>;
   streamFacts(stream: string): Promise<StreamFacts>;
+  /** Where the last message of the subject stands that the stream's leader has; 0 where there is none. */
+  lastSequence(stream: string, subject: string): Promise<number>;
   /** How many messages the stream's leader has of the subject. */
   countMessages(stream: string, subject: string): Promise<number>;
   /** The same of each subject that this one, with its wildcards, stands for. */
@@ -87,6 +89,9 @@ export function openArchive(connection: Connection): Archive {
         lastSequence: state.last_seq,
       };
     },
+    async lastSequence(stream, subject) {
+      return (await lastOf(connection, stream, subject))?.seq ?? 0;
+    },
     async countMessages(stream, subject) {
       const counts = await countBySubject(stream, subject);
       return counts.values().reduce((sum, count) => sum + count, 0);
@@ -130,6 +135,17 @@ async function* readStream(
   }
 }
 
+/** The last message of the subject that the stream's leader has. */
+async function lastOf(connection: Connection, stream: string, subject: string): Promise<StoredMsg | null> {
+  try {
+    return await connection.whileConnected(() =>
+      connection.manager.streams.getMessage(stream, { last_by_subj: subject }),
+    );
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
 /** What the stream's leader has of the subject, beside what was read of a copy. */
 function openLeader(connection: Connection, stream: string, { subject, from }: ReadOptions) {
   const since = 'time' in from ? from.time : new Date(0);
@@ -138,12 +154,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
   return {
     /** Whether there is more to read than up to this place; resolves when another copy may have it. */
     async hasMore(readThrough: number): Promise<boolean> {
-      const asking = connection.whileConnected(() =>
-        connection.manager.streams.getMessage(stream, { last_by_subj: subject }),
-      );
-      const last = await asking.catch((error: unknown) => {
-        throw unreadable(error);
-      });
+      const last = await lastOf(connection, stream, subject);
       if (last === null || last.seq <= readThrough || last.time < since) return false;
       if (sequenceWanted === undefined) {
         sequenceWanted = last.seq;

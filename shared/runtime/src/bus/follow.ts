@@ -41,8 +41,6 @@ export interface FollowOptions {
 export interface Reading extends AsyncDisposable {
   /** For how long nothing could be read; 0 where there may be nothing to read, and while a message is being taken. */
   readonly failingForMs: number;
-  /** Whether the reader has handled each message that the stream holds now. */
-  isAtEnd(): Promise<boolean>;
 }
 
 const expiresMs = 30_000;
@@ -58,8 +56,6 @@ export function follow(connection: Connection, stream: string, options: FollowOp
   const stop = new AbortController();
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
   let messages: ConsumerMessages | undefined;
-  let present: Consumer | undefined;
-  let taken = 0;
   const failing = openFailing(connection, stream);
 
   /** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
@@ -73,7 +69,7 @@ export function follow(connection: Connection, stream: string, options: FollowOp
 
   const readOn = async (consumer: Consumer): Promise<void> => {
     const asked = withinLimits((await consumer.info(true)).config, options.ahead);
-    taken = 0;
+    let taken = 0;
     while (!stop.signal.aborted) {
       messages = await consumer.fetch({ ...asked, bind: true });
       if (stop.signal.aborted) messages.stop();
@@ -101,11 +97,9 @@ export function follow(connection: Connection, stream: string, options: FollowOp
     while (!stop.signal.aborted) {
       try {
         const consumer = await makeConsumer(connection, stream, options);
-        present = consumer;
         try {
           await readOn(consumer);
         } finally {
-          present = undefined;
           // If this fails, nats-server deletes the ephemeral consumer after its inactive threshold.
           void consumer.delete().catch(() => undefined);
         }
@@ -124,12 +118,6 @@ export function follow(connection: Connection, stream: string, options: FollowOp
   return {
     get failingForMs() {
       return failing.forMs;
-    },
-    async isAtEnd() {
-      const consumer = present;
-      if (consumer === undefined) return false;
-      const { num_pending, delivered } = await consumer.info();
-      return num_pending === 0 && delivered.consumer_seq === taken && consumer === present;
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
