@@ -16,23 +16,6 @@ export interface LoggedAttempt extends DeliveryAttempt {
   place: number;
 }
 
-export interface AttemptLog extends AttemptLogWriter {
-  /** Oldest first. Throws where its turn comes after `until`, in epoch milliseconds. */
-  read: ReadAttempts;
-  /** The entries of these events, as they are stored; as `read` otherwise. */
-  readOf(
-    endpoint: Pick<Endpoint, '_id' | 'integration'>,
-    eventIds: ReadonlySet<string>,
-    until: number,
-  ): Promise<readonly StoredAttempt[]>;
-  removeEndpoint(endpointId: string): Promise<void>;
-}
-
-type ReadAttempts = (
-  endpoint: Pick<Endpoint, '_id' | 'integration'>,
-  until: number,
-) => Promise<readonly LoggedAttempt[]>;
-
 export const entryOf = (
   { eventId, event, attempt, point }: Pick<StoredAttempt, 'eventId' | 'event' | 'attempt' | 'point'>,
   { verdict, at, responseStatus, durationMs, error, answer }: Attempted,
@@ -51,21 +34,21 @@ export const entryOf = (
   ...(answer === undefined ? {} : { responseBody: answer.body }),
 });
 
-export function openAttemptLog(
+export type AttemptLog = ReturnType<typeof openAttemptLog>;
+
+export const openAttemptLog = (
   bus: Pick<Bus, 'publishBatch' | 'readStream' | 'purge'>,
   log: Log,
   replica: string,
-): AttemptLog {
-  const writer = openAttemptLogWriter(bus, log, replica);
-  return {
-    append: (endpointId, entry) => writer.append(endpointId, entry),
-    ...openReading(bus),
-    async removeEndpoint(endpointId) {
-      await bus.purge(attemptsStream, attemptsSubject(endpointId));
-    },
-    [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
-  };
-}
+) => ({
+  ...openAttemptLogWriter(bus, log, replica),
+  ...openReading(bus),
+  async removeEndpoint(endpointId: string): Promise<void> {
+    await bus.purge(attemptsStream, attemptsSubject(endpointId));
+  },
+});
+
+type Read = Pick<Endpoint, '_id' | 'integration'>;
 
 /**
  * Logs that a replica reads at once: a full one takes some ten megabytes of memory until it is answered. An integration has one
@@ -80,7 +63,7 @@ interface Upcoming {
   until: number;
 }
 
-function openReading(bus: Pick<Bus, 'readStream'>): Pick<AttemptLog, 'read' | 'readOf'> {
+function openReading(bus: Pick<Bus, 'readStream'>) {
   const limit = openSemaphore(readLimits).run;
   /** By endpoint. */
   const upcoming = new Map<string, Upcoming>();
@@ -108,14 +91,20 @@ function openReading(bus: Pick<Bus, 'readStream'>): Pick<AttemptLog, 'read' | 'r
     return all;
   };
 
-  const readOf: AttemptLog['readOf'] = ({ _id, integration }, eventIds, until) =>
+  /** The entries of these events, as they are stored; as `read` otherwise. */
+  const readOf = (
+    { _id, integration }: Read,
+    eventIds: ReadonlySet<string>,
+    until: number,
+  ): Promise<readonly StoredAttempt[]> =>
     limit(async () => {
       const found: StoredAttempt[] = [];
       for await (const { entry } of entriesOf(_id, until)) if (eventIds.has(entry.eventId)) found.push(entry);
       return found;
     }, integration);
 
-  const read: ReadAttempts = ({ _id, integration }, until) => {
+  /** Oldest first. Throws where its turn comes after `until`, in epoch milliseconds. */
+  const read = ({ _id, integration }: Read, until: number): Promise<readonly LoggedAttempt[]> => {
     const others = upcoming.get(_id);
     if (others !== undefined) {
       others.until = Math.max(others.until, until);
@@ -141,10 +130,6 @@ export interface StoredAttempt extends DeliveryAttempt {
   responseBody?: string;
 }
 
-interface AttemptLogWriter extends AsyncDisposable {
-  append(endpointId: string, entry: StoredAttempt): void;
-}
-
 const flushMs = 100;
 /** The stream keeps 1,000 messages of each endpoint, so this bounds what reading its log takes. */
 const entriesPerMessage = 16;
@@ -153,19 +138,31 @@ const messagesPerBatch = 500;
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 
-export function openAttemptLogWriter(
-  bus: Pick<Bus, 'publishBatch'>,
-  log: Log,
-  replica: string,
-): AttemptLogWriter {
-  const entries = openEntries(replica);
-  let messages: Message[] = [];
+export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, replica: string) {
+  /** Entries that are in no message yet, by endpoint. */
+  const entries = new Map<string, StoredAttempt[]>();
+  let count = 0;
+  /** How many messages this replica has made, which gives each an id of its own. */
+  let made = 0;
+  let messages: { subject: string; id: string; body: string }[] = [];
   let dropped = 0;
   let failures = 0;
   let writing: Promise<void> | undefined;
 
+  /** Makes messages of all entries, and leaves none. */
+  const pack = (): void => {
+    for (const [endpointId, all] of entries) {
+      for (let from = 0; from < all.length; from += entriesPerMessage) {
+        const body = JSON.stringify(all.slice(from, from + entriesPerMessage));
+        made += 1;
+        messages.push({ subject: attemptsSubject(endpointId), id: `${replica}.${made}`, body });
+      }
+    }
+    entries.clear();
+    count = 0;
+  };
   const write = async (): Promise<void> => {
-    if (messages.length < messagesPerBatch) messages = [...messages, ...entries.takeAll()];
+    if (messages.length < messagesPerBatch) pack();
     try {
       while (messages.length > 0) {
         const batch = messages.slice(0, messagesPerBatch);
@@ -187,59 +184,28 @@ export function openAttemptLogWriter(
     await writing;
   };
   const watch = openWatch(flushMs, () => {
-    if (entries.count === 0 && messages.length === 0 && writing === undefined) return false;
+    if (count === 0 && messages.length === 0 && writing === undefined) return false;
     void flush();
     return true;
   });
 
   return {
-    append(endpointId, entry) {
-      if (entries.count < waitingMax) entries.add(endpointId, entry);
-      else dropped += 1;
+    append(endpointId: string, entry: StoredAttempt): void {
       watch.begin();
+      if (count >= waitingMax) {
+        dropped += 1;
+        return;
+      }
+      count += 1;
+      const others = entries.get(endpointId);
+      if (others === undefined) entries.set(endpointId, [entry]);
+      else others.push(entry);
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       watch[Symbol.dispose]();
       // The first flush may be a write that began before the last entries came.
       await flush();
       await flush();
-    },
-  };
-}
-
-interface Message {
-  subject: string;
-  id: string;
-  body: string;
-}
-
-/** Entries that are in no message yet, by endpoint. */
-function openEntries(replica: string) {
-  const byEndpoint = new Map<string, StoredAttempt[]>();
-  let count = 0;
-  /** How many messages this replica has made, which gives each an id of its own. */
-  let made = 0;
-  return {
-    get count() {
-      return count;
-    },
-    add(endpointId: string, entry: StoredAttempt): void {
-      count += 1;
-      const others = byEndpoint.get(endpointId);
-      if (others === undefined) byEndpoint.set(endpointId, [entry]);
-      else others.push(entry);
-    },
-    /** Makes messages of all entries, and leaves none. */
-    *takeAll(): Generator<Message> {
-      for (const [endpointId, all] of byEndpoint) {
-        for (let from = 0; from < all.length; from += entriesPerMessage) {
-          const body = JSON.stringify(all.slice(from, from + entriesPerMessage));
-          made += 1;
-          yield { subject: attemptsSubject(endpointId), id: `${replica}.${made}`, body };
-        }
-      }
-      byEndpoint.clear();
-      count = 0;
     },
   };
 }

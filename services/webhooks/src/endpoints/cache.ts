@@ -26,14 +26,7 @@ class Unusable extends Error {
   override readonly name = 'Unusable';
 }
 
-export interface EndpointCache {
-  /** Null: there is no such endpoint. */
-  get(meant: Meant): Promise<KnownEndpoint | null>;
-  /** Throws `Unusable`. */
-  prepare(endpoint: Endpoint): KnownEndpoint;
-  forget(endpointId: string): void;
-  forgetAll(): void;
-}
+export type EndpointCache = ReturnType<typeof openEndpointCache>;
 
 /** The bound on the age of an entry, where a broadcast gets lost. */
 const keptMs = 30_000;
@@ -52,7 +45,7 @@ export function openEndpointCache(
   endpoints: Pick<Endpoints, 'findAll'>,
   vault: Vault,
   endpointsMax = 20_000,
-): EndpointCache {
+) {
   const entries = new LRUCache<string, Entry>({ max: endpointsMax });
   const loads = new Map<string, Load>();
   const find = openLoader(endpoints);
@@ -91,7 +84,8 @@ export function openEndpointCache(
   };
 
   return {
-    async get(meant) {
+    /** Null: there is no such endpoint. */
+    async get(meant: Meant): Promise<KnownEndpoint | null> {
       const known = peek(meant);
       if (known !== undefined) return known;
       const loading = loads.get(meant.endpointId);
@@ -103,9 +97,10 @@ export function openEndpointCache(
       }
       return load(meant.endpointId);
     },
-    prepare: (endpoint) => prepareEndpoint(endpoint, vault),
+    /** Throws `Unusable`. */
+    prepare: (endpoint: Endpoint) => prepareEndpoint(endpoint, vault),
     forget,
-    forgetAll() {
+    forgetAll(): void {
       for (const id of [...entries.keys(), ...loads.keys()]) forget(id);
     },
   };

@@ -9,12 +9,7 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Announcement, Endpoint } from './endpoint.ts';
 import type { Endpoints, Revisions } from './store.ts';
 
-export interface DisabledEvents {
-  announce: (endpoint: Endpoint) => void;
-  /** Announces what dead replicas have not. */
-  sweep: () => Promise<void>;
-  settled(): Promise<void>;
-}
+export type DisabledEvents = ReturnType<typeof openDisabledEvents>;
 
 const kind = 'webhook.disabled';
 
@@ -25,12 +20,7 @@ interface DisabledEventsOptions {
   log: Log;
 }
 
-export function openDisabledEvents({
-  endpoints,
-  revisions,
-  bus,
-  log,
-}: DisabledEventsOptions): DisabledEvents {
+export function openDisabledEvents({ endpoints, revisions, bus, log }: DisabledEventsOptions) {
   const underWay = new Set<Promise<void>>();
 
   const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {
@@ -47,7 +37,7 @@ export function openDisabledEvents({
   };
 
   return {
-    announce(endpoint) {
+    announce: (endpoint: Endpoint): void => {
       const work = publishAll(endpoint)
         .catch((error: unknown) =>
           log.warn(
@@ -58,10 +48,11 @@ export function openDisabledEvents({
         .finally(() => underWay.delete(work));
       underWay.add(work);
     },
-    async sweep() {
+    /** Announces what dead replicas have not. */
+    sweep: async (): Promise<void> => {
       for (const endpoint of await endpoints.unannounced()) await publishAll(endpoint);
     },
-    async settled() {
+    async settled(): Promise<void> {
       await Promise.all(underWay);
     },
   };

@@ -16,21 +16,16 @@ export interface Registration {
   isDone: boolean;
 }
 
-export interface Registrations {
-  /** Resolves with the registration of that key: this one, or an earlier one. */
-  begin(begun: Registration): Promise<Registration>;
-  finish(id: string): Promise<void>;
-  /** The registration was refused; the key is free again. */
-  drop(id: string): Promise<void>;
-}
+export type Registrations = Awaited<ReturnType<typeof openRegistrations>>;
 
 export const registrationsCollection = 'webhook_registrations';
 
-export async function openRegistrations(store: Store): Promise<Registrations> {
+export async function openRegistrations(store: Store) {
   await store.ensureIndexes(registrationsCollection, [{ name: 'age', key: { at: 1 } }]);
   const registrations = store.collection<Registration>(registrationsCollection);
   return {
-    async begin(begun) {
+    /** Resolves with the registration of that key: this one, or an earlier one. */
+    async begin(begun: Registration): Promise<Registration> {
       await registrations.deleteMany({
         at: { $lt: new Date(begun.at.getTime() - limits.idempotencyKeyKeptMs) },
       });
@@ -40,10 +35,11 @@ export async function openRegistrations(store: Store): Promise<Registrations> {
         if (before !== null) return before;
       }
     },
-    async finish(id) {
+    async finish(id: string): Promise<void> {
       await registrations.updateOne({ _id: id }, { $set: { isDone: true } });
     },
-    async drop(id) {
+    /** The registration was refused; the key is free again. */
+    async drop(id: string): Promise<void> {
       await registrations.deleteOne({ _id: id, isDone: false });
     },
   };

@@ -22,10 +22,7 @@ import { firstTest, recovering } from './recovery.ts';
 export const endpointsCollection = 'webhook_endpoints';
 
 /** A method that takes an endpoint as it was read answers null where the endpoint has changed since. */
-export type Endpoints = ReturnType<typeof managing> &
-  ReturnType<typeof placesOf> &
-  ReturnType<typeof recording> &
-  ReturnType<typeof recovering>;
+export type Endpoints = Awaited<ReturnType<typeof openEndpoints>>;
 
 interface ListedPart {
   after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
@@ -33,7 +30,7 @@ interface ListedPart {
   limit: number;
 }
 
-export async function openEndpoints(store: Store): Promise<Endpoints> {
+export async function openEndpoints(store: Store) {
   await store.ensureIndexes(endpointsCollection, [
     { name: 'listing', key: { integration: 1, createdAt: 1, _id: 1 } },
     { name: 'unannounced', key: { 'unannounced.epoch': 1 }, sparse: true },
@@ -69,7 +66,7 @@ const managing = (collection: Collection<Endpoint>) => ({
   find: (id: string) => collection.findOne({ _id: id }),
   findOf: (integration: string, id: string) => collection.findOne({ _id: id, integration }),
   findAll: (ids: readonly string[]) => collection.find({ _id: { $in: [...ids] } }).toArray(),
-  async subscribersOf(integrations: readonly string[]) {
+  async subscribersOf(integrations: readonly string[]): Promise<Map<string, Subscriber[]>> {
     const found = collection
       .find({ integration: { $in: [...integrations] } })
       .project<Subscriber & { integration: string }>({
@@ -89,13 +86,7 @@ const managing = (collection: Collection<Endpoint>) => ({
         trials: 1,
         missed: 1,
       });
-    const byIntegration = new Map<string, Subscriber[]>();
-    for await (const endpoint of found) {
-      const others = byIntegration.get(endpoint.integration);
-      if (others === undefined) byIntegration.set(endpoint.integration, [endpoint]);
-      else others.push(endpoint);
-    }
-    return byIntegration;
+    return Map.groupBy(await found.toArray(), ({ integration }) => integration);
   },
   /** Applies the change if the endpoint is still as it was read. */
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
@@ -167,10 +158,8 @@ export const recording = (collection: Collection<Endpoint>) => ({
       { $set: { failures, trials: [...trials], isCircuitClosed: false }, $inc: { mark: 1 } },
       { returnDocument: 'after' },
     ),
-  disable: (read: Endpoint, { reason, failures, at, missed }: Disabling) =>
-    collection.findOneAndUpdate(asRead(read), disabling(read, { reason, failures, at, missed }), {
-      returnDocument: 'after',
-    }),
+  disable: (read: Endpoint, how: Disabling) =>
+    collection.findOneAndUpdate(asRead(read), disabling(read, how), { returnDocument: 'after' }),
   /** Stores what was undelivered when the epoch ended, unless it is stored already. */
   async recordMissed(id: string, epoch: number, missed: Missed) {
     const place = `missed.${epoch}`;
@@ -253,19 +242,16 @@ interface Revision {
   revision: string;
 }
 
-export interface Revisions {
-  of(integrations: readonly string[]): Promise<Revision[]>;
-  /** The endpoints of the integration have changed. */
-  changed(integration: string): Promise<void>;
-}
+export type Revisions = ReturnType<typeof openRevisions>;
 
 export const revisionsCollection = 'webhook_revisions';
 
-export function openRevisions(store: Store): Revisions {
+export function openRevisions(store: Store) {
   const revisions = store.collection<Revision>(revisionsCollection);
   return {
-    of: (integrations) => revisions.find({ _id: { $in: [...integrations] } }).toArray(),
-    async changed(integration) {
+    of: (integrations: readonly string[]) => revisions.find({ _id: { $in: [...integrations] } }).toArray(),
+    /** The endpoints of the integration have changed. */
+    async changed(integration: string): Promise<void> {
       const revision = randomUUID();
       const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });
       if ((await replace()).matchedCount === 1) return;
