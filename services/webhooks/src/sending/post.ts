@@ -49,14 +49,11 @@ interface Posted {
   connected: boolean;
 }
 
-export interface Poster extends Disposable {
-  /** Every failure is an outcome, unless this service causes it or the process stops: then it rejects. */
-  post(post: Post): Promise<Posted>;
-}
+export type Poster = ReturnType<typeof openPoster>;
 
 const watchMs = 50;
 
-export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'isOfConnecting'>): Poster {
+export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'isOfConnecting'>) {
   const inFlight = new Set<Posting>();
   const look = (): void => {
     const now = performance.now();
@@ -73,50 +70,28 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
   stop.addEventListener('abort', onStop);
 
   return {
-    post({ dispatcher, origin, path, headers, body, secretHeaders, endsBy, connectBy }) {
-      const request: Dispatcher.DispatchOptions = {
-        origin,
-        path,
-        method: 'POST',
-        headers,
-        body: Buffer.from(body.buffer, body.byteOffset, body.length),
-      };
-      const posting = new Posting({
-        dispatcher,
-        request,
-        secretHeaders,
-        endsBy,
-        connectBy,
-        inFlight,
-        connections,
-      });
+    /** Every failure is an outcome, unless this service causes it or the process stops: then it rejects. */
+    post(post: Post): Promise<Posted> {
+      const posting = new Posting(post, connections, inFlight);
       // The process may have stopped while it looked up the receiver's name.
       if (stop.aborted) posting.stop(stop.reason);
       else posting.begin();
       watch.begin();
       return posting.posted;
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       watch[Symbol.dispose]();
       stop.removeEventListener('abort', onStop);
     },
   };
 }
 
-interface PostingOptions {
-  dispatcher: Dispatcher;
-  request: Dispatcher.DispatchOptions;
-  secretHeaders: readonly string[];
-  endsBy: number;
-  connectBy: number;
-  inFlight: Set<Posting>;
-  connections: Pick<Connections, 'isOfConnecting'>;
-}
-
 /** The handler of one dispatch. A class, because making eight functions for each POST costs time. */
 class Posting implements Dispatcher.DispatchHandler {
   readonly posted: Promise<Posted>;
-  readonly #options: PostingOptions;
+  readonly #post: Post;
+  readonly #connections: Pick<Connections, 'isOfConnecting'>;
+  readonly #inFlight: Set<Posting>;
   #resolve!: (posted: Posted) => void;
   #reject!: (reason: unknown) => void;
   /** Set when the request is written. */
@@ -126,27 +101,30 @@ class Posting implements Dispatcher.DispatchHandler {
   #retryAfter: unknown;
   #body: BodyStart | undefined;
 
-  constructor(options: PostingOptions) {
-    this.#options = options;
+  constructor(post: Post, connections: Pick<Connections, 'isOfConnecting'>, inFlight: Set<Posting>) {
+    this.#post = post;
+    this.#connections = connections;
+    this.#inFlight = inFlight;
     this.posted = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    options.inFlight.add(this);
+    inFlight.add(this);
   }
 
   begin(): void {
-    const { dispatcher, request } = this.#options;
+    const { dispatcher, origin, path, headers, body } = this.#post;
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
     try {
-      dispatcher.dispatch(request, this);
+      dispatcher.dispatch({ origin, path, method: 'POST', headers, body: bytes }, this);
     } catch (error) {
       this.end(error);
     }
   }
 
   look(now: number): void {
-    if (this.#options.endsBy <= now) this.giveUp();
-    else if (this.#controller === undefined && this.#options.connectBy <= now)
+    if (this.#post.endsBy <= now) this.giveUp();
+    else if (this.#controller === undefined && this.#post.connectBy <= now)
       this.#unconnected(new ConnectingTooLong());
   }
 
@@ -169,7 +147,7 @@ class Posting implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // The deadline passed while it waited for its connection.
-    if (!this.#options.inFlight.has(this)) controller.abort(new DeadlinePassed());
+    if (!this.#inFlight.has(this)) controller.abort(new DeadlinePassed());
   }
 
   onResponseStart(
@@ -199,11 +177,11 @@ class Posting implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     // The POST was given up before.
-    if (!this.#options.inFlight.has(this)) return;
+    if (!this.#inFlight.has(this)) return;
     const fault = faultOfOurs(error);
     if (fault !== undefined) this.#reject(fault);
     if (this.#controller !== undefined) this.end(error);
-    else if (fault !== undefined || this.#options.connections.isOfConnecting(error)) this.#unconnected(error);
+    else if (fault !== undefined || this.#connections.isOfConnecting(error)) this.#unconnected(error);
     // The kept connection broke before the request was written. The HTTP client has to finish with it first.
     else if (isHangUp(error)) queueMicrotask(() => this.begin());
     else this.end(error);
@@ -224,18 +202,18 @@ class Posting implements Dispatcher.DispatchHandler {
     const outcome = outcomeOfAnswer(status, broken);
     if (outcome.verdict === 'succeeded') return outcome;
     const retryAfterMs = retryAfterMsOf(status, this.#retryAfter, Date.now());
-    const body = this.#body === undefined ? '' : textOfBody(this.#body.bytes(), this.#options.secretHeaders);
+    const body = this.#body === undefined ? '' : textOfBody(this.#body.bytes(), this.#post.secretHeaders);
     return { ...outcome, answer: { retryAfterMs, body } };
   }
 
   #unconnected(error: unknown): void {
-    this.#options.inFlight.delete(this);
+    this.#inFlight.delete(this);
     this.#resolve({ outcome: outcomeOfSilence(error), connected: false });
   }
 
   /** Only the first call matters. */
   #settle(outcome: Outcome): void {
-    this.#options.inFlight.delete(this);
+    this.#inFlight.delete(this);
     this.#resolve({ outcome, connected: this.#controller !== undefined });
   }
 }
