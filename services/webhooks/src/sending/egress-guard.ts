@@ -29,34 +29,33 @@ export type EgressGuard = (url: string) => Promise<CheckedTarget>;
 const urlsMax = 10_000;
 
 export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; resolve: Resolve }): EgressGuard {
-  const targets = new LRUCache<string, Target>({ max: urlsMax });
-  /** Verdicts on urls that contain an address: neither the address nor the rules ever change. */
-  const literals = new LRUCache<string, CheckedTarget>({ max: urlsMax });
+  /** With the verdict where the url contains an address: neither the address nor the rules ever change. */
+  const known = new LRUCache<string, Target | CheckedTarget>({ max: urlsMax });
 
-  const read = (url: string): Target => {
-    const known = targets.get(url);
-    if (known !== undefined) return known;
-    const target = readTarget(url);
-    if ('refused' in target) throw new TargetRefused(target.refused);
-    targets.set(url, target);
-    return target;
-  };
-
+  /** One bad address among several is enough. */
   const check = (target: Target, addresses: readonly string[]): CheckedTarget => {
-    const refusal = refuseAddresses(target, addresses, allowed);
-    if (refusal !== undefined) throw new TargetRefused(refusal);
+    for (const address of addresses) {
+      const verdict = judgeAddress(address, allowed);
+      if (verdict === 'allowed') continue;
+      if (verdict !== 'public') throw new TargetRefused(named(target, address, verdict.refused));
+      if (!target.secure) throw new TargetRefused('plain http is not taken, use https');
+      if (target.port !== 443) throw new TargetRefused(`port ${target.port} is not taken, use 443`);
+    }
     if (addresses.length === 0) throw new TargetRefused(`${target.host} does not resolve`);
     return { ...target, addresses };
   };
 
   return async (url) => {
-    const known = literals.get(url);
-    if (known !== undefined) return known;
-    const target = read(url);
-    if (!target.isLiteral) return check(target, await addressesOf(target.host, resolve));
-    const checked = check(target, [target.host]);
-    literals.set(url, checked);
-    return checked;
+    const before = known.get(url);
+    if (before !== undefined && 'addresses' in before) return before;
+    const target = before ?? readTarget(url);
+    if (target.isLiteral) {
+      const checked = check(target, [target.host]);
+      known.set(url, checked);
+      return checked;
+    }
+    if (before === undefined) known.set(url, target);
+    return check(target, await addressesOf(target.host, resolve));
   };
 }
 
@@ -86,33 +85,31 @@ interface Target {
   secure: boolean;
 }
 
-export type Refusal = { refused: string };
-
-function readTarget(text: string): Target | Refusal {
+function readTarget(text: string): Target {
   // The parser drops tabs and line breaks silently; no caller means them.
-  if (/[\s\p{Cc}]/u.test(text)) return { refused: 'the url has spaces or control characters' };
+  if (/[\s\p{Cc}]/u.test(text)) throw new TargetRefused('the url has spaces or control characters');
   // Other parsers read these otherwise.
   if (text.includes('\\') || !text.isWellFormed())
-    return { refused: 'the url has backslashes or lone surrogates' };
-  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return { refused: 'not an absolute url' };
+    throw new TargetRefused('the url has backslashes or lone surrogates');
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) throw new TargetRefused('not an absolute url');
   const url = URL.parse(text);
-  if (url === null || url.hostname === '') return { refused: 'not an absolute url' };
+  if (url === null || url.hostname === '') throw new TargetRefused('not an absolute url');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    return { refused: `${url.protocol.slice(0, -1)} is not https` };
+    throw new TargetRefused(`${url.protocol.slice(0, -1)} is not https`);
   }
   // An empty user ("https://@host") leaves no trace in the parsed url.
   if (url.username !== '' || url.password !== '' || /^[a-z]+:[/\\]*[^/\\?#]*@/i.test(text)) {
-    return { refused: 'the url must not carry a user or password' };
+    throw new TargetRefused('the url must not carry a user or password');
   }
   const host = url.hostname
     .replace(/^\[|\]$/g, '')
     .replace(/\.+$/, '')
     .toLowerCase();
-  if (host === '') return { refused: 'not an absolute url' };
-  if (metadataNames.has(host)) return { refused: `${host} is a cloud metadata service` };
+  if (host === '') throw new TargetRefused('not an absolute url');
+  if (metadataNames.has(host)) throw new TargetRefused(`${host} is a cloud metadata service`);
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
-  if (port === 0) return { refused: 'nothing listens on port 0' };
+  if (port === 0) throw new TargetRefused('nothing listens on port 0');
   return {
     origin: url.origin,
     authority: url.host,
@@ -124,22 +121,6 @@ function readTarget(text: string): Target | Refusal {
   };
 }
 
-/** Why the target may not be sent to, or undefined if it may. One bad address among several is enough. */
-function refuseAddresses(
-  target: Target,
-  addresses: readonly string[],
-  allowed: AllowList,
-): string | undefined {
-  for (const address of addresses) {
-    const verdict = judgeAddress(address, allowed);
-    if (verdict.kind === 'refused') return named(target, address, verdict.reason);
-    if (verdict.kind === 'allowed') continue;
-    if (!target.secure) return 'plain http is not taken, use https';
-    if (target.port !== 443) return `port ${target.port} is not taken, use 443`;
-  }
-  return undefined;
-}
-
 /**
  * A caller who gives a name learns nothing of the addresses behind it, which may belong to this service's
  * network.
@@ -147,7 +128,7 @@ function refuseAddresses(
 const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
   isLiteral ? `${address} is ${reason}` : `${host} leads to ${reason}`;
 
-type AddressVerdict = { kind: 'public' } | { kind: 'allowed' } | { kind: 'refused'; reason: string };
+type AddressVerdict = 'public' | 'allowed' | { refused: string };
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
@@ -176,14 +157,14 @@ const specialPurpose = networks('2001::/23', '2001:db8::/32', '2002::/16', '2620
 
 function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
   // A zone (fe80::1%eth0) exists only on the local link.
-  if (isIP(text) === 0 || text.includes('%')) return { kind: 'refused', reason: 'no address' };
+  if (isIP(text) === 0 || text.includes('%')) return { refused: 'no address' };
   const address = ipaddr.parse(text);
   if (isIn(address, metadata) || isIn(embeddedIn(address), metadata))
-    return { kind: 'refused', reason: 'a cloud metadata service' };
-  if (isIn(address, allowed)) return { kind: 'allowed' };
+    return { refused: 'a cloud metadata service' };
+  if (isIn(address, allowed)) return 'allowed';
   if (address instanceof ipaddr.IPv6) return judgeIPv6(address);
   const range = address.range();
-  return range === 'unicast' ? { kind: 'public' } : { kind: 'refused', reason: inWords(range) };
+  return range === 'unicast' ? 'public' : { refused: inWords(range) };
 }
 
 /** The IPv4 address that a translator or tunnel would make of it, wherever there is one. */
@@ -196,15 +177,13 @@ function embeddedIn(address: Address): Address {
 
 function judgeIPv6(address: ipaddr.IPv6): AddressVerdict {
   const range = address.range();
-  if (range !== 'unicast') return { kind: 'refused', reason: inWords(range) };
-  if (!address.match(globalUnicast))
-    return { kind: 'refused', reason: 'an address that is not globally routable' };
-  if (isIn(address, specialPurpose)) return { kind: 'refused', reason: 'a reserved address' };
+  if (range !== 'unicast') return { refused: inWords(range) };
+  if (!address.match(globalUnicast)) return { refused: 'an address that is not globally routable' };
+  if (isIn(address, specialPurpose)) return { refused: 'a reserved address' };
   // ISATAP: an IPv4 address behind 0:5efe or 200:5efe, wherever the prefix comes from.
   const [, , , , high = 0, low = 0] = address.parts;
-  if ((high === 0 || high === 0x200) && low === 0x5efe)
-    return { kind: 'refused', reason: 'a tunnelled address' };
-  return { kind: 'public' };
+  if ((high === 0 || high === 0x200) && low === 0x5efe) return { refused: 'a tunnelled address' };
+  return 'public';
 }
 
 /** CIDRs separated by commas; a bare address stands for itself. Undefined where one of them is neither. */
