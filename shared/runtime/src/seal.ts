@@ -19,5 +19,14 @@ export function unseal(key: Uint8Array | string, purpose: string, text: string):
   return sealed ? content.toString() : undefined;
 }
 
+/** The same for content that is JSON, and of one form under this key. */
+export const openSealer = <Content>(key: Uint8Array | string) => ({
+  seal: (purpose: string, content: Content): string => seal(key, purpose, JSON.stringify(content)),
+  unseal(purpose: string, text: string): Content | undefined {
+    const content = unseal(key, purpose, text);
+    return content === undefined ? undefined : JSON.parse(content);
+  },
+});
+
 const sealOf = (key: Uint8Array | string, purpose: string, content: Uint8Array): Buffer =>
   createHmac('sha256', key).update(`${purpose}\0`).update(content).digest().subarray(0, sealBytes);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Cursor,
   listAttempts,
   nextSince,
   openCursor,
   sealCursor,
+  type Start,
 } from '../../../services/webhooks/src/api/attempt-listing.ts';
 import type { LoggedAttempt } from '../../../services/webhooks/src/delivering/attempt-log.ts';
 
@@ -70,7 +70,7 @@ describe('the next since', () => {
 });
 
 describe('a cursor', () => {
-  const cursor: Cursor = { before: 4, page: 2, limit: 2, sinceMs: 1_000, outcome: 'failed', event: null };
+  const cursor: Start = { before: 4, page: 2, limit: 2, sinceMs: 1_000, outcome: 'failed', event: null };
   const sealed = sealCursor('key', 'wh_1', cursor);
 
   it('keeps what it was made of', () => {

@@ -57,7 +57,7 @@ function openReplica() {
       return { [Symbol.dispose]: () => void listeners.delete(onMessage) };
     },
   };
-  const tails = openTails({ bus, log });
+  const tails = openTails(bus, log);
   const announce = (): void => {
     const message = { subject: 'event-batches.catalog.acme', headers: new Map(), body: new Uint8Array() };
     for (const onMessage of Array.from(listeners)) onMessage(message);

@@ -9,10 +9,8 @@ import {
   eventKinds,
   Failure,
   type FailureEntry,
-  type ListingQuery,
-  quote,
   readListingQuery,
-  readOnce,
+  readOneOf,
   refuseIfAny,
   requestHeaders,
   storedBatches,
@@ -21,80 +19,68 @@ import {
 } from '@integration-sync/contracts';
 import { queryOf, type Bus, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { seal, unseal } from '@integration-sync/runtime/seal';
+import { openSealer } from '@integration-sync/runtime/seal';
 import type { AttemptLog, LoggedAttempt, StoredAttempt } from '../delivering/attempt-log.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { readBatch, type StreamEvent } from '../log/batch.ts';
 import { endpointOf, json } from './handlers.ts';
 
-interface AttemptsOptions {
-  endpoints: Endpoints;
-  attemptLog: Pick<AttemptLog, 'read'>;
-  cursorKey: string;
-}
-
 /** An attempt is listed when it has ended, under the time of its begin, at most so long before. */
 const settlingMs = 12_000;
 
-export const attemptsHandlers = ({
-  endpoints,
-  attemptLog,
-  cursorKey,
-}: AttemptsOptions): Record<string, BusHandler> => ({
+export const attemptsHandlers = (
+  endpoints: Endpoints,
+  attemptLog: Pick<AttemptLog, 'read'>,
+  cursorKey: string,
+): Record<string, BusHandler> => ({
   [subjects.deliveriesList]: async (request) => {
     const query = queryOf(request);
     const asked = readQuery(query);
     const endpoint = await endpointOf(endpoints, request);
     const { _id } = endpoint;
     const start = startOf(query, asked, cursorKey, _id);
+    const { page, limit } = start;
     const all = (await attemptLog.read(endpoint, request.deadline)).toReversed();
-    const listed = listAttempts(all, start);
-    const next =
-      listed.next === undefined
-        ? undefined
-        : linkTo(_id, sealCursor(cursorKey, _id, listed.next), start.limit);
+    const { entities, total, next } = listAttempts(all, start);
     return {
-      body: JSON.stringify({
-        entities: listed.entities,
-        total: listed.total,
-        page: start.page,
-        limit: start.limit,
-      }),
+      body: JSON.stringify({ entities, total, page, limit }),
       headers: {
         'x-next-since': nextSince(all, start.sinceMs, Date.now()).toISOString(),
-        ...(next === undefined ? {} : { link: next }),
+        ...(next === undefined ? {} : { link: linkTo(_id, sealCursor(cursorKey, _id, next), limit) }),
       },
     };
   },
 });
 
-type Asked = ListingQuery & { outcome: string | undefined; event: string | undefined };
-
-function readQuery(query: URLSearchParams): Asked {
+function readQuery(query: URLSearchParams) {
   const errors: FailureEntry[] = [];
   const listing = readListingQuery(query, errors);
-  const oneOf = (name: string, values: readonly string[]): string | undefined => {
-    const value = readOnce(query, name, errors);
-    if (value !== undefined && !values.includes(value)) {
-      errors.push({
-        pointer: name,
-        detail: `${name}: expected one of ${values.join(', ')}, got ${quote(value)}`,
-      });
-    }
-    return value;
-  };
-  const outcome = oneOf('outcome', ['succeeded', 'failed']);
-  const event = oneOf('event', [...eventKinds, testKind]);
+  const outcome = readOneOf(query, 'outcome', ['succeeded', 'failed'], errors);
+  const event = readOneOf(query, 'event', [...eventKinds, testKind], errors);
   refuseIfAny(errors);
-  return { ...listing, outcome, event };
+  return { ...listing, outcome: outcome ?? null, event: event ?? null };
 }
 
-/** Where the page begins: a cursor keeps all filters of the first question. */
-function startOf(query: URLSearchParams, asked: Asked, key: string, endpointId: string): Start {
-  const { page, limit, since, cursor, outcome = null, event = null } = asked;
-  const filters = { sinceMs: since?.getTime() ?? null, outcome, event };
-  const begin: Start = { before: undefined, page, limit, ...filters };
+/** Where a page begins. A cursor keeps all filters of the first question. */
+export interface Start {
+  /** Entries before this place in the log come next; undefined where whole pages are passed over. */
+  before: number | undefined;
+  page: number;
+  limit: number;
+  sinceMs: number | null;
+  outcome: string | null;
+  event: string | null;
+}
+
+function startOf(
+  query: URLSearchParams,
+  { page, limit, since, cursor, outcome, event }: ReturnType<typeof readQuery>,
+  key: string,
+  endpointId: string,
+): Start {
+  const sinceMs = since?.getTime() ?? null;
+  const begin: Start = { before: undefined, page, limit, sinceMs, outcome, event };
   if (cursor === undefined) return begin;
   const opened = openCursor(key, endpointId, cursor);
   const errors: FailureEntry[] = [];
@@ -104,8 +90,6 @@ function startOf(query: URLSearchParams, asked: Asked, key: string, endpointId: 
 }
 
 const keptOf = ({ limit, sinceMs, outcome, event }: Start) => ({ limit, since: sinceMs, outcome, event });
-
-type Start = Omit<Cursor, 'before'> & { before: number | undefined };
 
 /** `all` is newest first. */
 export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
@@ -140,37 +124,30 @@ export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null,
 const linkTo = (id: string, cursor: string, limit: number): string =>
   `<${basePath}/webhook-events/${id}/deliveries?cursor=${cursor}&limit=${limit}>; rel="next"`;
 
-/** Where a page ended, sealed: a caller can carry it, but neither make nor change one, nor use it for another endpoint. */
-export interface Cursor {
-  /** Entries before this place in the log come next. */
-  before: number;
-  page: number;
-  limit: number;
-  sinceMs: number | null;
-  outcome: string | null;
-  event: string | null;
-}
+type Sealed = [
+  before: number | undefined,
+  page: number,
+  limit: number,
+  sinceMs: number | null,
+  outcome: string | null,
+  event: string | null,
+];
 
-export function sealCursor(key: string, endpointId: string, cursor: Cursor): string {
-  const { before, page, limit, sinceMs, outcome, event } = cursor;
-  const sealed: Sealed = [before, page, limit, sinceMs, outcome, event];
-  return seal(`cursor ${key}`, endpointId, JSON.stringify(sealed));
-}
+const cursors = (key: string) => openSealer<Sealed>(`cursor ${key}`);
+
+/** A caller can carry it, but neither make nor change one, nor use it for another endpoint. */
+export const sealCursor = (
+  key: string,
+  endpointId: string,
+  { before, page, limit, sinceMs, outcome, event }: Start,
+): string => cursors(key).seal(endpointId, [before, page, limit, sinceMs, outcome, event]);
 
 /** Undefined for a text that webhooks did not issue for this endpoint. */
-export function openCursor(key: string, endpointId: string, text: string): Cursor | undefined {
-  const content = unseal(`cursor ${key}`, endpointId, text);
-  if (content === undefined) return undefined;
-  const [before, page, limit, sinceMs, outcome, event]: Sealed = JSON.parse(content);
+export function openCursor(key: string, endpointId: string, text: string): Start | undefined {
+  const sealed = cursors(key).unseal(endpointId, text);
+  if (sealed === undefined) return undefined;
+  const [before, page, limit, sinceMs, outcome, event] = sealed;
   return { before, page, limit, sinceMs, outcome, event };
-}
-
-type Sealed = [number, number, number, number | null, string | null, string | null];
-
-interface SentOptions {
-  attemptLog: Pick<AttemptLog, 'readOf'>;
-  bus: Pick<Bus, 'readStream'>;
-  log: Log;
 }
 
 interface SentEvent {
@@ -180,18 +157,15 @@ interface SentEvent {
   event: StreamEvent | undefined;
 }
 
+export type FindSent = ReturnType<typeof openFindSent>;
+
 /**
  * Those of the events that the attempt log of the endpoint has, by their ids. It says where the log of event batches has each
  * event as it was sent, a replay included, so that nothing is searched for.
  */
-export type FindSent = (
-  endpoint: Endpoint,
-  eventIds: readonly string[],
-  until: number,
-) => Promise<Map<string, SentEvent>>;
-
-export function openFindSent({ attemptLog, bus, log }: SentOptions): FindSent {
-  return async (endpoint, eventIds, until) => {
+export const openFindSent =
+  (attemptLog: Pick<AttemptLog, 'readOf'>, bus: Pick<Bus, 'readStream'>, log: Log) =>
+  async (endpoint: Endpoint, eventIds: readonly string[], until: number): Promise<Map<string, SentEvent>> => {
     const entries = await attemptLog.readOf(endpoint, new Set(eventIds), until);
     /** By sequence: events that are looked for often stand in one batch. */
     const batches = new Map<number, readonly StreamEvent[]>();
@@ -215,7 +189,6 @@ export function openFindSent({ attemptLog, bus, log }: SentOptions): FindSent {
     }
     return found;
   };
-}
 
 export const deliveryHandlers = (
   endpoints: Pick<Endpoints, 'findOf'>,

@@ -3,7 +3,6 @@
 import {
   Failure,
   type FailureEntry,
-  type FeedQuery,
   limits,
   readFeedQuery,
   refuseIfAny,
@@ -14,13 +13,12 @@ import {
   type BusHandler,
   type BusRequest,
   largeRequests,
-  type ServiceOptions,
   type Wait,
   queryOf,
 } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
-import { type Metrics, openGauge } from '@integration-sync/runtime/metrics';
-import { openSemaphore, type RunInTurn, type Semaphore } from '@integration-sync/runtime/semaphore';
+import { openGauge } from '@integration-sync/runtime/metrics';
+import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
 import { bytesOf } from './batch.ts';
 import { type Page, readPage } from './page.ts';
@@ -31,18 +29,8 @@ interface FeedOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
   /** The keys of the vault; they seal places as well. */
   keys: string;
-  registry: Metrics['registry'];
+  registry: Registry;
   log: Log;
-}
-
-export interface Feed extends AsyncDisposable {
-  handlers: Record<string, BusHandler>;
-  /** Requests of the feed have a semaphore of their own, as most of them wait. */
-  semaphores: NonNullable<ServiceOptions['semaphores']>;
-}
-
-interface Asked extends Omit<FeedQuery, 'after'> {
-  after: Place | undefined;
 }
 
 /** Pages that are read at once, each with a chunk of 2 MiB, in turns over integrations. */
@@ -55,13 +43,13 @@ const answerBytesMax = 4 * 1024 * 1024;
 /** What an answer has beside its events, at most. */
 const spareBytes = 128 * 1024;
 
-export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
+export function openFeed({ bus, keys, registry, log }: FeedOptions) {
   const places = openPlaces(keys);
-  const tails = openTails({ bus, log });
+  const tails = openTails(bus, log);
   const waiters = new Waiters();
   const inTurn = openSemaphore(readLimits).run;
   const metrics = openFeedMetrics(registry, () => waiters.count);
-  const watch = watchLostWakes({ bus, tails, onLost: () => metrics.lostWakes.inc(), log });
+  const watch = watchLostWakes(bus, tails, () => metrics.lostWakes.inc(), log);
 
   const answer: BusHandler = async (request) => {
     const asked = readAsked(request, places);
@@ -69,8 +57,7 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
     if (asked.waitMs > 0) tail.listen();
     const facts = await tail.reach(asked.waitMs > 0 ? asked.after : undefined);
     const start = await beginningOf(bus, request.integration, asked, facts);
-    const bytesMax = Math.min(answerBytesMax, bus.maxPayloadBytes - spareBytes);
-    const page = await readOrWait({ request, asked, bytesMax, tail, start, waiters, inTurn });
+    const page = await readOrWait(request, asked, tail, start);
     const place = { ...page.next, stream: start.stream, sinceMs: page.sinceMs };
     const next = JSON.stringify(places.seal(request.integration, place));
     metrics.shown.inc(page.events.length);
@@ -80,14 +67,48 @@ export function openFeed({ bus, keys, registry, log }: FeedOptions): Feed {
     };
   };
 
+  /** Resolves with a page that has an event or more to read, or with the last one when the wait is over. */
+  async function readOrWait(request: BusRequest, asked: Asked, tail: Tail, start: Place): Promise<Page> {
+    const { integration } = request;
+    const { kinds, limit } = asked;
+    const bytesMax = Math.min(answerBytesMax, bus.maxPayloadBytes - spareBytes);
+    const endMs = Math.min(Date.now() + asked.waitMs, request.deadline - marginMs);
+    using waiting = new DisposableStack();
+    let wait: Wait | undefined;
+    let page: Page = { events: [], next: start, sinceMs: start.sinceMs, more: false };
+    for (;;) {
+      const { wakes } = tail;
+      const { next: from, sinceMs } = page;
+      page = await inTurn(
+        () => readPage(tail.window, { from, sinceMs, kinds, limit, bytesMax }),
+        integration,
+      );
+      const leftMs = endMs - Date.now();
+      if (page.events.length > 0 || page.more || leftMs <= 0 || wait?.isOver === true) return page;
+      if (wait === undefined) {
+        waiting.use(waiters.enter(integration));
+        const begun = waiting.use(request.wait(leftMs));
+        tail.onWake(() => begun.wake());
+        wait = begun;
+      }
+      while (wakes === tail.wakes) {
+        if (wait.isOver) return page;
+        await wait.woken();
+      }
+    }
+  }
+
   return {
     handlers: { [subjects.eventsRead]: answer },
+    /** Requests of the feed have a semaphore of their own, as most of them wait. */
     semaphores: { [subjects.eventsRead]: openSemaphore(largeRequests(requestsMax)) },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
 }
 
-function readAsked(request: BusRequest, places: Places): Asked {
+type Asked = ReturnType<typeof readAsked>;
+
+function readAsked(request: BusRequest, places: Places) {
   const errors: FailureEntry[] = [];
   const { after: text, ...asked } = readFeedQuery(queryOf(request), errors);
   const after = text === undefined ? undefined : places.open(request.integration, text);
@@ -96,53 +117,6 @@ function readAsked(request: BusRequest, places: Places): Asked {
   }
   refuseIfAny(errors);
   return { ...asked, after };
-}
-
-interface Reading {
-  request: BusRequest;
-  asked: Asked;
-  bytesMax: number;
-  tail: Tail;
-  start: Place;
-  waiters: Waiters;
-  inTurn: RunInTurn;
-}
-
-/** Resolves with a page that has an event or more to read, or with the last one when the wait is over. */
-async function readOrWait({
-  request,
-  asked,
-  bytesMax,
-  tail,
-  start,
-  waiters,
-  inTurn,
-}: Reading): Promise<Page> {
-  const { integration } = request;
-  const { kinds, limit } = asked;
-  const endMs = Math.min(Date.now() + asked.waitMs, request.deadline - marginMs);
-  using waiting = new DisposableStack();
-  let wait: Wait | undefined;
-  let page: Page = { events: [], next: start, sinceMs: start.sinceMs, more: false };
-  for (;;) {
-    const { wakes } = tail;
-    const from = { from: page.next, sinceMs: page.sinceMs };
-    page = await inTurn(() => readPage(tail.window, { ...from, kinds, limit, bytesMax }), integration);
-    const leftMs = endMs - Date.now();
-    if (page.events.length > 0 || page.more || leftMs <= 0 || wait?.isOver === true) return page;
-    wait ??= beginWait(leftMs);
-    while (wakes === tail.wakes) {
-      if (wait.isOver) return page;
-      await wait.woken();
-    }
-  }
-
-  function beginWait(forMs: number): Wait {
-    waiting.use(waiters.enter(integration));
-    const begun = waiting.use(request.wait(forMs));
-    tail.onWake(() => begun.wake());
-    return begun;
-  }
 }
 
 const retryAfterSeconds = 5;

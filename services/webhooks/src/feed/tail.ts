@@ -18,50 +18,14 @@ import {
   storedBatches,
 } from '@integration-sync/contracts';
 import { shareWork } from '@integration-sync/runtime/batcher';
-import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
+import type { Bus, StoredMessage, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { Windows, type Window } from '../log/window.ts';
 import { readFeedBatch, type FeedBatch } from './batch.ts';
 import type { Place } from './place.ts';
 
-/** The tail as one request uses it. Disposing of it ends the use. */
-export interface Tail extends Disposable {
-  readonly window: Window<FeedBatch>;
-  /** Hears announcements from now on, as a caller waits. Called once. */
-  listen(): void;
-  /** Counts announcements that brought event batches. Where it has risen since `reach`, the caller reads again. */
-  readonly wakes: number;
-  /** Calls `wake` whenever `wakes` has risen. */
-  onWake(wake: () => void): void;
-  /**
-   * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. `waitsAt` is the place of a
-   * caller that will wait there: it hears of later batches as they come, and the facts may be two seconds old.
-   */
-  reach(waitsAt?: Place): Promise<StreamFacts>;
-}
-
-/** A tail with a waiting caller, for the check of lost announcements. */
-interface ListenedTail {
-  readonly integration: string;
-  /** The window has every batch of the integration up to there. */
-  readonly through: number;
-  /** By `performance.now()`. */
-  readonly heardAtMs: number;
-  announced(): void;
-}
-
-interface Tails {
-  use(integration: string): Tail;
-  /** Concurrent callers share one question to the stream's leader. */
-  facts(): Promise<StreamFacts>;
-  listened(): ListenedTail[];
-}
-
-interface TailsOptions {
-  bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
-  log: Log;
-}
+type TailBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
 
 /** Between looks for an event batch that was announced: a second in all. */
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
@@ -75,13 +39,11 @@ const idleForMs = 60_000;
 /** Callers that wait have the log's end looked up once a second. */
 const factsKnownForMs = 2_000;
 
-export function openTails({ bus, log }: TailsOptions): Tails {
-  const windows = new Windows({
-    bus,
-    read: (stored) => readFeedBatch(stored, log),
-    chunksBytesMax,
-    readBytesMax,
-  });
+export type Tails = ReturnType<typeof openTails>;
+
+export function openTails(bus: TailBus, log: Log) {
+  const read = (stored: StoredMessage): FeedBatch | undefined => readFeedBatch(stored, log);
+  const windows = new Windows({ bus, read, chunksBytesMax, readBytesMax });
   const used = new Map<string, SharedTail>();
   /** In the order in which their last callers left. */
   const idle = new Map<string, SharedTail>();
@@ -94,14 +56,13 @@ export function openTails({ bus, log }: TailsOptions): Tails {
     }
   };
   const facts = openFacts(bus);
-  const options = { bus, log, facts };
 
   return {
-    use(integration) {
+    use(integration: string): Tail {
       const tail =
         used.get(integration) ??
         idle.get(integration) ??
-        new SharedTail(integration, { ...options, openWindow: () => windows.open(integration, 1) });
+        new SharedTail(integration, bus, windows, read, facts);
       idle.delete(integration);
       used.set(integration, tail);
       return tail.use(() => {
@@ -110,21 +71,19 @@ export function openTails({ bus, log }: TailsOptions): Tails {
         dropIdle();
       });
     },
+    /** Concurrent callers share one question to the stream's leader. */
     facts: () => facts.now(),
-    listened() {
+    /** The tails with a waiting caller, for the check of lost announcements. */
+    listened(): SharedTail[] {
       dropIdle();
       return [...used.values()].filter((tail) => tail.hasListeners);
     },
   };
 }
 
-interface Facts {
-  now(): Promise<StreamFacts>;
-  /** The last facts; undefined if they are older than two seconds. */
-  readonly known: StreamFacts | undefined;
-}
+type Facts = ReturnType<typeof openFacts>;
 
-function openFacts(bus: Pick<Bus, 'streamFacts'>): Facts {
+function openFacts(bus: Pick<Bus, 'streamFacts'>) {
   let known: StreamFacts | undefined;
   let askedAtMs = -Infinity;
   return {
@@ -134,23 +93,26 @@ function openFacts(bus: Pick<Bus, 'streamFacts'>): Facts {
       askedAtMs = atMs;
       return known;
     }),
-    get known() {
+    /** The last facts; undefined if they are older than two seconds. */
+    get known(): StreamFacts | undefined {
       return performance.now() - askedAtMs < factsKnownForMs ? known : undefined;
     },
   };
 }
 
-interface SharedTailOptions extends TailsOptions {
-  facts: Facts;
-  openWindow: () => Window<FeedBatch>;
-}
+/** The tail as one request uses it. Disposing of it ends the use. */
+export type Tail = ReturnType<SharedTail['use']>;
 
-class SharedTail implements ListenedTail {
+class SharedTail {
   readonly integration: string;
+  /** By `performance.now()`. */
   heardAtMs = performance.now();
   /** When its last caller left, by `performance.now()`. */
   idleSinceMs = Infinity;
-  readonly #options: SharedTailOptions;
+  readonly #bus: TailBus;
+  readonly #windows: Windows<FeedBatch>;
+  readonly #read: (stored: StoredMessage) => FeedBatch | undefined;
+  readonly #facts: Facts;
   #window: Window<FeedBatch>;
   /** When the log was made that the window is of. */
   #madeAtMs: number | undefined;
@@ -165,12 +127,22 @@ class SharedTail implements ListenedTail {
   readonly #onWakes = new Set<() => void>();
   readonly #catchUp = shareWork(() => this.#readRest());
 
-  constructor(integration: string, options: SharedTailOptions) {
+  constructor(
+    integration: string,
+    bus: TailBus,
+    windows: Windows<FeedBatch>,
+    read: (stored: StoredMessage) => FeedBatch | undefined,
+    facts: Facts,
+  ) {
     this.integration = integration;
-    this.#options = options;
-    this.#window = options.openWindow();
+    this.#bus = bus;
+    this.#windows = windows;
+    this.#read = read;
+    this.#facts = facts;
+    this.#window = windows.open(integration, 1);
   }
 
+  /** The window has every batch of the integration up to there. */
   get through(): number {
     return this.#window.through;
   }
@@ -194,7 +166,7 @@ class SharedTail implements ListenedTail {
     this.#isJoined = false;
   }
 
-  use(onIdle: () => void): Tail {
+  use(onIdle: () => void) {
     this.#uses += 1;
     const ending = new DisposableStack();
     ending.defer(() => {
@@ -210,22 +182,29 @@ class SharedTail implements ListenedTail {
       get window() {
         return windowNow();
       },
+      /** Counts announcements that brought event batches. Where it has risen since `reach`, the caller reads again. */
       get wakes() {
         return wakesNow();
       },
+      /** Hears announcements from now on, as a caller waits. Called once. */
       listen: () => void ending.use(this.#listen()),
-      onWake: (wake) => {
+      /** Calls `wake` whenever `wakes` has risen. */
+      onWake: (wake: () => void): void => {
         this.#onWakes.add(wake);
         ending.defer(() => void this.#onWakes.delete(wake));
       },
-      reach: async (waitsAt) => this.#factsAt(waitsAt) ?? this.#reach(),
+      /**
+       * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. `waitsAt` is the place of a
+       * caller that will wait there: it hears of later batches as they come, and the facts may be two seconds old.
+       */
+      reach: async (waitsAt?: Place): Promise<StreamFacts> => this.#factsAt(waitsAt) ?? this.#reach(),
       [Symbol.dispose]: () => ending.dispose(),
     };
   }
 
   #listen(): Disposable {
     this.#listeners += 1;
-    this.#listening ??= this.#options.bus.listen(
+    this.#listening ??= this.#bus.listen(
       publishedBatches(this.integration),
       ({ subject }) => {
         if (!isReplay(subject)) this.announced();
@@ -245,7 +224,7 @@ class SharedTail implements ListenedTail {
 
   /** Facts of the last two seconds, if the place is the end of the log and the tail hears of each later event batch. */
   #factsAt(place: Place | undefined): StreamFacts | undefined {
-    const { known } = this.#options.facts;
+    const { known } = this.#facts;
     if (place === undefined || known === undefined || !this.#isJoined || this.#isLooking) return undefined;
     const isOfThisLog =
       known.madeAt.getTime() === this.#madeAtMs && place.stream === known.madeAt.toISOString();
@@ -253,13 +232,13 @@ class SharedTail implements ListenedTail {
   }
 
   async #reach(): Promise<StreamFacts> {
-    const facts = await this.#options.facts.now().catch((cause: unknown) => {
+    const facts = await this.#facts.now().catch((cause: unknown) => {
       throw cause instanceof Failure ? cause : unreadable(cause);
     });
     const { madeAt, lastSequence } = facts;
     if (madeAt.getTime() !== this.#madeAtMs) {
       // Sequences of another making say nothing of this one.
-      this.#window = this.#options.openWindow();
+      this.#window = this.#windows.open(this.integration, 1);
       this.#madeAtMs = madeAt.getTime();
       this.#isJoined = false;
     }
@@ -275,14 +254,13 @@ class SharedTail implements ListenedTail {
 
   /** Reads the log from the end of the window on. True where it had a batch. */
   async #readRest(): Promise<boolean> {
-    const { bus, log } = this.#options;
     const window = this.#window;
     const subject = storedBatches(this.integration);
     const reading = { subject, from: { sequence: window.through + 1 }, exact: true };
     let found = false;
-    for await (const stored of bus.readStream(eventBatchesStream, reading)) {
+    for await (const stored of this.#bus.readStream(eventBatchesStream, reading)) {
       if (stored.sequence <= window.through) continue;
-      const batch = readFeedBatch(stored, log);
+      const batch = this.#read(stored);
       if (batch !== undefined) window.add(batch);
       found = true;
     }
@@ -320,14 +298,6 @@ const unreadable = (cause: unknown): Failure =>
     cause,
   });
 
-interface LostWakesOptions {
-  bus: Pick<Bus, 'lastOfEach'>;
-  tails: Pick<Tails, 'listened' | 'facts'>;
-  onLost: () => void;
-  log: Log;
-}
-
-const noFacts = { lastSequence: 0 };
 const everyMs = 1_000;
 const integrationsAtOnce = 250;
 
@@ -336,13 +306,18 @@ const integrationsAtOnce = 250;
  * message is lost where the way between two servers breaks. While the log does not grow, that is one question a second;
  * otherwise one more for 250 integrations that have heard nothing.
  */
-export function watchLostWakes({ bus, tails, onLost, log }: LostWakesOptions): AsyncDisposable {
+export function watchLostWakes(
+  bus: Pick<Bus, 'lastOfEach'>,
+  tails: Tails,
+  onLost: () => void,
+  log: Log,
+): AsyncDisposable {
   /** Where the log ended at the last two checks. A copy may be behind, so that a check looks at the growth before as well. */
   let ends: [number, number] = [0, 0];
 
   const check = async (): Promise<void> => {
     const listened = tails.listened();
-    const { lastSequence } = listened.length === 0 ? noFacts : await tails.facts();
+    const lastSequence = listened.length === 0 ? 0 : (await tails.facts()).lastSequence;
     const [from, before] = ends;
     ends = [before, lastSequence];
     if (from === lastSequence) return;
@@ -352,7 +327,7 @@ export function watchLostWakes({ bus, tails, onLost, log }: LostWakesOptions): A
       await find(quiet.slice(at, at + integrationsAtOnce), from);
   };
 
-  const find = async (some: readonly ListenedTail[], checked: number): Promise<void> => {
+  const find = async (some: readonly SharedTail[], checked: number): Promise<void> => {
     const from = Math.min(...some.map(({ through }) => Math.max(through, checked))) + 1;
     const byIntegration = new Map(some.map((tail) => [tail.integration, tail]));
     const subjects = Array.from(byIntegration.keys(), storedBatches);
