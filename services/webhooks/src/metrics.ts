@@ -3,30 +3,11 @@ import { openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './sending/outcome.ts';
 
-interface Gauges {
-  inFlight: () => number;
-  waiting: () => number;
-  behind: () => number;
-  behindForMs: () => number;
-  partitions: () => number;
-  endpoints: () => number;
-  disabled: () => Promise<number>;
-}
-
-export interface WebhookMetrics {
-  attempt(verdict: Verdict, durationMs: number): void;
-  /** The time from the event to its delivery. */
-  delivered(seconds: number): void;
-  /** Event batches that came together, and how long the first of them was in the log. */
-  read(batches: readonly { count: number }[], lagSeconds: number): void;
-  disabledBy(reason: string): void;
-  /** An endpoint was so far behind that the log dropped events before it had them. */
-  lost(): void;
-}
+export type WebhookMetrics = ReturnType<typeof openMetrics>;
 
 const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-export function openMetrics(registry: Registry): WebhookMetrics {
+export function openMetrics(registry: Registry) {
   const registers = [registry];
   const attempts = new Counter({
     name: 'webhook_attempts_total',
@@ -68,36 +49,56 @@ export function openMetrics(registry: Registry): WebhookMetrics {
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
 
   return {
-    attempt(verdict, durationMs) {
+    attempt(verdict: Verdict, durationMs: number): void {
       attempts.inc({ outcome: verdict });
       seconds.observe(durationMs / 1000);
     },
-    delivered: (age) => delivered.observe(age),
-    read(batches, lagSeconds) {
+    /** The time from the event to its delivery. */
+    delivered: (age: number): void => delivered.observe(age),
+    /** Event batches that came together, and how long the first of them was in the log. */
+    read(batches: readonly { count: number }[], lagSeconds: number): void {
       events.inc(batches.reduce((sum, { count }) => sum + count, 0));
       lag.observe(lagSeconds);
     },
-    disabledBy: (reason) => disabled.inc({ reason }),
-    lost: () => lost.inc(),
+    disabledBy: (reason: string): void => disabled.inc({ reason }),
+    /** An endpoint was so far behind that the log dropped events before it had them. */
+    lost: (): void => lost.inc(),
   };
 }
 
-export function openGauges(registry: Registry, gauges: Gauges): void {
+interface Gauged {
+  scheduler: { readonly inFlight: number; readonly waiting: number };
+  progress: { readonly behind: number; readonly behindForMs: number };
+  integrations: { readonly endpoints: number };
+  owned: { readonly size: number };
+  endpoints: { countDisabled: () => Promise<number> };
+}
+
+export function openGauges(
+  registry: Registry,
+  { scheduler, progress, integrations, owned, endpoints }: Gauged,
+): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
     openGauge(registry, { name, help }, read);
-  gauge('webhook_in_flight', 'Delivery attempts in flight.', gauges.inFlight);
-  gauge('webhook_waiting', 'Endpoints that wait for their turn.', gauges.waiting);
+  gauge('webhook_in_flight', 'Delivery attempts in flight.', () => scheduler.inFlight);
+  gauge('webhook_waiting', 'Endpoints that wait for their turn.', () => scheduler.waiting);
   gauge(
     'webhook_behind',
     'Endpoints that are behind, of those that this replica delivers to.',
-    gauges.behind,
+    () => progress.behind,
   );
   gauge(
     'webhook_behind_seconds',
     'For how long the endpoint has been behind that has been so for longest.',
-    () => gauges.behindForMs() / 1000,
+    () => progress.behindForMs / 1000,
   );
-  gauge('webhook_endpoints_active', 'Endpoints that this replica has in memory.', gauges.endpoints);
-  gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', gauges.disabled);
-  gauge('webhook_partitions_owned', 'Partitions of the log that this replica delivers.', gauges.partitions);
+  gauge(
+    'webhook_endpoints_active',
+    'Endpoints that this replica has in memory.',
+    () => integrations.endpoints,
+  );
+  gauge('webhook_endpoints_disabled', 'Disabled endpoints, over all replicas.', () =>
+    endpoints.countDisabled(),
+  );
+  gauge('webhook_partitions_owned', 'Partitions of the log that this replica delivers.', () => owned.size);
 }

@@ -42,13 +42,13 @@ import { openRetry, type Retry } from '@integration-sync/runtime/retry';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Store } from '@integration-sync/runtime/store';
 import type { SpanStart, Tracing } from '@integration-sync/runtime/tracing';
-import { openAttemptLog, type AttemptLog } from './delivering/attempt-log.ts';
+import { openAttemptLog } from './delivering/attempt-log.ts';
 import {
+  type Changed,
   listenForChanges,
   logged,
   openTellChanged,
   openTellFinished,
-  type TellChanged,
 } from './delivering/broadcasts.ts';
 import { Deliverer, openReport } from './delivering/deliver.ts';
 import type { EndpointQueue } from './delivering/endpoint-queue.ts';
@@ -57,8 +57,8 @@ import { Progress } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
 import { Scheduler, type Load } from './delivering/scheduler.ts';
 import { openTakeover } from './delivering/takeover.ts';
-import { openEndpointCache, type EndpointCache } from './endpoints/cache.ts';
-import { openDisabledEvents, type DisabledEvents } from './endpoints/disabled-events.ts';
+import { openEndpointCache } from './endpoints/cache.ts';
+import { openDisabledEvents } from './endpoints/disabled-events.ts';
 import type { Endpoints, Revisions } from './endpoints/store.ts';
 import { readBatch, type LoggedBatch } from './log/batch.ts';
 import { Offsets } from './log/offsets.ts';
@@ -95,19 +95,7 @@ interface PipelineOptions {
   ensure: () => Promise<void>;
 }
 
-export interface Pipeline extends AsyncDisposable {
-  cache: EndpointCache;
-  attemptLog: AttemptLog;
-  disabledEvents: DisabledEvents;
-  metrics: WebhookMetrics;
-  claims: Claims;
-  offsets: Offsets;
-  stream: LogStream;
-  /** Throws where this replica cannot read what is to be delivered. */
-  checkReading: () => void;
-  /** Tells this replica and all others that the endpoint has changed. */
-  tellChanged: TellChanged;
-}
+export type Pipeline = Awaited<ReturnType<typeof startPipeline>>;
 
 /** Writes of failed attempts to MongoDB: one at a time, up to four once one has waited. So they do not slow healthy endpoints. */
 const failureWriteLimits = { max: 4, aloneForMs: 500 };
@@ -116,22 +104,23 @@ const loadLimits = { max: 4, perKeyMax: 1 };
 /** For so long the stream may be without a leader, or this replica reconnect, before `/readyz` says so. */
 const unreadMs = 10_000;
 
-export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
-  const { bus, log } = options;
+export async function startPipeline(options: PipelineOptions) {
+  const { bus, revisions, log } = options;
   await using starting = new AsyncDisposableStack();
   const stopping = new AbortController();
   const parts = await openParts(options, starting);
-  const { replicas, stream, claims, offsets, cache, attemptLog, disabledEvents, metrics, tellChanged } =
-    parts;
+  const { replicas, cache, disabledEvents } = parts;
   const delivering = startDelivering(options, parts, openRetry(log, stopping.signal));
   const { integrations, scheduler, reader, progress, ownership } = delivering;
-  starting.use(openPeriodicCheck(disabledEvents.sweep, sweepingUnannounced(log)));
+  // A replica may have died before it announced that an endpoint is disabled.
+  const sweeping = { what: 'disablings that are not announced', everyMs: 500, log };
+  starting.use(openPeriodicCheck(disabledEvents.sweep, sweeping));
   starting.defer(() => disabledEvents.settled());
   starting.defer(() => scheduler.close());
   starting.use(reader);
   starting.use(progress);
   starting.use(ownership);
-  starting.use(listenForChanges(bus, replicas.self, { cache, integrations, log }));
+  starting.use(listenForChanges(bus, replicas.self, cache, integrations, log));
   // Disposal runs this first: partitions go back before the attempts in flight have ended.
   starting.defer(async () => {
     stopping.abort(new Error('the process stops'));
@@ -143,20 +132,17 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     });
   });
 
+  const changed: Changed = async (endpoint) => {
+    await revisions.changed(endpoint.integration);
+    parts.tellChanged(endpoint);
+    void integrations.refresh(endpoint.integration, endpoint._id).catch(logged(log, endpoint._id));
+  };
   const running = starting.move();
   return {
-    cache,
-    attemptLog,
-    disabledEvents,
-    metrics,
-    claims,
-    offsets,
-    stream,
-    tellChanged(endpoint) {
-      tellChanged(endpoint);
-      void integrations.refresh(endpoint.integration, endpoint._id).catch(logged(log, endpoint._id));
-    },
-    checkReading() {
+    ...parts,
+    changed,
+    /** Throws where this replica cannot read what is to be delivered. */
+    checkReading: (): void => {
       if (Math.max(reader.failingForMs, ownership.failingForMs) <= unreadMs) return;
       throw new Failure('unavailable', `${eventBatchesStream} of NATS is not read; the log says why.`, {
         retryAfterSeconds: 2,
@@ -178,7 +164,7 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
     stream,
     replicas,
     owned: new OwnedPartitions(replicas),
-    claims: new Claims({ store, self: replicas.self, stream }),
+    claims: new Claims(store, replicas.self, stream),
     offsets,
     cache,
     attemptLog: starting.use(openAttemptLog(bus, log, replicas.self)),
@@ -196,7 +182,13 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   const { self } = replicas;
   const mayBegin = (): boolean => owned.isSure;
   const active: ActiveIntegrations = new Map();
-  const onDropped = openDropped(log, metrics);
+  const onDropped = ({ id, integration }: EndpointQueue): void => {
+    metrics.lost();
+    log.error(
+      { endpoint: id, integration },
+      'the log dropped events before this endpoint had them: it goes on at the oldest that are left',
+    );
+  };
 
   const scheduler = new Scheduler({ inFlightMax, mayBegin });
   const progress = new Progress({ self, active, owned, claims, offsets, stream, onDropped, log });
@@ -246,30 +238,9 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
   });
   const takeover = openTakeover({ integrations, progress, reader, tellFinished });
   const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes: takeover, log });
-  openGauges(options.metrics.registry, {
-    inFlight: () => scheduler.inFlight,
-    waiting: () => scheduler.waiting,
-    behind: () => progress.behind,
-    behindForMs: () => progress.behindForMs,
-    partitions: () => owned.size,
-    endpoints: () => integrations.endpoints,
-    disabled: () => endpoints.countDisabled(),
-  });
+  openGauges(options.metrics.registry, { scheduler, progress, integrations, owned, endpoints });
   return { integrations, scheduler, reader, progress, ownership };
 }
-
-/** A replica may have died before it announced that an endpoint is disabled. */
-const sweepingUnannounced = (log: Log) => ({ what: 'disablings that are not announced', everyMs: 500, log });
-
-const openDropped =
-  (log: Log, metrics: WebhookMetrics) =>
-  ({ id, integration }: EndpointQueue): void => {
-    metrics.lost();
-    log.error(
-      { endpoint: id, integration },
-      'the log dropped events before this endpoint had them: it goes on at the oldest that are left',
-    );
-  };
 
 function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Load {
   const inTurn = openSemaphore(loadLimits).run;

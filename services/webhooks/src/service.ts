@@ -8,7 +8,7 @@ import { answerWhileStarting, healthHandlers } from '@integration-sync/runtime/h
 import { type Log, openLog } from '@integration-sync/runtime/log';
 import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openResources, type ResourcesOptions } from '@integration-sync/runtime/resources';
-import type { Store } from '@integration-sync/runtime/store';
+import type { Tracing } from '@integration-sync/runtime/tracing';
 import type { buildConnector } from 'undici';
 import { attemptsHandlers, deliveryHandlers, openFindSent } from './api/attempt-listing.ts';
 import { endpointsHandlers, openTest } from './api/endpoints.ts';
@@ -18,24 +18,18 @@ import { openRecoveries } from './api/recoveries.ts';
 import { openCandidates } from './api/replay-candidates.ts';
 import { replayHandlers } from './api/replay.ts';
 import { WebhooksConfig } from './config.ts';
-import { openRegistrations, type Registrations } from './endpoints/registrations.ts';
-import { type Endpoints, openEndpoints, openRevisions, type Revisions } from './endpoints/store.ts';
+import { openRegistrations } from './endpoints/registrations.ts';
+import { openEndpoints, openRevisions } from './endpoints/store.ts';
 import { bringBackPlaces, forgetMissingStream, forgetOtherStream } from './endpoints/stream-reset.ts';
-import { type Feed, openFeed } from './feed/feed.ts';
+import { openFeed } from './feed/feed.ts';
 import { openCutoff } from './matching/cutoff.ts';
 import { checkKeys, tellKeys } from './operating/keys.ts';
-import { type Pipeline, startPipeline } from './pipeline.ts';
-import { openVault, type Vault } from './secrets/vault.ts';
+import { startPipeline } from './pipeline.ts';
+import { openVault } from './secrets/vault.ts';
 import { openConnections } from './sending/connections.ts';
-import {
-  type EgressGuard,
-  openEgressGuard,
-  openResolver,
-  parseAllowList,
-  type Resolve,
-} from './sending/egress-guard.ts';
+import { openEgressGuard, openResolver, parseAllowList, type Resolve } from './sending/egress-guard.ts';
 import { openPoster } from './sending/post.ts';
-import { openSend, type Send } from './sending/send.ts';
+import { openSend } from './sending/send.ts';
 import { streamSpecs } from './streams.ts';
 
 export interface Webhooks extends AsyncDisposable {
@@ -62,15 +56,37 @@ const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
 export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps = {}): Promise<Webhooks> {
-  const { log = openLog({ service, level: config.LOG_LEVEL }), signal, onCommand } = deps;
-  const vault = openVault(config.WEBHOOK_SECRET_KEY);
-  const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
-  log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
+  const { log = openLog({ service, level: config.LOG_LEVEL }) } = deps;
   await using starting = new AsyncDisposableStack();
-  const resources = await openResources({ service, config, log, signal, onCommand });
-  const { metrics, store, bus, tracing } = starting.use(resources);
-  const stored = await openStored(store);
-  const { endpoints, revisions } = stored;
+  const stop = new AbortController();
+  const parts = await openParts(config, { ...deps, log }, starting, stop.signal);
+  starting.use(openRecoveries(parts));
+  starting.use(await serve(parts));
+  starting.defer(() => {
+    const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
+    timer.unref();
+  });
+
+  const { metricsUrl } = parts;
+  log.info({ metrics: metricsUrl }, 'serving');
+  const running = starting.move();
+  return { metricsUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** All that the API uses, in order. `stop` fires when attempts that are in flight are cut off. */
+async function openParts(
+  config: WebhooksConfig,
+  { log, signal, onCommand, ...deps }: WebhooksDeps & { log: Log },
+  starting: AsyncDisposableStack,
+  stop: AbortSignal,
+) {
+  const vault = openVault(config.WEBHOOK_SECRET_KEY);
+  log.info({ settings: maskSettings(WebhooksConfig, config) }, 'starting');
+  const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
+  const { metrics, store, bus, tracing } = resources;
+  const endpoints = await openEndpoints(store);
+  const registrations = await openRegistrations(store);
+  const revisions = openRevisions(store);
   await checkKeys(vault, store);
   starting.use(tellKeys(bus, vault));
   const ensure = async (): Promise<void> => {
@@ -86,30 +102,22 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   starting.defer(() => void ensuring[Symbol.asyncDispose]());
   bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
 
-  const { connector, ca } = deps;
-  const { WEBHOOK_EGRESS_PROXY: proxyUrl, WEBHOOK_HOSTS_CONNECTED: setsMax } = config;
-  const connections = starting.use(openConnections({ proxyUrl, setsMax, connector, ca }));
-  const guard = openEgressGuard({ allowed, resolve: openResolver(deps.resolve) });
-  const stop = new AbortController();
-  const userAgent = `${config.PLATFORM_NAME}-Webhook/1.0`;
-  const poster = starting.use(openPoster(stop.signal, connections));
-  const sendsTraceparent = config.WEBHOOK_TRACEPARENT;
-  const send = openSend({ guard, connections, poster, userAgent, sendsTraceparent, tracing });
+  const { guard, send } = openSending(config, deps, tracing, starting, stop);
   const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
+  const inMemoryMax = {
+    cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
+    queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
+  };
+  const stored = { store, endpoints, revisions };
+  const limits = { inFlightMax, inMemoryMax };
   const pipeline = starting.use(
     await startPipeline({
       bus,
-      store,
-      endpoints,
-      revisions,
+      ...stored,
       vault,
       send,
-      signal: stop.signal,
-      inFlightMax,
-      inMemoryMax: {
-        cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
-        queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
-      },
+      signal: stop,
+      ...limits,
       metrics,
       tracing,
       log,
@@ -118,27 +126,45 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   );
   const { registry } = metrics;
   const feed = starting.use(openFeed({ bus, keys: config.WEBHOOK_SECRET_KEY, registry, log }));
-  const serving = { ...stored, config, bus, store, vault, guard, send, pipeline, feed, log };
-  starting.use(recover(serving));
-  starting.use(await serve(serving));
-  starting.defer(() => {
-    const timer = setTimeout(() => stop.abort(new Error('the process stops')), stopMs);
-    timer.unref();
-  });
+  const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
+  const test = openTest(pipeline.cache, pipeline.attemptLog, send);
+  const parts = {
+    ...pipeline,
+    ...stored,
+    config,
+    bus,
+    registrations,
+    vault,
+    guard,
+    feed,
+    candidatesIn,
+    test,
+    log,
+  };
+  return { ...parts, metricsUrl: metrics.url };
+}
 
-  log.info({ metrics: metrics.url }, 'serving');
-  const running = starting.move();
-  return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+function openSending(
+  config: WebhooksConfig,
+  { resolve, connector, ca }: WebhooksDeps,
+  tracing: Tracing | undefined,
+  starting: AsyncDisposableStack,
+  stop: AbortSignal,
+) {
+  const { WEBHOOK_EGRESS_PROXY: proxyUrl, WEBHOOK_HOSTS_CONNECTED: setsMax } = config;
+  const connections = starting.use(openConnections({ proxyUrl, setsMax, connector, ca }));
+  const allowed = parseAllowList(config.WEBHOOK_EGRESS_ALLOW) ?? [];
+  const guard = openEgressGuard({ allowed, resolve: openResolver(resolve) });
+  const poster = starting.use(openPoster(stop, connections));
+  const { PLATFORM_NAME, WEBHOOK_TRACEPARENT: sendsTraceparent } = config;
+  const userAgent = `${PLATFORM_NAME}-Webhook/1.0`;
+  return { guard, send: openSend({ guard, connections, poster, userAgent, sendsTraceparent, tracing }) };
 }
 
 /** An operator may delete a stream, nats-server may lose one, and not every one has a reader that notices. */
 const streamsEveryMs = 10_000;
-
-const openStored = async (store: Store) => ({
-  endpoints: await openEndpoints(store),
-  registrations: await openRegistrations(store),
-  revisions: openRevisions(store),
-});
 
 const identityOf = (config: WebhooksConfig) => ({
   ...buildOf(config),
@@ -162,42 +188,11 @@ async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise
   ]);
 }
 
-interface Serving {
-  config: WebhooksConfig;
-  bus: Bus;
-  store: Store;
-  endpoints: Endpoints;
-  registrations: Registrations;
-  revisions: Revisions;
-  vault: Vault;
-  guard: EgressGuard;
-  send: Send;
-  pipeline: Pipeline;
-  feed: Feed;
-  log: Log;
-}
-
-const recover = ({ bus, endpoints, revisions, send, pipeline, log }: Serving): AsyncDisposable =>
-  openRecoveries({
-    endpoints,
-    revisions,
-    bus,
-    candidatesIn: openCandidates({ ...pipeline, bus, endpoints, log }),
-    test: openTest({ ...pipeline, send }),
-    tellChanged: pipeline.tellChanged,
-    log,
-  });
-
-function serve({
-  config,
-  bus,
-  store,
-  endpoints,
-  pipeline,
-  feed,
-  ...others
-}: Serving): Promise<AsyncDisposable> {
-  const findSent = openFindSent({ bus, attemptLog: pipeline.attemptLog, log: others.log });
+function serve(parts: Parts): Promise<AsyncDisposable> {
+  const { config, bus, store, endpoints, revisions, attemptLog, feed, log } = parts;
+  const { WEBHOOK_SECRET_KEY: cursorKey, WEBHOOK_ENDPOINTS_MAX: endpointsMax } = config;
+  const takeCutoff = openCutoff({ bus, endpoints, log });
+  const findSent = openFindSent(attemptLog, bus, log);
   return bus.serve({
     ...identityOf(config),
     inFlightMax: requestsInFlightMax,
@@ -205,27 +200,17 @@ function serve({
     handlers: {
       ...feed.handlers,
       ...withStoreFailures({
-        ...endpointsHandlers({
-          ...others,
-          ...pipeline,
-          endpoints,
-          takeCutoff: openCutoff({ bus, endpoints, log: others.log }),
-          endpointsMax: config.WEBHOOK_ENDPOINTS_MAX,
-        }),
-        ...listingHandlers({ endpoints, revisions: others.revisions, cursorKey: config.WEBHOOK_SECRET_KEY }),
-        ...attemptsHandlers({
-          endpoints,
-          attemptLog: pipeline.attemptLog,
-          cursorKey: config.WEBHOOK_SECRET_KEY,
-        }),
+        ...endpointsHandlers({ ...parts, takeCutoff, endpointsMax }),
+        ...listingHandlers(endpoints, revisions, cursorKey),
+        ...attemptsHandlers(endpoints, attemptLog, cursorKey),
         ...deliveryHandlers(endpoints, findSent),
-        ...replayHandlers({ ...pipeline, endpoints, bus, findSent, log: others.log }),
+        ...replayHandlers({ ...parts, findSent }),
       }),
       ...healthHandlers({
         service,
         store,
         natsMonitorUrl: config.NATS_MONITOR_URL,
-        check: pipeline.checkReading,
+        check: parts.checkReading,
       }),
     },
     quiet: [healthSubject(service)],

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { BusRequest, StoredMessage } from '@integration-sync/runtime/bus';
 import { openLog } from '@integration-sync/runtime/log';
 import { subjects } from '@integration-sync/contracts';
+import { openCandidates } from '../../../services/webhooks/src/api/replay-candidates.ts';
 import { replayHandlers } from '../../../services/webhooks/src/api/replay.ts';
 import { openEndpoint } from '../../support/webhook-parts.ts';
 import { pause } from '../../support/pause.ts';
@@ -20,32 +21,29 @@ const event = (kind: string, sequence: number): StoredMessage => ({
 /** A stream, endless unless a test gives an end, in which one event in a hundred is of a wanted kind. */
 function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number }) {
   const published: string[] = [];
-  const handlers = replayHandlers({
-    endpoints: { findOf: async () => openEndpoint('wh_1') } as never,
+  const bus = {
+    async publishBatch(messages: readonly { subject: string }[]) {
+      published.push(...messages.map(({ subject }) => subject));
+      return [];
+    },
+    streamFacts: async () => ({ madeAt: new Date(), messages: 0, firstSequence: 1, lastSequence: Infinity }),
+    async *readStream() {
+      for (let sequence = 1; sequence <= events; sequence += 1) {
+        if (sequence % 100 === 0) await pause(5);
+        yield event(sequence % 100 === 0 ? 'supplier.created' : 'product.created', sequence);
+      }
+    },
+  };
+  const endpoints = { findOf: async () => openEndpoint('wh_1') } as never;
+  const candidatesIn = openCandidates({
+    endpoints,
     claims: { floorOf: async () => 0 },
     offsets: { of: async () => new Map() },
     stream: { facts: { id: 'one', firstSequence: 1, lastSequence: 0 } },
-    findSent: async () => new Map(),
     log: openLog({ service: 'test', level: 'silent' }),
-    bus: {
-      async publishBatch(messages) {
-        published.push(...messages.map(({ subject }) => subject));
-        return [];
-      },
-      streamFacts: async () => ({
-        madeAt: new Date(),
-        messages: 0,
-        firstSequence: 1,
-        lastSequence: Infinity,
-      }),
-      async *readStream() {
-        for (let sequence = 1; sequence <= events; sequence += 1) {
-          if (sequence % 100 === 0) await pause(5);
-          yield event(sequence % 100 === 0 ? 'supplier.created' : 'product.created', sequence);
-        }
-      },
-    },
+    bus,
   });
+  const handlers = replayHandlers({ endpoints, bus, candidatesIn, findSent: async () => new Map() });
   const request: BusRequest = {
     subject: subjects.endpointsReplay,
     headers: new Map([['id', 'wh_1']]),

@@ -16,6 +16,7 @@ import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { type AttemptLog, entryOf } from '../delivering/attempt-log.ts';
+import type { Changed } from '../delivering/broadcasts.ts';
 import type { EndpointCache } from '../endpoints/cache.ts';
 import type { DisabledEvents } from '../endpoints/disabled-events.ts';
 import {
@@ -25,12 +26,10 @@ import {
   servingSecrets,
   webhookOf,
 } from '../endpoints/endpoint.ts';
-import type { Endpoints, Revisions } from '../endpoints/store.ts';
 import { noCutoff } from '../matching/cutoff.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { Signable } from '../sending/headers.ts';
 import { makeSecret } from '../secrets/signing-secret.ts';
-import type { Vault } from '../secrets/vault.ts';
 import type { Attempted, Send } from '../sending/send.ts';
 import { accept, bodyExaminer, bodyReader } from './body.ts';
 import { changeOf, dividesEvents } from './change.ts';
@@ -38,11 +37,12 @@ import { absent, endpointOf, json, showingOf } from './handlers.ts';
 import { registering, type RegisterOptions } from './register.ts';
 import { settingsOf, wrongIn } from './settings.ts';
 
-interface EndpointsOptions extends TestDeliveryOptions, RegisterOptions, RotateOptions {
-  endpoints: Endpoints;
-  attemptLog: Pick<AttemptLog, 'append' | 'removeEndpoint'>;
+interface EndpointsOptions extends RegisterOptions {
+  attemptLog: Pick<AttemptLog, 'removeEndpoint'>;
   disabledEvents: Pick<DisabledEvents, 'announce'>;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
+  changed: Changed;
+  test: Test;
   log: Log;
 }
 
@@ -63,7 +63,7 @@ export function endpointsHandlers(options: EndpointsOptions): Record<string, Bus
 }
 
 function changing(options: EndpointsOptions): BusHandler {
-  const { endpoints, revisions, vault, guard, takeCutoff, disabledEvents, metrics, tellChanged } = options;
+  const { endpoints, vault, guard, takeCutoff, disabledEvents, metrics, changed } = options;
   const examine = bodyExaminer(ChangeWebhook);
   return async (request) => {
     const examined = examine(request);
@@ -73,30 +73,28 @@ function changing(options: EndpointsOptions): BusHandler {
       const cutoff = dividesEvents(wanted) ? await takeCutoff(request) : noCutoff;
       const settings = settingsOf(wanted, vault, endpoint._id);
       const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
-      const changed = change === undefined ? endpoint : await endpoints.change(endpoint, change);
+      const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
       // Another caller changed it meanwhile, or a failed delivery did.
-      if (changed === null) continue;
+      if (after === null) continue;
       // Also where MongoDB had this change already: the replica that stored it may have died before its broadcast.
-      await revisions.changed(changed.integration);
-      tellChanged(changed);
-      if (endpoint.active && !changed.active) {
+      await changed(after);
+      if (endpoint.active && !after.active) {
         metrics.disabledBy('manual');
-        disabledEvents.announce(changed);
+        disabledEvents.announce(after);
       }
-      return json(webhookOf(changed));
+      return json(webhookOf(after));
     }
   };
 }
 
 const removing =
-  ({ endpoints, revisions, attemptLog, tellChanged, log }: EndpointsOptions): BusHandler =>
-  async (request) => {
-    const id = request.headers.get(requestHeaders.id) ?? '';
-    const removed = await endpoints.remove(request.integration, id);
+  ({ endpoints, attemptLog, changed, log }: EndpointsOptions): BusHandler =>
+  async ({ integration, headers }) => {
+    const id = headers.get(requestHeaders.id) ?? '';
+    const removed = await endpoints.remove(integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
     // Also where MongoDB no longer had the endpoint: the replica that deleted it may have died before its broadcast.
-    await revisions.changed(request.integration);
-    tellChanged({ _id: id, integration: request.integration });
+    await changed({ _id: id, integration });
     if (!removed) throw absent();
     // The endpoint is gone. Its attempt log is of no use, and expires by itself.
     try {
@@ -107,15 +105,8 @@ const removing =
     return {};
   };
 
-interface RotateOptions {
-  endpoints: Endpoints;
-  revisions: Pick<Revisions, 'changed'>;
-  vault: Vault;
-  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
-}
-
 /** The previous secrets go on signing beside the new one until their grace period ends. */
-function rotating({ endpoints, revisions, vault, tellChanged }: RotateOptions): BusHandler {
+function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   const read = bodyReader(RotateSecret, { optional: true });
   return async (request) => {
     const { gracePeriodSeconds = limits.gracePeriodSecondsDefault } = read(request);
@@ -126,22 +117,14 @@ function rotating({ endpoints, revisions, vault, tellChanged }: RotateOptions): 
       const serving = servingSecrets(endpoint, Date.now());
       if (expiresAt !== null && serving.length >= previousSecretsMax) throw tooManySecrets(serving);
       const previousSecrets = expiresAt === null ? [] : [{ sealed: endpoint.secret, expiresAt }, ...serving];
-      const changed = await endpoints.change(endpoint, {
-        $set: {
-          secret: vault.seal(secret, endpoint._id),
-          previousSecrets,
-          isRotated: true,
-        },
+      const after = await endpoints.change(endpoint, {
+        $set: { secret: vault.seal(secret, endpoint._id), previousSecrets, isRotated: true },
         $inc: { version: 1 },
       });
-      if (changed === null) continue;
-      await revisions.changed(changed.integration);
-      tellChanged(changed);
-      return json({
-        ...webhookOf(changed),
-        secret,
-        previousSecretExpiresAt: expiresAt?.toISOString() ?? null,
-      });
+      if (after === null) continue;
+      await changed(after);
+      const previousSecretExpiresAt = expiresAt?.toISOString() ?? null;
+      return json({ ...webhookOf(after), secret, previousSecretExpiresAt });
     }
   };
 }
@@ -157,13 +140,6 @@ function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   );
 }
 
-interface TestDeliveryOptions {
-  endpoints: Pick<Endpoints, 'findOf'>;
-  cache: Pick<EndpointCache, 'prepare'>;
-  send: Send;
-  attemptLog: Pick<AttemptLog, 'append'>;
-}
-
 /** Each test may hold a receiver's whole ten seconds; 45 of one integration leave room for those of others. */
 const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
 
@@ -171,7 +147,7 @@ export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempt
 
 /** A test is one attempt, whatever its outcome, and stands in the attempt log. */
 export const openTest =
-  ({ cache, send, attemptLog }: Omit<TestDeliveryOptions, 'endpoints'>): Test =>
+  (cache: Pick<EndpointCache, 'prepare'>, attemptLog: Pick<AttemptLog, 'append'>, send: Send): Test =>
   async (endpoint, traceparent) => {
     const test = testOf(endpoint);
     const attempted = await send(cache.prepare(endpoint), { ...test, attempt: 1, traceparent });
@@ -180,9 +156,7 @@ export const openTest =
   };
 
 /** Webhooks sends a test to the receiver at once, and answers with the receiver's answer. */
-function testing(options: TestDeliveryOptions): BusHandler {
-  const { endpoints } = options;
-  const test = openTest(options);
+function testing({ endpoints, test }: EndpointsOptions): BusHandler {
   const semaphore = openSemaphore(testLimits);
   return async (request) => {
     const { integration } = request;

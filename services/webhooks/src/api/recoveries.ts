@@ -14,18 +14,17 @@ import { openPeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { nextTestAt } from '../endpoints/recovery.ts';
-import type { Endpoints, Revisions } from '../endpoints/store.ts';
-import type { Attempted } from '../sending/send.ts';
-import { type Candidate, type Candidates, meantFor, openResend } from './replay-candidates.ts';
+import type { Endpoints } from '../endpoints/store.ts';
+import type { Changed } from '../delivering/broadcasts.ts';
+import type { Test } from './endpoints.ts';
+import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
 interface RecoveriesOptions {
-  endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable' | 'find'>;
-  revisions: Pick<Revisions, 'changed'>;
+  endpoints: Pick<Endpoints, 'dueRecoveries' | 'holdRecovery' | 'setRecovery' | 'enable'>;
   bus: Pick<Bus, 'publishBatch' | 'streamFacts'>;
   candidatesIn: Candidates;
-  /** Sends a test, which stands in the attempt log. */
-  test: (endpoint: Endpoint) => Promise<Attempted>;
-  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
+  test: Test;
+  changed: Changed;
   log: Log;
 }
 
@@ -35,17 +34,17 @@ const atOnce = 32;
 const kind = 'webhook.enabled';
 
 export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
-  const { endpoints, revisions, bus, candidatesIn, test, tellChanged, log } = options;
+  const { endpoints, bus, candidatesIn, test, changed, log } = options;
   const resend = openResend(bus);
   const limit = openSemaphore({ max: atOnce }).run;
   const closing = new AbortController();
 
   const enable = async (held: Endpoint): Promise<void> => {
     const { lastSequence } = await bus.streamFacts(eventsStream);
-    const changed = await endpoints.enable(held, lastSequence);
-    if (changed === null) return;
-    log.info({ endpoint: changed._id, integration: changed.integration }, 'a webhook is enabled again');
-    await send(changed);
+    const enabled = await endpoints.enable(held, lastSequence);
+    if (enabled === null) return;
+    log.info({ endpoint: enabled._id, integration: enabled.integration }, 'a webhook is enabled again');
+    await send(enabled);
   };
 
   const testOne = async (held: Endpoint): Promise<void> => {
@@ -61,19 +60,18 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
   /** Sends the events that occurred before every replica knows that the endpoint is enabled. */
   const send = async (held: Endpoint): Promise<void> => {
     const { _id, integration, url, epoch, recovery } = held;
-    await revisions.changed(integration);
-    tellChanged(held);
+    await changed(held);
     const since = recovery?.since ?? new Date();
     // The endpoint was disabled again: the next recovery sends these events as well.
     if (!held.active) return;
-    const candidates = recovery?.replays === true ? candidatesIn(held, { since, until: undefined }) : [];
-    const missed = meantFor(held, upTo(held.eventsAfter, candidates));
-    const sending = `${_id}-recovery-${epoch}`;
-    const queued = await resend(missed, {
+    const missed = candidatesIn(held, { since, until: undefined });
+    const resending = {
       endpoint: held,
-      sending,
+      sending: `${_id}-recovery-${epoch}`,
       goOn: () => closing.signal.throwIfAborted(),
-    });
+    };
+    // Later events are delivered as to every endpoint.
+    const queued = recovery?.replays ? await resend(meantFor(held, missed, held.eventsAfter), resending) : 0;
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
     const event = eventOf(integration, { webhookId: _id, url, disabledAt: since.toISOString(), queued });
     await publishWithBatch(bus, 'webhooks', integration, [
@@ -108,14 +106,6 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       await checks[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Events after that place in EVENTS are delivered as to every endpoint. */
-async function* upTo(
-  place: number,
-  candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
-): AsyncGenerator<Candidate> {
-  for await (const one of candidates) yield one !== undefined && one.sequence <= place ? one : undefined;
 }
 
 const eventOf = (integrationId: string, data: EventData<typeof kind>): EventBody<typeof kind> => ({

@@ -16,12 +16,30 @@ import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 import { mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/batch.ts';
-import type { Offsets } from '../log/offsets.ts';
+import { isBefore, isSame, type Offsets } from '../log/offsets.ts';
 import type { LogStream } from '../log/reader.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
 import type { Claims } from '../owning/claims.ts';
 
-export interface CandidatesOptions {
+/** Undefined for each event that is not to be sent, so that the caller of a generator can look at the time. */
+type Candidate = StreamEvent | undefined;
+
+interface Span {
+  /** Exclusive, as in listings. The moment of a disabling counts as after itself. */
+  since: Date;
+  /** Without it there is no end: events bear the times of other machines, which may be ahead of this one's. */
+  until: Date | undefined;
+}
+
+export type Candidates = ReturnType<typeof openCandidates>;
+
+/** An event is stored after it occurred, by clocks of different machines. */
+const clockSkewMs = 60_000;
+/** So long a replay waits for the owner, or a new one, to store what an endpoint missed. */
+const ownerMs = 4_000;
+const ownerPollMs = 50;
+
+interface CandidatesOptions {
   bus: Pick<Bus, 'readStream' | 'streamFacts'>;
   endpoints: Pick<Endpoints, 'find' | 'recordMissed'>;
   claims: Pick<Claims, 'floorOf'>;
@@ -30,38 +48,17 @@ export interface CandidatesOptions {
   log: Log;
 }
 
-export interface Span {
-  /** Exclusive, as in listings. The moment of a disabling counts as after itself. */
-  since: Date;
-  /** Without it there is no end: events bear the times of other machines, which may be ahead of this one's. */
-  until: Date | undefined;
-}
-
-/** Undefined for each event that did not match, so that the caller of this generator can look at the time. */
-export type Candidates = (endpoint: Endpoint, span: Span) => AsyncGenerator<StreamEvent | undefined>;
-
-/** An event is stored after it occurred, by clocks of different machines. */
-const clockSkewMs = 60_000;
-/** So long a replay waits for the owner, or a new one, to store what an endpoint missed. */
-const ownerMs = 4_000;
-const ownerPollMs = 50;
-
-export function openCandidates(options: CandidatesOptions): Candidates {
-  const { bus, endpoints, claims, offsets, stream, log } = options;
+export function openCandidates({ bus, endpoints, claims, offsets, stream, log }: CandidatesOptions) {
   return candidatesIn;
 
-  async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<StreamEvent | undefined> {
+  async function* candidatesIn(endpoint: Endpoint, span: Span): AsyncGenerator<Candidate> {
     for (const { epoch, at } of endpoint.disablings) {
       if (at >= span.since && !isAfter(at, span.until)) yield* missedIn(endpoint, epoch, at);
     }
     yield* occurredIn(endpoint.integration, span);
   }
 
-  async function* missedIn(
-    endpoint: Endpoint,
-    epoch: number,
-    endedAt: Date,
-  ): AsyncGenerator<StreamEvent | undefined> {
+  async function* missedIn(endpoint: Endpoint, epoch: number, endedAt: Date): AsyncGenerator<Candidate> {
     const missed = await missedOf(endpoint, epoch);
     if (missed === undefined || missed.stream !== stream.facts.id) return;
     const first = Math.min(missed.sequence, ...missed.open.map(({ sequence }) => sequence));
@@ -71,14 +68,13 @@ export function openCandidates(options: CandidatesOptions): Candidates {
       if (batch === undefined) continue;
       const { sequence, endpointId } = batch;
       for (const [index, event] of batch.events().entries()) {
-        const wasAhead =
-          sequence > missed.sequence || (sequence === missed.sequence && index >= missed.index);
-        const wasOpen = missed.open.some((one) => one.sequence === sequence && one.index === index);
+        const point = { sequence, index };
+        const wasUndelivered = !isBefore(point, missed) || missed.open.some((one) => isSame(one, point));
         const isIts =
           endpointId === undefined
             ? isMissed(endpoint, event, endedAt)
             : endpointId === endpoint._id && stored.storedAt <= endedAt;
-        yield (wasAhead || wasOpen) && isIts ? event : undefined;
+        yield wasUndelivered && isIts ? event : undefined;
       }
     }
   }
@@ -100,10 +96,7 @@ export function openCandidates(options: CandidatesOptions): Candidates {
     return missed;
   }
 
-  async function* occurredIn(
-    integration: string,
-    { since, until }: Span,
-  ): AsyncGenerator<StreamEvent | undefined> {
+  async function* occurredIn(integration: string, { since, until }: Span): AsyncGenerator<Candidate> {
     const { lastSequence } = await bus.streamFacts(eventsStream);
     const reading = {
       subject: `events.${integration}.>`,
@@ -120,22 +113,20 @@ export function openCandidates(options: CandidatesOptions): Candidates {
   }
 }
 
-/** The candidates that the endpoint subscribes to. */
+/** The candidates that the endpoint subscribes to, up to that place in EVENTS. */
 export async function* meantFor(
   endpoint: Endpoint,
   candidates: AsyncIterable<Candidate>,
+  through = Infinity,
 ): AsyncGenerator<Candidate> {
   for await (const event of candidates)
-    yield event !== undefined && isMeantFor(endpoint, event) ? event : undefined;
+    yield event !== undefined && event.sequence <= through && isMeantFor(endpoint, event) ? event : undefined;
 }
 
 const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefined && at > until;
 
-/** Undefined for each event that is not to be sent, so that `goOn` is called in between. */
-export type Candidate = StreamEvent | undefined;
-
-export interface ResendOptions {
-  endpoint: { _id: string; integration: string };
+interface ResendOptions {
+  endpoint: Pick<Endpoint, '_id' | 'integration'>;
   /** The same events of the same sending are stored once, however often they are sent within ten minutes. */
   sending: string;
   traceparent?: string | undefined;
@@ -143,20 +134,18 @@ export interface ResendOptions {
   goOn: (stored: number) => void;
 }
 
+const eventsAtOnce = 1_000;
+
 /**
  * Sends events to one endpoint again: as event batches in the log that are addressed to it, so that they are delivered as all
  * others are. Other endpoints pass over them. Every event is stored before it is counted, so each counted one will be sent.
  */
-type Resend = (
-  candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
-  options: ResendOptions,
-) => Promise<number>;
-
-const eventsAtOnce = 1_000;
-
 export const openResend =
-  (bus: Pick<Bus, 'publishBatch'>): Resend =>
-  async (candidates, { endpoint, sending, traceparent, goOn }) => {
+  (bus: Pick<Bus, 'publishBatch'>) =>
+  async (
+    candidates: AsyncIterable<Candidate> | Iterable<Candidate>,
+    { endpoint, sending, traceparent, goOn }: ResendOptions,
+  ): Promise<number> => {
     const { _id: endpointId, integration } = endpoint;
     const headers = traceparent === undefined ? {} : { [requestHeaders.traceparent]: traceparent };
     const seen = new Set<string>();
@@ -165,10 +154,8 @@ export const openResend =
     const store = async (): Promise<void> => {
       if (some.length === 0) return;
       const events = hash('sha256', some.map(({ id }) => id).join(' '));
-      await bus.publishBatch(
-        packAddressedBatches({ endpointId, integration, sending: `${sending}.${events}` }, some),
-        headers,
-      );
+      const address = { endpointId, integration, sending: `${sending}.${events}` };
+      await bus.publishBatch(packAddressedBatches(address, some), headers);
       stored += some.length;
       some = [];
     };

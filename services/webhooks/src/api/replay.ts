@@ -18,28 +18,26 @@ import type { StreamEvent } from '../log/batch.ts';
 import type { FindSent } from './attempt-listing.ts';
 import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
-import {
-  type CandidatesOptions,
-  meantFor,
-  openCandidates,
-  openResend,
-  type ResendOptions,
-} from './replay-candidates.ts';
+import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-interface ReplayOptions extends CandidatesOptions {
-  endpoints: Endpoints;
-  bus: CandidatesOptions['bus'] & Pick<Bus, 'publishBatch'>;
+interface ReplayOptions {
+  endpoints: Pick<Endpoints, 'findOf'>;
+  bus: Pick<Bus, 'publishBatch'>;
+  candidatesIn: Candidates;
   findSent: FindSent;
 }
 
 /** A replay that is too long is refused this much before its caller stops waiting. */
 const marginMs = 1_000;
 
-export function replayHandlers(options: ReplayOptions): Record<string, BusHandler> {
-  const { endpoints, findSent } = options;
-  const resend = openResend(options.bus);
+export function replayHandlers({
+  endpoints,
+  bus,
+  candidatesIn,
+  findSent,
+}: ReplayOptions): Record<string, BusHandler> {
+  const resend = openResend(bus);
   const examine = bodyExaminer(ReplayEvents);
-  const candidatesIn = openCandidates(options);
   return {
     [subjects.endpointsReplay]: async (request) => {
       const examined = examine(request);
@@ -79,11 +77,11 @@ export function replayHandlers(options: ReplayOptions): Record<string, BusHandle
   }
 }
 
-const resending = (endpoint: Endpoint, { deadline, traceparent }: BusRequest): ResendOptions => ({
+const resending = (endpoint: Endpoint, { deadline, traceparent }: BusRequest) => ({
   endpoint,
   sending: randomBytes(8).toString('hex'),
   traceparent,
-  goOn(stored) {
+  goOn(stored: number) {
     if (Date.now() > deadline - marginMs) throw tooLong(stored);
   },
 });
@@ -91,6 +89,11 @@ const resending = (endpoint: Endpoint, { deadline, traceparent }: BusRequest): R
 const unknownId = (index: number, eventId = ''): FailureEntry => ({
   pointer: `/eventIds/${index}`,
   detail: `eventIds: expected events of the attempt log that the stream still has, got ${quote(eventId)}`,
+});
+
+const repeatedId = (index: number, eventId: string): FailureEntry => ({
+  pointer: `/eventIds/${index}`,
+  detail: `eventIds: expected each id once, got ${quote(eventId)} again`,
 });
 
 /** What is wrong with the body besides its form. */
@@ -101,16 +104,7 @@ function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   const ids = value?.eventIds ?? [];
   return [
     ...besides.map((name) => ({ pointer: `/${name}`, detail: `${name}: expected none beside eventIds` })),
-    ...ids.flatMap((id, index) =>
-      ids.indexOf(id) === index
-        ? []
-        : [
-            {
-              pointer: `/eventIds/${index}`,
-              detail: `eventIds: expected each id once, got ${quote(id)} again`,
-            },
-          ],
-    ),
+    ...ids.flatMap((id, index) => (ids.indexOf(id) === index ? [] : [repeatedId(index, id)])),
   ];
 }
 

@@ -25,8 +25,13 @@ export const openTellFinished =
     bus.broadcast(finishedSubject, JSON.stringify([integration, id, point.sequence, point.index]));
   };
 
+type Named = Pick<Endpoint, '_id' | 'integration'>;
+
 /** Tells this replica and all others that the endpoint has changed. */
-export type TellChanged = (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
+export type TellChanged = (endpoint: Named) => void;
+
+/** A caller's change is stored: resolves once each replica either has heard of it or finds it with its next look-up. */
+export type Changed = (endpoint: Named) => Promise<void>;
 
 export const openTellChanged =
   (bus: Pick<Bus, 'broadcast'>, self: string, cache: Pick<EndpointCache, 'forget'>): TellChanged =>
@@ -38,17 +43,13 @@ export const openTellChanged =
     });
   };
 
-interface Listening {
-  cache: Pick<EndpointCache, 'forget' | 'forgetAll'>;
-  integrations: Pick<Integrations, 'refresh' | 'finish'>;
-  log: Log;
-}
-
 /** Hears from other replicas which endpoints have changed, and which events of this replica's partitions they have finished. */
 export function listenForChanges(
   bus: Pick<Bus, 'listen'>,
   self: string,
-  { cache, integrations, log }: Listening,
+  cache: Pick<EndpointCache, 'forget' | 'forgetAll'>,
+  integrations: Pick<Integrations, 'refresh' | 'finish'>,
+  log: Log,
 ): Disposable {
   const stack = new DisposableStack();
   const onChanged = ({ body, headers }: Broadcast): void => {

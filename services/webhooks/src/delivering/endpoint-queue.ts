@@ -12,7 +12,7 @@
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { inFlightMaxOf, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
-import type { LogPoint, OpenEvent, StoredOffset } from '../log/offsets.ts';
+import { isBefore, isSame, type LogPoint, type OpenEvent, type StoredOffset } from '../log/offsets.ts';
 import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
 
@@ -340,14 +340,8 @@ function opened(event: OpenEvent, nowMs: number, now: number): Delivery {
 
 const isHeld = ({ heldBy, dueAt }: Delivery, now: number): boolean => heldBy !== undefined && dueAt > now;
 
-const isSame = (one: LogPoint, other: LogPoint): boolean =>
-  one.sequence === other.sequence && one.index === other.index;
-
 /** The replica of its last attempt may have died before it stored that. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
-
-const isBefore = (one: LogPoint, other: LogPoint): boolean =>
-  one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index);
 
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });
 

@@ -11,6 +11,7 @@
 import { partitionOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { LRUCache } from 'lru-cache';
 import type { Endpoint, Missed, Subscriber } from '../endpoints/endpoint.ts';
 import type { Endpoints, Revisions } from '../endpoints/store.ts';
@@ -77,7 +78,8 @@ export class Integrations {
   readonly #quietUntil = new Map<number, number>();
   #endpoints = 0;
   #roomMadeAt = -Infinity;
-  #looking = Promise.resolve();
+  /** One look-up after the other, so that no older state replaces a newer one. */
+  readonly #inTurn = openSemaphore({ max: 1 }).run;
 
   constructor(options: IntegrationsOptions) {
     this.#options = options;
@@ -175,13 +177,6 @@ export class Integrations {
 
   #owns(name: string): boolean {
     return this.#options.owned.has(partitionOf(name));
-  }
-
-  /** One look-up after the other, so that no older state replaces a newer one. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#looking.then(work);
-    this.#looking = turn.catch(() => undefined);
-    return turn;
   }
 
   /** Brings the endpoints of these integrations to what they are now. */

@@ -11,9 +11,10 @@
 //   is before all that the log still holds      nothing: a log line and a metric report dropped events
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import type { LogPoint, Offsets, StoredOffset } from '../log/offsets.ts';
 import type { LogStream } from '../log/reader.ts';
-import type { Claims } from '../owning/claims.ts';
+import type { Claims, SavedFloor } from '../owning/claims.ts';
 import type { OwnedPartitions } from '../owning/ownership.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, ActiveIntegrations } from './integrations.ts';
@@ -51,12 +52,6 @@ interface Busy {
   hasDropped: boolean;
 }
 
-interface Floor {
-  partition: number;
-  term: number;
-  floor: number;
-}
-
 const everyMs = 100;
 const heldUpMs = 300;
 const savedEveryMs = 2_000;
@@ -72,7 +67,7 @@ export class Progress implements AsyncDisposable {
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
   /** One write after the other: a later one never stores an older state. */
-  #storing = Promise.resolve();
+  readonly #inTurn = openSemaphore({ max: 1 }).run;
   readonly #checks: PeriodicCheck;
 
   constructor(options: ProgressOptions) {
@@ -147,15 +142,6 @@ export class Progress implements AsyncDisposable {
     });
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#storing.then(work);
-    this.#storing = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    return turn;
-  }
-
   async #check(): Promise<void> {
     const now = performance.now();
     this.#follow(now);
@@ -221,7 +207,7 @@ export class Progress implements AsyncDisposable {
     }
   }
 
-  #floorsNow(): Floor[] {
+  #floorsNow(): SavedFloor[] {
     const { active, owned } = this.#options;
     const floors = new Map(Array.from(owned, ([partition, { through }]) => [partition, through]));
     for (const [queue, { first, behind }] of this.#busy) {
@@ -237,7 +223,7 @@ export class Progress implements AsyncDisposable {
     }));
   }
 
-  async #saveFloors(floors: readonly Floor[], now: number): Promise<void> {
+  async #saveFloors(floors: readonly SavedFloor[], now: number): Promise<void> {
     if (now - this.#floorsSavedAt < floorsEveryMs) return;
     const text = JSON.stringify(floors);
     if (text === this.#savedFloors) return;

@@ -3,8 +3,9 @@
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
 import { type Endpoint, type Missed, openMaxOf } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import type { OpenEvent } from '../log/offsets.ts';
+import { isSame, type OpenEvent } from '../log/offsets.ts';
 import type { WebhookMetrics } from '../metrics.ts';
+import type { TellChanged } from './broadcasts.ts';
 import { afterSuccess, type Attempt, decideNext, type Next } from './policy.ts';
 
 export interface FailedAttempt {
@@ -29,8 +30,7 @@ interface RecorderOptions {
   endpoints: Pick<Endpoints, 'find' | 'recordSuccess' | 'recordFailure' | 'disable'>;
   /** Limits the writes of failures. */
   limit: RunInTurn;
-  /** Tells this replica and all others. */
-  tellChanged: (endpoint: Pick<Endpoint, '_id' | 'integration'>) => void;
+  tellChanged: TellChanged;
   announce: (endpoint: Endpoint) => void;
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
 }
@@ -120,12 +120,7 @@ interface Recorded {
 
 /** The event of the attempt comes on trial; the others keep their numbers of attempts. */
 const withTrial = (read: Endpoint, trial: OpenEvent): OpenEvent[] =>
-  [
-    trial,
-    ...(read.trials ?? []).filter(
-      ({ sequence, index }) => sequence !== trial.sequence || index !== trial.index,
-    ),
-  ].slice(0, openMaxOf(read));
+  [trial, ...(read.trials ?? []).filter((one) => !isSame(one, trial))].slice(0, openMaxOf(read));
 
 /** The event was in flight when its endpoint was disabled. */
 const missed = ({ failures }: Endpoint): Next => ({

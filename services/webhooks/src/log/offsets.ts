@@ -11,6 +11,12 @@ export interface LogPoint {
   index: number;
 }
 
+export const isSame = (one: LogPoint, other: LogPoint): boolean =>
+  one.sequence === other.sequence && one.index === other.index;
+
+export const isBefore = (one: LogPoint, other: LogPoint): boolean =>
+  one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index);
+
 export interface OpenEvent extends LogPoint {
   /** How many of its attempts it has used up. */
   attempts: number;

@@ -4,6 +4,7 @@ import { eventBatchesStream, partitionFilter } from '@integration-sync/contracts
 import type { Bus, FollowedMessage, Reading } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
 /** When the log was made, and where it began and ended when this replica last asked. */
@@ -69,7 +70,8 @@ export class LogReader implements AsyncDisposable {
   #waiting: LoggedBatch[] = [];
   #waitingBytes = 0;
   #working: Promise<void> | undefined;
-  #changing = Promise.resolve();
+  /** One change after another. */
+  readonly #inTurn = openSemaphore({ max: 1 }).run;
   #hasFailed = false;
   readonly #ends: PeriodicCheck;
 
@@ -99,18 +101,15 @@ export class LogReader implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // A stop does not wait for NATS.
     void this.#ends[Symbol.asyncDispose]();
-    await this.#changing;
-    await this.#stop();
+    await this.#inTurn(() => this.#stop());
   }
 
-  /** One change after another. */
   #change(work: () => void): Promise<void> {
-    this.#changing = this.#changing.then(async () => {
+    return this.#inTurn(async () => {
       await this.#stop();
       work();
       this.#begin();
     });
-    return this.#changing;
   }
 
   async #stop(): Promise<void> {

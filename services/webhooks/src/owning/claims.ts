@@ -21,6 +21,8 @@ export interface Claim {
   isOfSilent?: boolean;
 }
 
+export type SavedFloor = Pick<Claim, 'partition' | 'term' | 'floor'>;
+
 interface StoredClaim {
   /** The partition. */
   _id: number;
@@ -44,20 +46,14 @@ const claimsCollection = 'webhook_partitions';
 const floorsCollection = 'webhook_replicas';
 const forgottenAfterMs = 60 * 60 * 1000;
 
-interface ClaimsOptions {
-  store: Store;
-  self: string;
-  /** A log that was put back from a backup is shorter than some floors say. */
-  stream: Pick<LogStream, 'look'>;
-}
-
 export class Claims {
   readonly #claims: Collection<StoredClaim>;
   readonly #replicas: Collection<StoredFloors>;
   readonly #self: string;
+  /** A log that was put back from a backup is shorter than some floors say. */
   readonly #stream: Pick<LogStream, 'look'>;
 
-  constructor({ store, self, stream }: ClaimsOptions) {
+  constructor(store: Store, self: string, stream: Pick<LogStream, 'look'>) {
     this.#claims = store.collection(claimsCollection);
     this.#replicas = store.collection(floorsCollection);
     this.#self = self;
@@ -104,7 +100,7 @@ export class Claims {
     );
   }
 
-  async saveFloors(held: readonly Pick<Claim, 'partition' | 'term' | 'floor'>[]): Promise<void> {
+  async saveFloors(held: readonly SavedFloor[]): Promise<void> {
     const floors: Floors = Object.fromEntries(
       held.map(({ partition, term, floor }) => [partition, [term, floor]]),
     );
