@@ -83,7 +83,7 @@ async function register(
     integration,
     url: body.url,
     events: body.events,
-    settings: settingsOf(body, vault, id).set,
+    ...settingsOf(body, vault, id).set,
     secret: vault.seal(signingSecret, id),
     eventsAfter: through,
     eventsUnderWay: underWay,

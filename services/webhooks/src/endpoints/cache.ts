@@ -36,34 +36,31 @@ interface Entry {
   until: number;
 }
 
-interface Load {
-  answer: Promise<KnownEndpoint | null>;
-  outdated: boolean;
-}
-
 export function openEndpointCache(
   endpoints: Pick<Endpoints, 'findAll'>,
   vault: Vault,
   endpointsMax = 20_000,
 ) {
   const entries = new LRUCache<string, Entry>({ max: endpointsMax });
-  const loads = new Map<string, Load>();
+  /** A load that is not there any more may have missed a change, and is not remembered. */
+  const loads = new Map<string, Promise<KnownEndpoint | null>>();
   const find = openLoader(endpoints);
 
-  const load = async (id: string): Promise<KnownEndpoint | null> => {
-    const started: Load = { outdated: false, answer: Promise.resolve(null) };
-    started.answer = (async () => {
-      try {
-        const found = await find(id);
-        const known = found === null ? null : prepareEndpoint(found, vault);
-        if (!started.outdated) entries.set(id, { known, until: performance.now() + keptMs });
-        return known;
-      } finally {
-        if (loads.get(id) === started) loads.delete(id);
-      }
-    })();
+  const read = async (id: string, isThere: () => boolean): Promise<KnownEndpoint | null> => {
+    try {
+      const found = await find(id);
+      const known = found === null ? null : prepareEndpoint(found, vault);
+      if (isThere()) entries.set(id, { known, until: performance.now() + keptMs });
+      return known;
+    } finally {
+      if (isThere()) loads.delete(id);
+    }
+  };
+
+  const load = (id: string): Promise<KnownEndpoint | null> => {
+    const started = read(id, () => loads.get(id) === started);
     loads.set(id, started);
-    return started.answer;
+    return started;
   };
 
   /** Undefined: not remembered, or not recent enough. */
@@ -78,8 +75,6 @@ export function openEndpointCache(
 
   const forget = (id: string): void => {
     entries.delete(id);
-    const loading = loads.get(id);
-    if (loading !== undefined) loading.outdated = true;
     loads.delete(id);
   };
 
@@ -90,7 +85,7 @@ export function openEndpointCache(
       if (known !== undefined) return known;
       const loading = loads.get(meant.endpointId);
       if (loading !== undefined) {
-        const loaded = await loading.answer;
+        const loaded = await loading;
         // A load that began before the change may have missed it.
         if (loaded === null || loaded.endpoint.version >= meant.version) return loaded;
         forget(meant.endpointId);

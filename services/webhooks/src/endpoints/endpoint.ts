@@ -80,25 +80,25 @@ export interface Endpoint {
   unannounced: Announcement[];
 }
 
-/** The fields that an owner needs to find the endpoint's events. */
-export type Subscriber = Pick<
-  Endpoint,
-  | '_id'
-  | 'version'
-  | 'isCircuitClosed'
-  | 'mark'
-  | 'trials'
-  | 'missed'
-  | 'events'
-  | 'earlierEvents'
-  | 'active'
-  | 'createdAt'
-  | 'disablings'
-  | 'epoch'
-  | 'eventsAfter'
-  | 'eventsUnderWay'
-  | 'inFlightMax'
->;
+/** The fields that an owner needs to find the endpoint's events; of its disablings it needs the last one. */
+export const subscriberFields = {
+  events: 1,
+  earlierEvents: 1,
+  active: 1,
+  createdAt: 1,
+  disablings: { $slice: -1 },
+  epoch: 1,
+  eventsAfter: 1,
+  eventsUnderWay: 1,
+  inFlightMax: 1,
+  version: 1,
+  isCircuitClosed: 1,
+  mark: 1,
+  trials: 1,
+  missed: 1,
+} as const;
+
+export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 
 export interface Missed extends Offset {
   /** When the log was made that the sequences are of. */
@@ -166,27 +166,18 @@ export const earlierEventsMax = 200;
 /** Disablings that an endpoint remembers; a replay cannot go back further. */
 export const disablingsMax = 200;
 
-interface NewEndpoint {
-  id: string;
-  integration: string;
-  url: string;
-  events: readonly EventKind[];
-  secret: string;
-  eventsAfter: number;
-  eventsUnderWay?: string[];
-  settings?: EndpointSettings;
-}
-
 /** What a caller may set beside url and events, as it is stored. */
 export type EndpointSettings = Pick<
   Endpoint,
   'description' | 'headers' | 'headerNames' | 'recover' | 'inFlightMax'
 >;
 
+type NewEndpoint = EndpointSettings &
+  Pick<Endpoint, 'integration' | 'url' | 'events' | 'secret' | 'eventsAfter' | 'eventsUnderWay'>;
+
 /** A new endpoint begins with an open circuit: one event at a time, until the first success. */
-export const newEndpoint = ({ id, events, settings, ...given }: NewEndpoint): Endpoint => ({
+export const newEndpoint = ({ id, events, ...given }: NewEndpoint & { id: string }): Endpoint => ({
   ...given,
-  ...settings,
   _id: id,
   events: [...new Set(events)],
   createdAt: new Date(),
@@ -227,11 +218,7 @@ export const detailedWebhookOf = (endpoint: Endpoint): DetailedWebhook => ({
   },
 });
 
-export const registeredWebhookOf = (endpoint: Endpoint, secret: string): RegisteredWebhook => ({
-  id: endpoint._id,
-  url: endpoint.url,
-  events: endpoint.events,
-  active: endpoint.active,
-  secret,
-  createdAt: endpoint.createdAt.toISOString(),
-});
+export function registeredWebhookOf(endpoint: Endpoint, secret: string): RegisteredWebhook {
+  const { id, url, events, active, createdAt } = webhookOf(endpoint);
+  return { id, url, events, active, secret, createdAt };
+}

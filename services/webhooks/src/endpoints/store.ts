@@ -16,6 +16,7 @@ import {
   type Missed,
   type Recovery,
   type Subscriber,
+  subscriberFields,
 } from './endpoint.ts';
 import { firstTest, recovering } from './recovery.ts';
 
@@ -69,23 +70,7 @@ const managing = (collection: Collection<Endpoint>) => ({
   async subscribersOf(integrations: readonly string[]): Promise<Map<string, Subscriber[]>> {
     const found = collection
       .find({ integration: { $in: [...integrations] } })
-      .project<Subscriber & { integration: string }>({
-        integration: 1,
-        events: 1,
-        earlierEvents: 1,
-        active: 1,
-        createdAt: 1,
-        disablings: { $slice: -1 },
-        epoch: 1,
-        eventsAfter: 1,
-        eventsUnderWay: 1,
-        inFlightMax: 1,
-        version: 1,
-        isCircuitClosed: 1,
-        mark: 1,
-        trials: 1,
-        missed: 1,
-      });
+      .project<Subscriber & { integration: string }>({ integration: 1, ...subscriberFields });
     return Map.groupBy(await found.toArray(), ({ integration }) => integration);
   },
   /** Applies the change if the endpoint is still as it was read. */
