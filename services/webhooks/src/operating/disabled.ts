@@ -6,21 +6,15 @@ import { endpointsCollection } from '../endpoints/store.ts';
 
 export type DisabledWebhook = Pick<Endpoint, '_id' | 'integration' | 'disabledAt' | 'failures' | 'epoch'>;
 
-export interface DisabledWebhooks {
-  /** By failures, oldest first; what its caller has disabled, or a 410, is not among them. */
-  find(since: Date, integration: string | undefined): Promise<DisabledWebhook[]>;
-  /** Those of them that are as they were found. Resolves with how many there are. */
-  enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number>;
-  /** How many of them replicas have yet to bring back. */
-  countLeft(found: readonly DisabledWebhook[]): Promise<number>;
-}
+export type DisabledWebhooks = ReturnType<typeof openDisabledWebhooks>;
 
 const writesAtOnce = 16;
 
-export function openDisabledWebhooks(store: Pick<Store, 'collection'>): DisabledWebhooks {
+export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
   return {
-    find: (since, integration) =>
+    /** By failures, oldest first; what its caller has disabled, or a 410, is not among them. */
+    find: (since: Date, integration: string | undefined) =>
       endpoints
         .find({
           disabledAt: { $gte: since },
@@ -30,7 +24,8 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>): Disabled
         .project<DisabledWebhook>({ integration: 1, disabledAt: 1, failures: 1, epoch: 1 })
         .sort({ disabledAt: 1, _id: 1 })
         .toArray(),
-    async enable(found, replays) {
+    /** Those of them that are as they were found. Resolves with how many there are. */
+    async enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number> {
       let noted = 0;
       for (let from = 0; from < found.length; from += writesAtOnce) {
         const some = found.slice(from, from + writesAtOnce);
@@ -39,7 +34,8 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>): Disabled
       }
       return noted;
     },
-    async countLeft(found) {
+    /** How many of them replicas have yet to bring back. */
+    async countLeft(found: readonly DisabledWebhook[]): Promise<number> {
       const left: Filter<Endpoint> = { 'recovery.step': { $in: ['enable', 'send'] } };
       return endpoints.countDocuments({ $and: [left, { _id: { $in: found.map(({ _id }) => _id) } }] });
     },

@@ -18,22 +18,11 @@ interface Note {
 
 const notesCollection = 'webhook_removals';
 
-export interface WebhooksHoldings {
-  /** In the order of their removal: once the endpoints are gone, no replica makes anything for them any more. */
-  documents: Holding[];
-  /** Those after them, in their order. */
-  messages: Holding[];
-  /** Whether a removal was begun and has not come to its end. */
-  isBegun(): Promise<boolean>;
-  /** Before each removal of the holdings. */
-  begin(): Promise<void>;
-  /** After the last one, which found nothing any more. */
-  finish(): Promise<void>;
-}
+export type WebhooksHoldings = ReturnType<typeof openWebhooksHoldings>;
 
 type Using = Pick<Bus, 'broadcast' | 'countBySubject' | 'purge'>;
 
-export function openWebhooksHoldings(store: Store, bus: Using, integration: string): WebhooksHoldings {
+export function openWebhooksHoldings(store: Store, bus: Using, integration: string) {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
   const notes = store.collection<Note>(notesCollection);
 
@@ -63,6 +52,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
 
   const ofCallers = documentHolding(store, endpointsCollection, { integration });
   return {
+    /** In the order of their removal: once the endpoints are gone, no replica makes anything for them any more. */
     documents: [
       {
         ...ofCallers,
@@ -78,16 +68,20 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
       documentHolding(store, revisionsCollection, { _id: integration }),
       documentHolding(store, offsetsCollection, { _id: integration }),
     ],
+    /** Those after them. */
     messages: [attempts],
-    isBegun: async () => (await notes.findOne({ _id: integration })) !== null,
-    async begin() {
+    /** Whether a removal was begun and has not come to its end. */
+    isBegun: async (): Promise<boolean> => (await notes.findOne({ _id: integration })) !== null,
+    /** Before each removal of the holdings. */
+    async begin(): Promise<void> {
       await notes.updateOne(
         { _id: integration },
         { $addToSet: { endpointIds: { $each: await present() } } },
         { upsert: true },
       );
     },
-    async finish() {
+    /** After the last one, which found nothing any more. */
+    async finish(): Promise<void> {
       await notes.deleteOne({ _id: integration });
     },
   };

@@ -47,14 +47,14 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
   const problems: string[] = [];
   for (const keyId of vault.keyIds) {
     const sealed = await endpoints.findOne(ofSecrets(sealedWith([keyId]), inUse));
-    if (sealed === null || secretsOf(sealed).every((secret) => opens(vault, secret))) continue;
+    if (sealed === null || inUseOf(sealed).every((secret) => opens(vault, secret))) continue;
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
     );
   }
   const foreign = await endpoints.findOne(ofSecrets({ $not: sealedWith(vault.keyIds) }, inUse));
   if (foreign !== null) {
-    const keyIds = secretsOf(foreign).map(({ sealed }) => keyIdOf(sealed));
+    const keyIds = inUseOf(foreign).map(({ sealed }) => keyIdOf(sealed));
     const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
     problems.push(
       `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,
@@ -69,16 +69,17 @@ interface Sealed {
   boundTo: string;
 }
 
-/** All of its secrets that may sign at the moment, and its headers. */
-const secretsOf = (endpoint: Endpoint): Sealed[] => [
-  ...[endpoint.secret, ...servingSecrets(endpoint, Date.now()).map(({ sealed }) => sealed)].map((sealed) => ({
-    sealed,
-    boundTo: endpoint._id,
-  })),
-  ...(endpoint.headers === undefined
-    ? []
-    : [{ sealed: endpoint.headers, boundTo: headersSealedFor(endpoint._id) }]),
+/** All that the vault has sealed of it. */
+export const secretsOf = ({ _id, secret, previousSecrets = [], headers }: SealedParts): Sealed[] => [
+  ...[secret, ...previousSecrets.map(({ sealed }) => sealed)].map((sealed) => ({ sealed, boundTo: _id })),
+  ...(headers === undefined ? [] : [{ sealed: headers, boundTo: headersSealedFor(_id) }]),
 ];
+
+type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'headers'>;
+
+/** What may sign at the moment, and its headers. */
+const inUseOf = (endpoint: Endpoint): Sealed[] =>
+  secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
 /** True also where the key is not configured: that is another problem. */
 function opens(vault: Vault, { sealed, boundTo }: Sealed): boolean {

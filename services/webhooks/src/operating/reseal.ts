@@ -8,7 +8,7 @@ import type { Collection, Store } from '@integration-sync/runtime/store';
 import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, type Vault } from '../secrets/vault.ts';
-import { ofSecrets, sealedWith } from './keys.ts';
+import { ofSecrets, sealedWith, secretsOf } from './keys.ts';
 
 export interface ResealProgress {
   /** Endpoints that are sealed with the first key now, and were not. */
@@ -31,13 +31,7 @@ export interface SecretsByKey {
   secrets: number;
 }
 
-export interface Reseal {
-  /** Of all that is stored. */
-  countByKey(): Promise<SecretsByKey[]>;
-  /** Endpoints with a secret that is sealed with another key than the first. */
-  countLeft(): Promise<number>;
-  run(onProgress: (progress: ResealProgress) => void): Promise<ResealProgress>;
-}
+export type Reseal = ReturnType<typeof openReseal>;
 
 const endpointsAtOnce = 200;
 const writesAtOnce = 8;
@@ -45,23 +39,25 @@ const writesAtOnce = 8;
 type Sealed = Pick<Endpoint, '_id' | 'integration' | 'version' | 'secret' | 'previousSecrets' | 'headers'>;
 const sealedOnly = { integration: 1, version: 1, secret: 1, previousSecrets: 1, headers: 1 } as const;
 
-export function openReseal(store: Pick<Store, 'collection'>, vault: Vault): Reseal {
+export function openReseal(store: Pick<Store, 'collection'>, vault: Vault) {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
   const left = ofSecrets({ $not: sealedWith(vault.keyIds.slice(0, 1)) });
 
   return {
-    async countByKey() {
+    /** Of all that is stored. */
+    async countByKey(): Promise<SecretsByKey[]> {
       const counts = new Map<string, number>();
       for await (const endpoint of endpoints.find({}, { projection: sealedOnly })) {
-        for (const sealed of secretsOf(endpoint)) {
+        for (const { sealed } of secretsOf(endpoint)) {
           const keyId = keyIdOf(sealed);
           counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
         }
       }
       return Array.from(counts, ([keyId, secrets]) => ({ keyId, secrets }));
     },
+    /** Endpoints with a secret that is sealed with another key than the first. */
     countLeft: () => endpoints.countDocuments(left),
-    async run(onProgress) {
+    async run(onProgress: (progress: ResealProgress) => void): Promise<ResealProgress> {
       const progress: ResealProgress = { resealed: 0, changedMeanwhile: 0, problems: [] };
       for (let after = ''; ;) {
         const some: Sealed[] = await endpoints
@@ -81,12 +77,6 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault): Rese
     },
   };
 }
-
-const secretsOf = ({ secret, previousSecrets = [], headers }: Sealed): string[] => [
-  secret,
-  ...previousSecrets.map(({ sealed }) => sealed),
-  ...(headers === undefined ? [] : [headers]),
-];
 
 async function resealOne(
   endpoints: Collection<Endpoint>,

@@ -13,13 +13,7 @@ export interface KeyMark {
   fingerprint: string;
 }
 
-export interface Vault {
-  readonly keyIds: readonly string[];
-  /** Of the same keys, in the same order. */
-  readonly marks: readonly KeyMark[];
-  seal(secret: string, endpointId: string): string;
-  open(sealed: string, endpointId: string): string;
-}
+export type Vault = ReturnType<typeof openVault>;
 
 const algorithm = 'aes-256-gcm';
 const ivBytes = 12;
@@ -27,7 +21,7 @@ const tagBytes = 16;
 const keyForm = /^(?<id>[A-Za-z0-9_-]{1,32}):(?<key>[A-Za-z0-9+/]{43}=)$/;
 
 /** `keys` is `id:base64,id:base64`; the first one seals, each opens what it has sealed. */
-export function openVault(keys: string): Vault {
+export function openVault(keys: string) {
   const byId = parseKeys(keys);
   const [first] = byId ?? [];
   if (byId === undefined || first === undefined) throw new Error('not a list of keys');
@@ -35,14 +29,15 @@ export function openVault(keys: string): Vault {
 
   return {
     keyIds: [...byId.keys()],
-    marks: Array.from(byId, ([id, key]) => ({ id, fingerprint: fingerprintOf(key) })),
-    seal(secret, endpointId) {
+    /** Of the same keys, in the same order. */
+    marks: Array.from(byId, ([id, key]): KeyMark => ({ id, fingerprint: fingerprintOf(key) })),
+    seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv(algorithm, currentKey, iv).setAAD(Buffer.from(endpointId));
       const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
       return `${currentId}:${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64')}`;
     },
-    open(sealed, endpointId) {
+    open(sealed: string, endpointId: string): string {
       const [, box = ''] = sealed.split(':');
       const keyId = keyIdOf(sealed);
       const key = byId.get(keyId);
