@@ -191,7 +191,7 @@ async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise
 function serve(parts: Parts): Promise<AsyncDisposable> {
   const { config, bus, store, endpoints, revisions, attemptLog, feed, log } = parts;
   const { WEBHOOK_SECRET_KEY: cursorKey, WEBHOOK_ENDPOINTS_MAX: endpointsMax } = config;
-  const takeCutoff = openCutoff({ bus, endpoints, log });
+  const takeCutoff = openCutoff(bus, endpoints, log);
   const findSent = openFindSent(attemptLog, bus, log);
   return bus.serve({
     ...identityOf(config),

@@ -10,8 +10,8 @@ const asking = { integration: 'acme', requestId: 'one' };
 /** Services that answer what they have yet to announce, and a stream; `asked` says in which order. */
 function setUp(answers: Record<string, string[] | Failure | object>) {
   const asked: string[] = [];
-  const draw = openCutoff({
-    bus: {
+  const draw = openCutoff(
+    {
       async request(subject, { headers }) {
         asked.push(`${subject} of ${headers?.['integration']}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -25,7 +25,7 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
         return { madeAt: new Date(), messages: 0, firstSequence: 1, lastSequence: 42 };
       },
     },
-    endpoints: {
+    {
       unannouncedOf: async () => [
         {
           _id: 'wh_1',
@@ -34,7 +34,7 @@ function setUp(answers: Record<string, string[] | Failure | object>) {
       ],
     },
     log,
-  });
+  );
   return { asked, draw: () => draw(asking) };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Waiters } from '../../../services/webhooks/src/feed/feed.ts';
+import { openWaiters } from '../../../services/webhooks/src/feed/feed.ts';
 import { openPlaces } from '../../../services/webhooks/src/feed/place.ts';
 const secretKeyOf = (id: string, fill: number): string =>
   `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
@@ -37,7 +37,7 @@ it('seals a place that a former key sealed with the first, and knows each for on
 });
 
 it('bounds those that wait, in all and of an integration, and gives places back', () => {
-  const waiters = new Waiters(3, 2);
+  const waiters = openWaiters(3, 2);
   const first = waiters.enter('acme');
   waiters.enter('acme');
   expect(() => waiters.enter('acme')).toThrow('2 callers of your integration');

@@ -47,14 +47,10 @@ export function bodyExaminer<T extends TObject>(
     const unknown = isStrict(request) ? unknownKeys(given, known) : [];
     const short = { ...given, ...Object.fromEntries([...tooLong.keys()].map((field) => [field, []])) };
     const value: unknown = tooLong.size === 0 ? given : short;
-    if (isValid(value))
-      return {
-        given,
-        value: tooLong.size === 0 ? value : undefined,
-        errors: [...tooLong.values(), ...unknown],
-      };
+    const hasForm = isValid(value);
     const others = (isValid.errors ?? []).filter(({ instancePath }) => !tooLong.has(instancePath.slice(1)));
-    return { given, value: undefined, errors: [...tooLong.values(), ...others.map(entryOf), ...unknown] };
+    const errors = [...tooLong.values(), ...others.map(entryOf), ...unknown];
+    return { given, value: hasForm && tooLong.size === 0 ? value : undefined, errors };
   };
 }
 

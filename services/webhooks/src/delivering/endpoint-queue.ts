@@ -35,12 +35,7 @@ type NextStep =
   | { kind: 'load'; sequence: number }
   | { kind: 'nothing' };
 
-interface Again {
-  attempts: number;
-  dueAt: number;
-  isTrial: boolean;
-  retryAfterMs?: number;
-}
+type Again = Pick<Delivery, 'attempts' | 'dueAt' | 'isTrial' | 'retryAfterMs'>;
 
 /** A little more than an attempt takes. */
 export const deadlineMs = limits.deliveryDeadlineMs + 500;

@@ -18,11 +18,7 @@ export interface FailedAttempt {
   missed: () => Missed;
 }
 
-export interface Recorder {
-  /** `endpoint`: as it was when the attempt began. */
-  succeeded(endpoint: Endpoint): Promise<void>;
-  failed(attempt: FailedAttempt): Promise<Recorded>;
-}
+export type Recorder = ReturnType<typeof openRecorder>;
 
 const successesMax = 4;
 
@@ -35,7 +31,7 @@ interface RecorderOptions {
   metrics: Pick<WebhookMetrics, 'disabledBy'>;
 }
 
-export function openRecorder(options: RecorderOptions): Recorder {
+export function openRecorder(options: RecorderOptions) {
   const { endpoints, limit, tellChanged } = options;
   const limitSuccesses = openSemaphore({ max: successesMax }).run;
   /**
@@ -69,11 +65,12 @@ export function openRecorder(options: RecorderOptions): Recorder {
   };
 
   return {
-    async succeeded(endpoint) {
+    /** `endpoint`: as it was when the attempt began. */
+    async succeeded(endpoint: Endpoint): Promise<void> {
       if (await limitSuccesses(() => endpoints.recordSuccess(endpoint, afterSuccess.failures)))
         tellChanged(endpoint);
     },
-    async failed(attempt) {
+    async failed(attempt: FailedAttempt): Promise<Recorded> {
       const id = attempt.endpoint._id;
       const before = lines.get(id);
       const recording = (async () => {
@@ -92,7 +89,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
 
 /** The endpoint as it is after the decision, or null if another replica or a caller was faster. */
 async function store(
-  { endpoints, metrics, announce }: Pick<RecorderOptions, 'endpoints' | 'metrics' | 'announce'>,
+  { endpoints, metrics, announce }: RecorderOptions,
   read: Endpoint,
   { tried, missed }: FailedAttempt,
   next: Next,

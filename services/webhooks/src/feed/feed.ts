@@ -18,7 +18,7 @@ import {
 } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import { openGauge } from '@integration-sync/runtime/metrics';
-import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
+import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { Counter, type Registry } from 'prom-client';
 import { bytesOf } from './batch.ts';
 import { type Page, readPage } from './page.ts';
@@ -46,7 +46,7 @@ const spareBytes = 128 * 1024;
 export function openFeed({ bus, keys, registry, log }: FeedOptions) {
   const places = openPlaces(keys);
   const tails = openTails(bus, log);
-  const waiters = new Waiters();
+  const waiters = openWaiters();
   const inTurn = openSemaphore(readLimits).run;
   const metrics = openFeedMetrics(registry, () => waiters.count);
   const watch = watchLostWakes(bus, tails, () => metrics.lostWakes.inc(), log);
@@ -122,34 +122,28 @@ function readAsked(request: BusRequest, places: Places) {
 const retryAfterSeconds = 5;
 
 /** How many callers wait for events at this replica: bounded, in all and of each integration. */
-export class Waiters {
-  readonly #perIntegrationMax: number;
-  readonly #semaphore: Semaphore;
-
-  constructor(
-    max: number = limits.feedWaitersMax,
-    perIntegrationMax: number = limits.feedWaitersPerIntegrationMax,
-  ) {
-    this.#semaphore = openSemaphore({ max, perKeyMax: perIntegrationMax });
-    this.#perIntegrationMax = perIntegrationMax;
-  }
-
-  get count(): number {
-    return this.#semaphore.held;
-  }
-
-  /** Throws where there are too many. */
-  enter(integration: string): Disposable {
-    const own = this.#semaphore.heldBy(integration);
-    if (!this.#semaphore.mayTake(integration)) {
-      const who = own >= this.#perIntegrationMax ? `${own} callers of your integration` : 'Too many callers';
-      throw new Failure('unavailable', `${who} wait for events here already; ask without wait, or later.`, {
-        retryAfterSeconds,
-      });
-    }
-    this.#semaphore.take(integration);
-    return { [Symbol.dispose]: () => this.#semaphore.release(integration) };
-  }
+export function openWaiters(
+  max: number = limits.feedWaitersMax,
+  perKeyMax: number = limits.feedWaitersPerIntegrationMax,
+) {
+  const semaphore = openSemaphore({ max, perKeyMax });
+  return {
+    get count(): number {
+      return semaphore.held;
+    },
+    /** Throws where there are too many. */
+    enter(integration: string): Disposable {
+      const own = semaphore.heldBy(integration);
+      if (!semaphore.mayTake(integration)) {
+        const who = own >= perKeyMax ? `${own} callers of your integration` : 'Too many callers';
+        throw new Failure('unavailable', `${who} wait for events here already; ask without wait, or later.`, {
+          retryAfterSeconds,
+        });
+      }
+      semaphore.take(integration);
+      return { [Symbol.dispose]: () => semaphore.release(integration) };
+    },
+  };
 }
 
 function openFeedMetrics(registry: Registry, waiting: () => number) {

@@ -1,6 +1,7 @@
 // An event batch as it stands in the log: where, of which integration, and its events, which are decoded once for all
 // endpoints, and only where one of them asks.
 import { mayAnnounce, readEventBatch, readStoredBatchSubject } from '@integration-sync/contracts';
+import type { FollowedMessage, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 
 export interface LoggedBatch {
@@ -20,16 +21,8 @@ export interface LoggedBatch {
   events(): readonly StreamEvent[];
 }
 
-interface Stored {
-  subject: string;
-  sequence: number;
-  storedAt: Date;
-  traceparent?: string | undefined;
-  body: Uint8Array;
-}
-
 /** Undefined where the message is no event batch. */
-export function readBatch(stored: Stored, log: Log): LoggedBatch | undefined {
+export function readBatch(stored: FollowedMessage, log: Log): LoggedBatch | undefined {
   const subject = readStoredBatchSubject(stored.subject);
   const batch = readEventBatch(stored.body);
   if (subject === undefined || batch === undefined) return undefined;
@@ -76,10 +69,13 @@ const kindsMax = 10;
 export const bytesBeside = 1_500;
 const bytesOfEvent = 500;
 
-export interface EventFacts {
+export interface EventHead {
   event: string;
   /** ISO time of the event. */
   timestamp: string;
+}
+
+export interface EventFacts extends EventHead {
   /** Its place in the stream EVENTS. */
   sequence: number;
   /** The push that it comes of; of any other event, its own id. */
@@ -94,12 +90,7 @@ export interface StreamEvent extends EventFacts {
   traceparent?: string | undefined;
 }
 
-interface StoredEvent {
-  id: string;
-  sequence: number;
-  body: Uint8Array;
-  traceparent?: string | undefined;
-}
+type StoredEvent = Pick<StoredMessage, 'id' | 'sequence' | 'body' | 'traceparent'>;
 
 /** Undefined where the bytes are no event. */
 export function readStreamEvent({ id, sequence, body, traceparent }: StoredEvent): StreamEvent | undefined {
@@ -141,11 +132,6 @@ const ofPush = /^(sync_[\da-f]+)-/;
 
 /** The push that an event comes of; of any other event, itself. */
 export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
-
-export interface EventHead {
-  event: string;
-  timestamp: string;
-}
 
 /** How services write an event, so that a delivery need not parse the whole of it. */
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;

@@ -29,20 +29,15 @@ export const noCutoff: Cutoff = { through: 0, underWay: [] };
 
 type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
-export type TakeCutoff = (asking: Asking) => Promise<Cutoff>;
-
-interface CutoffOptions {
-  bus: Pick<Bus, 'request' | 'streamFacts'>;
-  endpoints: Pick<Endpoints, 'unannouncedOf'>;
-  log: Log;
-}
+export type TakeCutoff = ReturnType<typeof openCutoff>;
 
 /** The caller who changes an endpoint waits for so long. */
 const timeoutMs = 2_000;
 const sources = [subjects.catalogRunsUnannounced, subjects.batchesRunsUnannounced];
 
-export function openCutoff({ bus, endpoints, log }: CutoffOptions): TakeCutoff {
-  return async ({ integration, requestId, traceparent }) => {
+export const openCutoff =
+  (bus: Pick<Bus, 'request' | 'streamFacts'>, endpoints: Pick<Endpoints, 'unannouncedOf'>, log: Log) =>
+  async ({ integration, requestId, traceparent }: Asking): Promise<Cutoff> => {
     const headers = {
       [requestHeaders.integration]: integration,
       [requestHeaders.requestId]: requestId,
@@ -68,4 +63,3 @@ export function openCutoff({ bus, endpoints, log }: CutoffOptions): TakeCutoff {
     const { lastSequence } = await bus.streamFacts(eventsStream);
     return { through: lastSequence, underWay };
   };
-}

@@ -10,14 +10,9 @@
 // Most endpoints of an integration subscribe to one of a few sets of kinds, and have done so for long: these share the answer
 // for an event batch.
 import type { EarlierEvents, Endpoint, Subscriber } from '../endpoints/endpoint.ts';
-import type { EventFacts, StreamEvent } from '../log/batch.ts';
+import type { EventFacts, LoggedBatch, StreamEvent } from '../log/batch.ts';
 
-/** What this file needs of an event batch. */
-interface MatchedBatch {
-  /** The endpoint that alone gets it. */
-  readonly endpointId: string | undefined;
-  events(): readonly StreamEvent[];
-}
+type MatchedBatch = Pick<LoggedBatch, 'endpointId' | 'events'>;
 
 /** Indexes of the events that the endpoint is to get, in their order. */
 export type Match = (batch: MatchedBatch, subscriber: Subscriber) => readonly number[];

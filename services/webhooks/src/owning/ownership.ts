@@ -109,13 +109,14 @@ export class Ownership implements AsyncDisposable {
   }
 
   async #check(): Promise<void> {
-    const { replicas, owned, changes } = this.#options;
+    const { replicas, owned, stream, changes } = this.#options;
     try {
       // Read in each check: the getter notes that this replica was not heard.
       const isSure = owned.isSure;
       if (!replicas.isHeard) return;
       if (!isSure) await this.#verify();
-      await this.#loseOtherStreams();
+      // The log was made again: partitions of the log before are claimed anew.
+      await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
       await this.#take([...wanted].filter((partition) => !owned.has(partition)));
@@ -143,13 +144,6 @@ export class Ownership implements AsyncDisposable {
       await this.#lose(lost);
     }
     owned.areVerified();
-  }
-
-  /** The log was made again: partitions of the log before are claimed anew. */
-  async #loseOtherStreams(): Promise<void> {
-    const { owned, stream } = this.#options;
-    const { id } = stream.facts;
-    await this.#lose([...owned.values()].filter((claim) => claim.stream !== id));
   }
 
   /** Waits for the end of reading: a late message of it would make a partition that is taken again skip what is before. */

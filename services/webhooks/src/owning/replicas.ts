@@ -6,18 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus } from '@integration-sync/runtime/bus';
 
-export interface Replicas extends AsyncDisposable {
-  /** The id of this replica: random, and made as its process starts. */
-  readonly self: string;
-  /** All that live, this one included; undefined while this replica hears not even itself. */
-  alive(): readonly string[] | undefined;
-  /** The replicas that share the partitions. */
-  sharing(): readonly string[];
-  /** Whether this replica has heard itself within 2 s. Otherwise the others may not hear it, and take its partitions. */
-  readonly isHeard: boolean;
-  /** Shares from now on. `onChange`: another replica has begun or ended to share. */
-  share(onChange: () => void): Disposable;
-}
+export type Replicas = ReturnType<typeof openReplicas>;
 
 const beatMs = 500;
 /** After so long the others take what a silent replica owns. */
@@ -28,11 +17,9 @@ const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
 
-export function openReplicas(
-  bus: Pick<Bus, 'broadcast' | 'listen'>,
-  now = () => performance.now(),
-): Replicas {
-  const self = randomUUID();
+export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
+  /** Random, and made as the process starts. */
+  const self: string = randomUUID();
   const heard = new Map<string, { at: number; shares: boolean }>();
   /** Since when this replica hears itself without a gap. */
   let listeningSince: number | undefined;
@@ -47,10 +34,10 @@ export function openReplicas(
   };
   const hear = (id: string, shares: boolean): void => {
     const before = heard.get(id);
-    heard.set(id, { at: now(), shares });
+    heard.set(id, { at: performance.now(), shares });
     if (id === self) {
-      if (listeningSince === undefined || before === undefined || now() - before.at > silenceMs)
-        listeningSince = now();
+      if (listeningSince === undefined || before === undefined || performance.now() - before.at > silenceMs)
+        listeningSince = performance.now();
       return;
     }
     // A newcomer learns at once who else there is.
@@ -71,23 +58,27 @@ export function openReplicas(
 
   return {
     self,
-    alive() {
-      const since = now() - silenceMs;
+    /** All that live, this one included; undefined while this replica hears not even itself. */
+    alive(): readonly string[] | undefined {
+      const since = performance.now() - silenceMs;
       if (heardMyselfAt() < since || listeningSince === undefined || listeningSince > since) return undefined;
       for (const [id, { at }] of heard) if (at < since) forget(id);
       return [...heard.keys()];
     },
-    sharing() {
-      const since = now() - silenceMs;
+    /** The replicas that share the partitions. */
+    sharing(): readonly string[] {
+      const since = performance.now() - silenceMs;
       const others = Array.from(heard).flatMap(([id, { at, shares }]) =>
         shares && id !== self && at >= since ? [id] : [],
       );
       return onChange === undefined ? others : [self, ...others];
     },
-    get isHeard() {
-      return now() - heardMyselfAt() < unheardMs;
+    /** Whether this replica has heard itself within 2 s. Otherwise the others may not hear it, and take its partitions. */
+    get isHeard(): boolean {
+      return performance.now() - heardMyselfAt() < unheardMs;
     },
-    share(changed) {
+    /** Shares from now on. `changed`: another replica has begun or ended to share. */
+    share(changed: () => void): Disposable {
       onChange = changed;
       beat();
       return {
@@ -97,7 +88,7 @@ export function openReplicas(
         },
       };
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(beating);
       for (const subscription of listening) subscription[Symbol.dispose]();
       bus.broadcast(goneSubject, self);

@@ -13,13 +13,7 @@ import { boundAnswers } from './answer-bounds.ts';
 import type { CheckedTarget } from './egress-guard.ts';
 import { ProxyAway } from './outcome.ts';
 
-export interface Connections extends AsyncDisposable {
-  /** The checked addresses; those that could not be connected to of late come last. */
-  inOrder(target: CheckedTarget): readonly string[];
-  to(target: CheckedTarget, address: string): ConnectionSet;
-  /** Whether the error is of making a connection, so that nothing was sent. */
-  isOfConnecting(error: unknown): boolean;
-}
+export type Connections = ReturnType<typeof openConnections>;
 
 interface ConnectionSet {
   readonly dispatcher: Dispatcher;
@@ -42,7 +36,7 @@ interface ConnectionsOptions {
   setsMax?: number;
 }
 
-export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOptions = {}): Connections {
+export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOptions = {}) {
   const dispatchers = openDispatchers(options);
   /** In the order of their last use. */
   const entries = new Map<string, ConnectionSet>();
@@ -53,11 +47,6 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
     dispatcher.close().catch(() => undefined);
   };
 
-  const closeLeastUsed = (): void => {
-    const [first] = entries;
-    if (first !== undefined) close(...first);
-  };
-
   const sweep = setInterval(() => {
     const before = performance.now() - idleMs;
     for (const [key, entry] of entries) if (entry.usedAt < before) close(key, entry);
@@ -65,13 +54,14 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
   sweep.unref();
 
   return {
-    inOrder(target) {
+    /** The checked addresses; those that could not be connected to of late come last. */
+    inOrder(target: CheckedTarget): readonly string[] {
       const { addresses } = target;
       if (addresses.length === 1) return addresses;
       const isDown = (address: string): boolean => entries.get(keyOf(target, address))?.isDown === true;
       return [...addresses.filter((address) => !isDown(address)), ...addresses.filter(isDown)];
     },
-    to(target, address) {
+    to(target: CheckedTarget, address: string): ConnectionSet {
       const key = keyOf(target, address);
       const found = entries.get(key);
       if (found !== undefined) {
@@ -80,13 +70,15 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
         entries.set(key, found);
         return found;
       }
-      if (entries.size >= setsMax) closeLeastUsed();
+      const [leastUsed] = entries;
+      if (leastUsed !== undefined && entries.size >= setsMax) close(...leastUsed);
       const made = { ...dispatchers.make(target, address), isDown: false, usedAt: performance.now() };
       entries.set(key, made);
       return made;
     },
+    /** Whether the error is of making a connection, so that nothing was sent. */
     isOfConnecting: dispatchers.isOfConnecting,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(sweep);
       await Promise.all([...entries.values()].map(({ dispatcher }) => dispatcher.destroy()));
     },

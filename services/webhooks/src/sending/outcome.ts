@@ -20,21 +20,21 @@ const timedOut = `timeout: no complete answer within ${limits.deliveryDeadlineMs
 export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
   if (responseStatus === 410)
     return { verdict: 'gone', responseStatus, error: 'the receiver answered 410 Gone' };
-  if (responseStatus >= 300 && responseStatus < 400) {
-    return { verdict: 'failed', responseStatus, error: `redirects are not followed (${responseStatus})` };
-  }
-  if (responseStatus < 200 || responseStatus > 299) {
-    return { verdict: 'failed', responseStatus, error: `the receiver answered ${responseStatus}` };
-  }
-  if (broken !== undefined) return { verdict: 'failed', responseStatus, error: describeBreak(broken) };
+  if (responseStatus >= 300 && responseStatus < 400)
+    return failed(responseStatus, `redirects are not followed (${responseStatus})`);
+  if (responseStatus < 200 || responseStatus > 299)
+    return failed(responseStatus, `the receiver answered ${responseStatus}`);
+  if (broken !== undefined) return failed(responseStatus, describeBreak(broken));
   return { verdict: 'succeeded', responseStatus, error: null };
 }
 
-export const outcomeOfSilence = (error: unknown): Outcome => ({
+const failed = (responseStatus: number | null, error: string): Outcome => ({
   verdict: 'failed',
-  responseStatus: null,
-  error: describeBreak(error),
+  responseStatus,
+  error,
 });
+
+export const outcomeOfSilence = (error: unknown): Outcome => failed(null, describeBreak(error));
 
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
@@ -142,24 +142,21 @@ interface FailedAnswer {
 /** A header value that an answer repeats may begin at the last byte that is kept. */
 const bytesMax = limits.responseBodyBytesMax + limits.webhookHeaderBytesMax;
 
-/** Collects the first bytes of a body. */
-export interface BodyStart {
-  add(chunk: Uint8Array): void;
-  bytes(): Uint8Array;
-}
+export type BodyStart = ReturnType<typeof openBodyStart>;
 
-export function openBodyStart(): BodyStart {
+/** Collects the first bytes of a body. */
+export function openBodyStart() {
   const chunks: Buffer[] = [];
   let left = bytesMax;
   return {
-    add(chunk) {
+    add(chunk: Uint8Array): void {
       if (left === 0) return;
       // A copy: the HTTP client uses the memory of the chunk again.
       const some = Buffer.from(chunk.subarray(0, left));
       chunks.push(some);
       left -= some.length;
     },
-    bytes: () => Buffer.concat(chunks),
+    bytes: (): Uint8Array => Buffer.concat(chunks),
   };
 }
 
