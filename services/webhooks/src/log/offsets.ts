@@ -2,7 +2,7 @@
 // offsets of an integration are one document, which the owner of its partition writes as a whole.
 //
 // The offset of an endpoint names all of its undelivered events: those from a point of the log on, and open events before it.
-import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
+import { isFirst, type Store } from '@integration-sync/runtime/store';
 import type { LogStream } from './reader.ts';
 
 /** An event in the log: the sequence of its batch, and its index there. */
@@ -52,65 +52,56 @@ export type OffsetsByIntegration = ReadonlyMap<string, ReadonlyMap<string, Store
 
 export const offsetsCollection = 'webhook_offsets';
 
-export class Offsets {
-  readonly #collection: Collection<StoredOffsets>;
-  readonly #stream: Pick<LogStream, 'facts'>;
+export type Offsets = Awaited<ReturnType<typeof openOffsets>>;
 
-  private constructor(store: Store, stream: Pick<LogStream, 'facts'>) {
-    this.#collection = store.collection(offsetsCollection);
-    this.#stream = stream;
-  }
-
-  static async open(store: Store, stream: Pick<LogStream, 'facts'>): Promise<Offsets> {
-    await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
-    return new Offsets(store, stream);
-  }
-
-  async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
-    const wanted = { isBehind: true, partition: { $in: [...partitions] } };
-    const found = await this.#collection.find(wanted).toArray();
-    return new Map(found.map((one) => [one._id, this.#read(one)]));
-  }
-
-  async of(integration: string): Promise<ReadonlyMap<string, StoredOffset>> {
-    const found = await this.#collection.findOne({ _id: integration });
-    return found === null ? new Map() : this.#read(found);
-  }
-
-  /** The replica before has finished this open event. */
-  async removeOpen(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
-    const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
-    await this.#collection.updateOne({ _id: integration }, { $pull: open });
-  }
-
-  /** Nothing happens where another replica owns the partition by now. */
-  async save(
-    integration: string,
-    { partition, term }: { partition: number; term: number },
-    offsets: ReadonlyMap<string, StoredOffset>,
-  ): Promise<void> {
-    const saved = {
-      partition,
-      term,
-      stream: this.#stream.facts.id,
-      offsets: Object.fromEntries(offsets),
-      isBehind: offsets.size > 0,
-    };
-    const replaced = await this.#collection.updateOne(
-      { _id: integration, term: { $lte: term } },
-      { $set: saved },
-    );
-    // No document is inserted without offsets: an integration that is being removed must not come back by that.
-    if (replaced.matchedCount === 0 && offsets.size > 0)
-      await isFirst(this.#collection.insertOne({ _id: integration, ...saved }));
-  }
+export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>) {
+  await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
+  const collection = store.collection<StoredOffsets>(offsetsCollection);
 
   /** Leaves out offsets of another making of the log, and those beyond its end, after it was put back to an older copy. */
-  #read(found: StoredOffsets): ReadonlyMap<string, StoredOffset> {
-    const { id, lastSequence } = this.#stream.facts;
+  const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
+    const { id, lastSequence } = stream.facts;
     const known = found.stream === id ? Object.entries(found.offsets) : [];
     return new Map(
       known.filter(([, { sequence, index }]) => sequence <= lastSequence + (index === 0 ? 1 : 0)),
     );
-  }
+  };
+
+  return {
+    async ofPartitions(partitions: readonly number[]): Promise<OffsetsByIntegration> {
+      const wanted = { isBehind: true, partition: { $in: [...partitions] } };
+      const found = await collection.find(wanted).toArray();
+      return new Map(found.map((one) => [one._id, read(one)]));
+    },
+    async of(integration: string): Promise<ReadonlyMap<string, StoredOffset>> {
+      const found = await collection.findOne({ _id: integration });
+      return found === null ? new Map() : read(found);
+    },
+    /** The replica before has finished this open event. */
+    async removeOpen(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
+      const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
+      await collection.updateOne({ _id: integration }, { $pull: open });
+    },
+    /** Nothing happens where another replica owns the partition by now. */
+    async save(
+      integration: string,
+      { partition, term }: { partition: number; term: number },
+      offsets: ReadonlyMap<string, StoredOffset>,
+    ): Promise<void> {
+      const saved = {
+        partition,
+        term,
+        stream: stream.facts.id,
+        offsets: Object.fromEntries(offsets),
+        isBehind: offsets.size > 0,
+      };
+      const replaced = await collection.updateOne(
+        { _id: integration, term: { $lte: term } },
+        { $set: saved },
+      );
+      // No document is inserted without offsets: an integration that is being removed must not come back by that.
+      if (replaced.matchedCount === 0 && offsets.size > 0)
+        await isFirst(collection.insertOne({ _id: integration, ...saved }));
+    },
+  };
 }
