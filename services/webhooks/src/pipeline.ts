@@ -55,13 +55,13 @@ import type { EndpointQueue } from './delivering/endpoint-queue.ts';
 import { Integrations, type ActiveIntegrations } from './delivering/integrations.ts';
 import { Progress } from './delivering/progress.ts';
 import { openRecorder } from './delivering/recorder.ts';
-import { Scheduler, type Load } from './delivering/scheduler.ts';
+import { Scheduler, type Work } from './delivering/scheduler.ts';
 import { openTakeover } from './delivering/takeover.ts';
 import { openEndpointCache } from './endpoints/cache.ts';
 import { openDisabledEvents } from './endpoints/disabled-events.ts';
 import type { Endpoints, Revisions } from './endpoints/store.ts';
 import { readBatch, type LoggedBatch } from './log/batch.ts';
-import { Offsets } from './log/offsets.ts';
+import { openOffsets } from './log/offsets.ts';
 import { LogReader, LogStream } from './log/reader.ts';
 import { Windows } from './log/window.ts';
 import { openGauges, openMetrics, type WebhookMetrics } from './metrics.ts';
@@ -158,7 +158,7 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
   const stream = new LogStream(bus);
   await stream.look();
   const replicas = starting.use(openReplicas(bus));
-  const offsets = await Offsets.open(store, stream);
+  const offsets = await openOffsets(store, stream);
   const cache = openEndpointCache(endpoints, vault, inMemoryMax.cached);
   return {
     stream,
@@ -168,7 +168,7 @@ async function openParts(options: PipelineOptions, starting: AsyncDisposableStac
     offsets,
     cache,
     attemptLog: starting.use(openAttemptLog(bus, log, replicas.self)),
-    disabledEvents: openDisabledEvents({ endpoints, revisions, bus, log }),
+    disabledEvents: openDisabledEvents(endpoints, revisions, bus, log),
     metrics: openMetrics(options.metrics.registry),
     tellChanged: openTellChanged(bus, replicas.self, cache),
   };
@@ -236,13 +236,13 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     deliver: (queue, delivery, event) => deliverer.deliver(queue, delivery, event),
     load: openLoad(scheduler, retryUntilStop, log),
   });
-  const takeover = openTakeover({ integrations, progress, reader, tellFinished });
+  const takeover = openTakeover(integrations, progress, reader, tellFinished);
   const ownership = new Ownership({ bus, replicas, claims, offsets, owned, stream, changes: takeover, log });
   openGauges(options.metrics.registry, { scheduler, progress, integrations, owned, endpoints });
   return { integrations, scheduler, reader, progress, ownership };
 }
 
-function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Load {
+function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Work['load'] {
   const inTurn = openSemaphore(loadLimits).run;
   return (queue, sequence) => {
     retry('reading the log', () => inTurn(() => queue.window.load(sequence), queue.integration)).then(

@@ -124,8 +124,7 @@ async function openParts(
       ensure,
     }),
   );
-  const { registry } = metrics;
-  const feed = starting.use(openFeed({ bus, keys: config.WEBHOOK_SECRET_KEY, registry, log }));
+  const feed = starting.use(openFeed(bus, config.WEBHOOK_SECRET_KEY, metrics.registry, log));
   const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
   const test = openTest(pipeline.cache, pipeline.attemptLog, send);
   const parts = {
@@ -204,7 +203,7 @@ function serve(parts: Parts): Promise<AsyncDisposable> {
         ...listingHandlers(endpoints, revisions, cursorKey),
         ...attemptsHandlers(endpoints, attemptLog, cursorKey),
         ...deliveryHandlers(endpoints, findSent),
-        ...replayHandlers({ ...parts, findSent }),
+        ...replayHandlers(endpoints, bus, parts.candidatesIn, findSent),
       }),
       ...healthHandlers({
         service,

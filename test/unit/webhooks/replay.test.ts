@@ -43,7 +43,7 @@ function setUp({ leftMs, events = Infinity }: { leftMs: number; events?: number 
     log: openLog({ service: 'test', level: 'silent' }),
     bus,
   });
-  const handlers = replayHandlers({ endpoints, bus, candidatesIn, findSent: async () => new Map() });
+  const handlers = replayHandlers(endpoints, bus, candidatesIn, async () => new Map());
   const request: BusRequest = {
     subject: subjects.endpointsReplay,
     headers: new Map([['id', 'wh_1']]),

@@ -13,23 +13,23 @@ async function toldAfter(happens: (queue: EndpointQueue, delivery: Delivery) => 
   if (step.kind !== 'deliver') throw new Error(step.kind);
   queue.begin(step.delivery, 0);
   const told: unknown[] = [];
-  const changes = openTakeover({
-    integrations: {
+  const changes = openTakeover(
+    {
       begin: async () => undefined,
       ofPartitions: () => [],
       end: () => undefined,
       freeFrom: () => undefined,
     },
-    progress: {
+    {
       async handOver() {
         return [{ queue, point, epoch: 0 }];
       },
     },
-    reader: { add: async () => undefined, remove: async () => undefined },
-    async tellFinished(_queue, finished) {
+    { add: async () => undefined, remove: async () => undefined },
+    async (_queue, finished) => {
       told.push(finished);
     },
-  });
+  );
   const onLeft = await changes.onReleased([]);
   happens(queue, step.delivery);
   await onLeft();

@@ -106,13 +106,11 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   const last = shown.at(-1);
   const hasMore = last !== undefined && from + shown.length < matching.length;
   return {
-    entities: shown.map(withoutPlace),
+    entities: shown.map(({ place: _place, ...entry }): DeliveryAttempt => entry),
     total: matching.length,
     next: hasMore ? { ...start, before: last.place, page: page + 1 } : undefined,
   };
 }
-
-const withoutPlace = ({ place: _place, ...entry }: LoggedAttempt): DeliveryAttempt => entry;
 
 /** Never before the given `since`, nor after an attempt that may still be listed. */
 export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null, nowMs: number): Date {

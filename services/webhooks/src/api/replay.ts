@@ -20,22 +20,15 @@ import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-interface ReplayOptions {
-  endpoints: Pick<Endpoints, 'findOf'>;
-  bus: Pick<Bus, 'publishBatch'>;
-  candidatesIn: Candidates;
-  findSent: FindSent;
-}
-
 /** A replay that is too long is refused this much before its caller stops waiting. */
 const marginMs = 1_000;
 
-export function replayHandlers({
-  endpoints,
-  bus,
-  candidatesIn,
-  findSent,
-}: ReplayOptions): Record<string, BusHandler> {
+export function replayHandlers(
+  endpoints: Pick<Endpoints, 'findOf'>,
+  bus: Pick<Bus, 'publishBatch'>,
+  candidatesIn: Candidates,
+  findSent: FindSent,
+): Record<string, BusHandler> {
   const resend = openResend(bus);
   const examine = bodyExaminer(ReplayEvents);
   return {
@@ -71,7 +64,16 @@ export function replayHandlers({
     const found = await findSent(endpoint, eventIds, deadline);
     const events = eventIds.map((eventId) => found.get(eventId)?.event);
     refuseIfAny(
-      events.flatMap((event, index) => (event === undefined ? [unknownId(index, eventIds[index])] : [])),
+      events.flatMap((event, index) =>
+        event === undefined
+          ? [
+              wrongId(
+                index,
+                `events of the attempt log that the stream still has, got ${quote(eventIds[index] ?? '')}`,
+              ),
+            ]
+          : [],
+      ),
     );
     return events.filter((event) => event !== undefined);
   }
@@ -86,14 +88,9 @@ const resending = (endpoint: Endpoint, { deadline, traceparent }: BusRequest) =>
   },
 });
 
-const unknownId = (index: number, eventId = ''): FailureEntry => ({
+const wrongId = (index: number, expected: string): FailureEntry => ({
   pointer: `/eventIds/${index}`,
-  detail: `eventIds: expected events of the attempt log that the stream still has, got ${quote(eventId)}`,
-});
-
-const repeatedId = (index: number, eventId: string): FailureEntry => ({
-  pointer: `/eventIds/${index}`,
-  detail: `eventIds: expected each id once, got ${quote(eventId)} again`,
+  detail: `eventIds: expected ${expected}`,
 });
 
 /** What is wrong with the body besides its form. */
@@ -104,7 +101,9 @@ function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   const ids = value?.eventIds ?? [];
   return [
     ...besides.map((name) => ({ pointer: `/${name}`, detail: `${name}: expected none beside eventIds` })),
-    ...ids.flatMap((id, index) => (ids.indexOf(id) === index ? [] : [repeatedId(index, id)])),
+    ...ids.flatMap((id, index) =>
+      ids.indexOf(id) === index ? [] : [wrongId(index, `each id once, got ${quote(id)} again`)],
+    ),
   ];
 }
 

@@ -82,21 +82,20 @@ export function settingsOf(
  * What is wrong with an endpoint that a caller describes, besides its form: whether webhooks may go where its url leads, and
  * whether each of its headers is one that a delivery may carry.
  */
-export const wrongIn = async (guard: EgressGuard, examined: Examined<unknown>): Promise<FailureEntry[]> => [
-  ...wrongHeaderNamesIn(examined.given),
-  ...(await wrongUrlIn(guard, examined)),
-];
-
-/** The target of the url, where it has the form of a url at all. */
-async function wrongUrlIn(guard: EgressGuard, { given, errors }: Examined<unknown>): Promise<FailureEntry[]> {
+export async function wrongIn(
+  guard: EgressGuard,
+  { given, errors }: Examined<unknown>,
+): Promise<FailureEntry[]> {
+  const wrong = wrongHeaderNamesIn(given);
   const pointer = '/url';
   const url: unknown = Reflect.get(given, 'url');
-  if (typeof url !== 'string' || errors.some((entry) => entry.pointer === pointer)) return [];
+  // Only a url that has the form of one has a target.
+  if (typeof url !== 'string' || errors.some((entry) => entry.pointer === pointer)) return wrong;
   try {
     await guard(url);
-    return [];
   } catch (error) {
     if (!(error instanceof TargetRefused)) throw error;
-    return [{ pointer, detail: `url: ${error.message}` }];
+    wrong.push({ pointer, detail: `url: ${error.message}` });
   }
+  return wrong;
 }

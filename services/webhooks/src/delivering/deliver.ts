@@ -76,8 +76,8 @@ export class Deliverer {
 
   async #attempt(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<AttemptEnd> {
     const { send, cache, recorder, report, mayBegin, retry } = this.#options;
-    const { _id: endpointId, version, epoch } = queue.subscriber;
-    const known = await cache.get({ endpointId, version, epoch });
+    const { version } = queue.subscriber;
+    const known = await cache.get(queue.subscriber);
     if (known === null) {
       queue.finish(delivery);
       return 'finished';

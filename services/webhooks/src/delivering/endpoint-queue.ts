@@ -161,33 +161,22 @@ export class EndpointQueue {
   }
 
   offset(nowMs: number, now: number): StoredOffset {
-    return {
-      ...this.#cursor,
-      epoch: this.subscriber.epoch,
-      open: this.#open.map((one) => ({
-        sequence: one.sequence,
-        index: one.index,
-        attempts: one.attempts,
-        dueAtMs: Math.round(nowMs + Math.max(one.dueAt - now, 0)),
-        ...(one.retryAfterMs === undefined || one.retryAfterMs === 0
-          ? {}
-          : { retryAfterMs: one.retryAfterMs }),
-        // A second handover keeps `heldBy`: the attempt at an earlier owner may still be in flight.
-        ...(one.heldBy !== undefined && isHeld(one, now) ? { heldBy: one.heldBy } : {}),
-      })),
-    };
+    const open = this.#open.map((one) => stored(one, nowMs, now));
+    return { ...this.#cursor, epoch: this.subscriber.epoch, open };
   }
 
   /** The offset for the next owner, which leaves events that are in flight here alone until their deadlines. */
   handover(nowMs: number, now: number, self: string): StoredOffset {
-    const offset = this.offset(nowMs, now);
-    const withDeadlines = offset.open.map((one, place) => {
-      const since = this.#open[place]?.inFlightSince;
-      return since === undefined
-        ? one
-        : { ...one, heldBy: self, dueAtMs: Math.round(nowMs + since + deadlineMs - now) };
+    const open = this.#open.map((one) => {
+      const { inFlightSince: since } = one;
+      if (since === undefined) return stored(one, nowMs, now);
+      return {
+        ...stored(one, nowMs, now),
+        heldBy: self,
+        dueAtMs: Math.round(nowMs + since + deadlineMs - now),
+      };
     });
-    return { ...offset, open: withDeadlines };
+    return { ...this.#cursor, epoch: this.subscriber.epoch, open };
   }
 
   /** Makes events due that are in flight at a dead replica. True while others are in flight at a live one. */
@@ -323,6 +312,16 @@ const untried = (sequence: number, index: number): Delivery => ({
   isTrial: false,
   heldBy: undefined,
   retryAfterMs: undefined,
+});
+
+const stored = (one: Delivery, nowMs: number, now: number): OpenEvent => ({
+  sequence: one.sequence,
+  index: one.index,
+  attempts: one.attempts,
+  dueAtMs: Math.round(nowMs + Math.max(one.dueAt - now, 0)),
+  ...(one.retryAfterMs === undefined || one.retryAfterMs === 0 ? {} : { retryAfterMs: one.retryAfterMs }),
+  // A second handover keeps `heldBy`: the attempt at an earlier owner may still be in flight.
+  ...(one.heldBy !== undefined && isHeld(one, now) ? { heldBy: one.heldBy } : {}),
 });
 
 /** A clock that was set back cannot make an event wait longer than its own delay. */

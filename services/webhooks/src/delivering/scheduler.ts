@@ -15,15 +15,11 @@ interface SchedulerOptions {
   now?: () => number;
 }
 
-/** One attempt and what follows from it. Never fails. */
-type Deliver = (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
-
-/** Loads the chunk of the log at this sequence, and then wakes the queue. */
-export type Load = (queue: EndpointQueue, sequence: number) => void;
-
-interface Work {
-  deliver: Deliver;
-  load: Load;
+export interface Work {
+  /** One attempt and what follows from it. Never fails. */
+  deliver: (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
+  /** Loads the chunk of the log at this sequence, and then wakes the queue. */
+  load: (queue: EndpointQueue, sequence: number) => void;
 }
 
 const shareLimits = { timesFree: 10, keptOf: 1 / 100 };

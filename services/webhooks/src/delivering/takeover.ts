@@ -17,19 +17,12 @@ import type { Progress } from './progress.ts';
 const handoverMs = 500;
 const handoverPollMs = 10;
 
-interface TakeoverOptions {
-  integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end' | 'freeFrom'>;
-  progress: Pick<Progress, 'handOver'>;
-  reader: Pick<LogReader, 'add' | 'remove'>;
-  tellFinished: TellFinished;
-}
-
-export const openTakeover = ({
-  integrations,
-  progress,
-  reader,
-  tellFinished,
-}: TakeoverOptions): OwnershipChanges => ({
+export const openTakeover = (
+  integrations: Pick<Integrations, 'begin' | 'ofPartitions' | 'end' | 'freeFrom'>,
+  progress: Pick<Progress, 'handOver'>,
+  reader: Pick<LogReader, 'add' | 'remove'>,
+  tellFinished: TellFinished,
+): OwnershipChanges => ({
   async onTaken(taken, offsets) {
     await integrations.begin(taken, offsets);
     await reader.add(taken);

@@ -15,11 +15,8 @@ export interface KnownEndpoint {
   readonly headers: readonly string[];
 }
 
-interface Meant {
-  endpointId: string;
-  version: number;
-  epoch: number;
-}
+/** What a delivery is meant for. */
+type Meant = Pick<Endpoint, '_id' | 'version' | 'epoch'>;
 
 /** This replica cannot open the endpoint's secret or headers, and so cannot send to it. */
 class Unusable extends Error {
@@ -31,17 +28,12 @@ export type EndpointCache = ReturnType<typeof openEndpointCache>;
 /** The bound on the age of an entry, where a broadcast gets lost. */
 const keptMs = 30_000;
 
-interface Entry {
-  known: KnownEndpoint | null;
-  until: number;
-}
-
 export function openEndpointCache(
   endpoints: Pick<Endpoints, 'findAll'>,
   vault: Vault,
   endpointsMax = 20_000,
 ) {
-  const entries = new LRUCache<string, Entry>({ max: endpointsMax });
+  const entries = new LRUCache<string, { known: KnownEndpoint | null; until: number }>({ max: endpointsMax });
   /** A load that is not there any more may have missed a change, and is not remembered. */
   const loads = new Map<string, Promise<KnownEndpoint | null>>();
   const find = openLoader(endpoints);
@@ -64,8 +56,8 @@ export function openEndpointCache(
   };
 
   /** Undefined: not remembered, or not recent enough. */
-  const peek = ({ endpointId, version, epoch }: Meant): KnownEndpoint | null | undefined => {
-    const entry = entries.get(endpointId);
+  const peek = ({ _id, version, epoch }: Meant): KnownEndpoint | null | undefined => {
+    const entry = entries.get(_id);
     if (entry === undefined || entry.until < performance.now()) return undefined;
     const { known } = entry;
     if (known !== null && (known.endpoint.version < version || known.endpoint.epoch < epoch))
@@ -83,14 +75,14 @@ export function openEndpointCache(
     async get(meant: Meant): Promise<KnownEndpoint | null> {
       const known = peek(meant);
       if (known !== undefined) return known;
-      const loading = loads.get(meant.endpointId);
+      const loading = loads.get(meant._id);
       if (loading !== undefined) {
         const loaded = await loading;
         // A load that began before the change may have missed it.
         if (loaded === null || loaded.endpoint.version >= meant.version) return loaded;
-        forget(meant.endpointId);
+        forget(meant._id);
       }
-      return load(meant.endpointId);
+      return load(meant._id);
     },
     /** Throws `Unusable`. */
     prepare: (endpoint: Endpoint) => prepareEndpoint(endpoint, vault),

@@ -13,14 +13,12 @@ export type DisabledEvents = ReturnType<typeof openDisabledEvents>;
 
 const kind = 'webhook.disabled';
 
-interface DisabledEventsOptions {
-  endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>;
-  revisions: Pick<Revisions, 'changed'>;
-  bus: Pick<Bus, 'publishBatch'>;
-  log: Log;
-}
-
-export function openDisabledEvents({ endpoints, revisions, bus, log }: DisabledEventsOptions) {
+export function openDisabledEvents(
+  endpoints: Pick<Endpoints, 'unannounced' | 'recordAnnounced'>,
+  revisions: Pick<Revisions, 'changed'>,
+  bus: Pick<Bus, 'publishBatch'>,
+  log: Log,
+) {
   const underWay = new Set<Promise<void>>();
 
   const publishAll = async ({ _id, integration, unannounced }: Endpoint): Promise<void> => {

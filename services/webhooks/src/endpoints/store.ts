@@ -25,12 +25,6 @@ export const endpointsCollection = 'webhook_endpoints';
 /** A method that takes an endpoint as it was read answers null where the endpoint has changed since. */
 export type Endpoints = Awaited<ReturnType<typeof openEndpoints>>;
 
-interface ListedPart {
-  after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
-  skip: number;
-  limit: number;
-}
-
 export async function openEndpoints(store: Store) {
   await store.ensureIndexes(endpointsCollection, [
     { name: 'listing', key: { integration: 1, createdAt: 1, _id: 1 } },
@@ -47,7 +41,12 @@ export async function openEndpoints(store: Store) {
   };
 }
 
-const later = ({ _id, createdAt }: Pick<Endpoint, '_id' | 'createdAt'>): Filter<Endpoint> => ({
+/** Resolves with the endpoint after the update. */
+const asChanged = { returnDocument: 'after' } as const;
+
+type Listed = Pick<Endpoint, '_id' | 'createdAt'>;
+
+const later = ({ _id, createdAt }: Listed): Filter<Endpoint> => ({
   $or: [{ createdAt: { $gt: createdAt } }, { createdAt, _id: { $gt: _id } }],
 });
 
@@ -57,7 +56,10 @@ const managing = (collection: Collection<Endpoint>) => ({
   },
   count: (integration: string) => collection.countDocuments({ integration }),
   /** In the order of registration. */
-  list: (integration: string, { after, skip, limit }: ListedPart) =>
+  list: (
+    integration: string,
+    { after, skip, limit }: { after: Listed | undefined; skip: number; limit: number },
+  ) =>
     collection
       .find({ integration, ...(after === undefined ? {} : later(after)) })
       .sort({ createdAt: 1, _id: 1 })
@@ -75,7 +77,7 @@ const managing = (collection: Collection<Endpoint>) => ({
   },
   /** Applies the change if the endpoint is still as it was read. */
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
-    collection.findOneAndUpdate(asRead(read), update, { returnDocument: 'after' }),
+    collection.findOneAndUpdate(asRead(read), update, asChanged),
   async remove(integration: string, id: string) {
     // One of the supported engines passes over a document that another operation is changing, and says it
     // deleted none.
@@ -88,7 +90,7 @@ const managing = (collection: Collection<Endpoint>) => ({
 });
 
 /** The places in EVENTS that endpoints remember, and what happens to them when the stream is no longer the same. */
-export const placesOf = (collection: Collection<Endpoint>) => ({
+const placesOf = (collection: Collection<Endpoint>) => ({
   /**
    * EVENTS was made again at that time: older endpoints remember places of the stream before. Resolves with the integrations of
    * these endpoints.
@@ -127,7 +129,7 @@ export const placesOf = (collection: Collection<Endpoint>) => ({
 const unannouncedMax = 500;
 
 /** What attempts change in an endpoint. */
-export const recording = (collection: Collection<Endpoint>) => ({
+const recording = (collection: Collection<Endpoint>) => ({
   /** A 2xx of its present url closes the circuit. False if the circuit was closed. */
   async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
     const { modifiedCount } = await collection.updateOne(
@@ -141,10 +143,10 @@ export const recording = (collection: Collection<Endpoint>) => ({
     collection.findOneAndUpdate(
       asRead(read),
       { $set: { failures, trials: [...trials], isCircuitClosed: false }, $inc: { mark: 1 } },
-      { returnDocument: 'after' },
+      asChanged,
     ),
   disable: (read: Endpoint, how: Disabling) =>
-    collection.findOneAndUpdate(asRead(read), disabling(read, how), { returnDocument: 'after' }),
+    collection.findOneAndUpdate(asRead(read), disabling(read, how), asChanged),
   /** Stores what was undelivered when the epoch ended, unless it is stored already. */
   async recordMissed(id: string, epoch: number, missed: Missed) {
     const place = `missed.${epoch}`;

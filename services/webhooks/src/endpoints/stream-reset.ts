@@ -20,12 +20,15 @@ interface StreamResetOptions {
 }
 
 /** Before the stream is made again: what comes first in the new one counts as later than every place. */
-export async function forgetMissingStream(options: StreamResetOptions): Promise<void> {
-  const { bus, store, endpoints, revisions } = options;
+export async function forgetMissingStream({
+  bus,
+  store,
+  endpoints,
+  revisions,
+}: StreamResetOptions): Promise<void> {
   const isThere = async (): Promise<boolean> => (await bus.messagesIn(eventsStream)) !== undefined;
   if (await bus.patiently(`stream ${eventsStream}`, isThere)) return;
-  if ((await store.collection<KnownStream>('webhook_streams').findOne({ _id: eventsStream })) === null)
-    return;
+  if ((await streamsOf(store).findOne({ _id: eventsStream })) === null) return;
   for (const integration of await endpoints.forgetPlaces(new Date())) await revisions.changed(integration);
 }
 
@@ -36,8 +39,8 @@ export async function forgetOtherStream({
   endpoints,
   revisions,
 }: StreamResetOptions): Promise<void> {
-  const { madeAt } = await factsOf(bus, eventsStream);
-  const streams = store.collection<KnownStream>('webhook_streams');
+  const { madeAt } = await factsOf(bus);
+  const streams = streamsOf(store);
   const known = await streams.findOne({ _id: eventsStream });
   if (known?.madeAt.getTime() === madeAt.getTime()) return;
   if (known !== null) {
@@ -50,10 +53,12 @@ export async function forgetOtherStream({
 export async function bringBackPlaces({ bus, endpoints, revisions }: StreamResetOptions): Promise<void> {
   // Before the stream is asked: it only grows, so what is beyond its end then was never in it.
   const furthest = await endpoints.furthestPlace();
-  const { lastSequence } = await factsOf(bus, eventsStream);
+  const { lastSequence } = await factsOf(bus);
   if (furthest <= lastSequence) return;
   for (const integration of await endpoints.bringBack(lastSequence)) await revisions.changed(integration);
 }
 
-const factsOf = (bus: StreamResetOptions['bus'], stream: string): Promise<StreamFacts> =>
-  bus.patiently(`stream ${stream}`, () => bus.streamFacts(stream));
+const streamsOf = (store: Store) => store.collection<KnownStream>('webhook_streams');
+
+const factsOf = (bus: StreamResetOptions['bus']): Promise<StreamFacts> =>
+  bus.patiently(`stream ${eventsStream}`, () => bus.streamFacts(eventsStream));

@@ -25,13 +25,7 @@ import { type Page, readPage } from './page.ts';
 import { beginningOf, openPlaces, type Place, type Places } from './place.ts';
 import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
-interface FeedOptions {
-  bus: Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
-  /** The keys of the vault; they seal places as well. */
-  keys: string;
-  registry: Registry;
-  log: Log;
-}
+type FeedBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
 
 /** Pages that are read at once, each with a chunk of 2 MiB, in turns over integrations. */
 const readLimits = { max: 4, perKeyMax: 1 };
@@ -43,7 +37,8 @@ const answerBytesMax = 4 * 1024 * 1024;
 /** What an answer has beside its events, at most. */
 const spareBytes = 128 * 1024;
 
-export function openFeed({ bus, keys, registry, log }: FeedOptions) {
+/** `keys`: those of the vault; they seal places as well. */
+export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Log) {
   const places = openPlaces(keys);
   const tails = openTails(bus, log);
   const waiters = openWaiters();

@@ -17,26 +17,13 @@ type MatchedBatch = Pick<LoggedBatch, 'endpointId' | 'events'>;
 /** Indexes of the events that the endpoint is to get, in their order. */
 export type Match = (batch: MatchedBatch, subscriber: Subscriber) => readonly number[];
 
-interface Known {
-  origins: ReadonlySet<string>;
-  firstSequence: number;
-  concernsEndpoints: boolean;
-  byKinds: Map<string, readonly number[]>;
-}
-
 export function openMatch(): Match {
-  const known = new WeakMap<MatchedBatch, Known>();
+  const known = new WeakMap<MatchedBatch, ReturnType<typeof factsOf>>();
 
-  const knownOf = (batch: MatchedBatch): Known => {
+  const knownOf = (batch: MatchedBatch): ReturnType<typeof factsOf> => {
     const before = known.get(batch);
     if (before !== undefined) return before;
-    const events = batch.events();
-    const made = {
-      origins: new Set(events.map(({ origin }) => origin)),
-      firstSequence: events[0]?.sequence ?? 0,
-      concernsEndpoints: events.some(({ aboutEndpoint }) => aboutEndpoint !== undefined),
-      byKinds: new Map<string, readonly number[]>(),
-    };
+    const made = factsOf(batch.events());
     known.set(batch, made);
     return made;
   };
@@ -58,6 +45,13 @@ export function openMatch(): Match {
 }
 
 const none: readonly number[] = [];
+
+const factsOf = (events: readonly StreamEvent[]) => ({
+  origins: new Set(events.map(({ origin }) => origin)),
+  firstSequence: events[0]?.sequence ?? 0,
+  concernsEndpoints: events.some(({ aboutEndpoint }) => aboutEndpoint !== undefined),
+  byKinds: new Map<string, readonly number[]>(),
+});
 
 const indexesWhere = (batch: MatchedBatch, isWanted: (event: StreamEvent) => boolean): number[] =>
   batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));

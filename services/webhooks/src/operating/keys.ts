@@ -63,14 +63,8 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-interface Sealed {
-  sealed: string;
-  /** What the vault has bound it to. */
-  boundTo: string;
-}
-
-/** All that the vault has sealed of it. */
-export const secretsOf = ({ _id, secret, previousSecrets = [], headers }: SealedParts): Sealed[] => [
+/** All that the vault has sealed of it, and what it has bound that to. */
+export const secretsOf = ({ _id, secret, previousSecrets = [], headers }: SealedParts) => [
   ...[secret, ...previousSecrets.map(({ sealed }) => sealed)].map((sealed) => ({ sealed, boundTo: _id })),
   ...(headers === undefined ? [] : [{ sealed: headers, boundTo: headersSealedFor(_id) }]),
 ];
@@ -78,11 +72,11 @@ export const secretsOf = ({ _id, secret, previousSecrets = [], headers }: Sealed
 type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'headers'>;
 
 /** What may sign at the moment, and its headers. */
-const inUseOf = (endpoint: Endpoint): Sealed[] =>
+const inUseOf = (endpoint: Endpoint) =>
   secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
 /** True also where the key is not configured: that is another problem. */
-function opens(vault: Vault, { sealed, boundTo }: Sealed): boolean {
+function opens(vault: Vault, { sealed, boundTo }: ReturnType<typeof secretsOf>[number]): boolean {
   try {
     vault.open(sealed, boundTo);
     return true;

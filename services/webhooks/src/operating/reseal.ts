@@ -16,13 +16,7 @@ export interface ResealProgress {
   /** How often an endpoint had changed since it was read, and was read again. */
   changedMeanwhile: number;
   /** Endpoints of which a secret cannot be opened with the keys that are configured. */
-  problems: ResealProblem[];
-}
-
-interface ResealProblem {
-  endpointId: string;
-  integration: string;
-  reason: string;
+  problems: { endpointId: string; integration: string; reason: string }[];
 }
 
 export interface SecretsByKey {
