@@ -56,7 +56,7 @@ describe('npm run bench', () => {
 
 describe('npm run bench:webhooks', () => {
   it('runs all benchmarks unless some are named', () => {
-    expect(parseWebhooksBenchOptions([]).names).toHaveLength(6);
+    expect(parseWebhooksBenchOptions([]).names).toHaveLength(7);
     expect(parseWebhooksBenchOptions(['burst', '--engines', 'path'])).toStrictEqual({
       names: ['burst'],
       engines: 'path',
