@@ -1,5 +1,7 @@
 import dns, { type LookupAddress, type LookupAllOptions } from 'node:dns';
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { subjects } from '@integration-sync/contracts';
 import { ConfigError } from '@integration-sync/runtime/config';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -119,6 +121,36 @@ it('a stopping gateway answers what a caller has just sent on a kept connection,
     status: 200,
     connection: 'close',
   });
+  await stopped;
+});
+
+/** Connects and sends a request while this thread stands still. */
+const whileStandingStill = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const sent = new Int32Array(workerData.sent);
+  const socket = connect(workerData.port, '127.0.0.1', () =>
+    socket.write('GET /healthz HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n', () => {
+      Atomics.store(sent, 0, 1);
+      Atomics.notify(sent, 0);
+    }),
+  );
+  let text = '';
+  socket.on('data', (bytes) => (text += bytes));
+  socket.on('error', ({ code }) => (text += code));
+  socket.on('close', () => parentPort.postMessage(text));
+`;
+
+it('a stopping gateway answers on a connection that it had no time to accept', async () => {
+  await gateway[Symbol.asyncDispose]();
+  gateway = await openGateway(natsUrl, {}, { lastRequestsMs: 1_000 });
+  const sent = new SharedArrayBuffer(4);
+  const caller = new Worker(whileStandingStill, { eval: true, workerData: { port: gateway.port, sent } });
+  const said = once(caller, 'message');
+  expect(Atomics.wait(new Int32Array(sent), 0, 0, 10_000)).toBe('ok');
+  const stopped = gateway[Symbol.asyncDispose]();
+  const [text] = await said;
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK[^]*\r\nconnection: close\r\n/i);
   await stopped;
 });
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { METHODS } from 'node:http';
 import { Server as Listener } from 'node:net';
 import type { Readable } from 'node:stream';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import { Failure, limits } from '@integration-sync/contracts';
 import { portRefused } from '@integration-sync/runtime/config';
 import type { Log } from '@integration-sync/runtime/log';
@@ -145,14 +145,25 @@ export async function listen(app: FastifyInstance, { host, port }: ServerOptions
   }
 }
 
+/**
+ * Resolves once what has come on sockets by now is taken. TCP resets a connection that is not accepted when its listener closes,
+ * and one that is closed with a request unread: a process that was kept from running has such.
+ */
+async function afterSockets(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
+}
+
 /** Closes the listener, waits for requests on their way and in flight, and cuts connections that do not end. */
 export async function close(app: FastifyInstance, lastRequestsForMs = lastRequestsMs): Promise<void> {
   const { server } = app;
   const cut = setTimeout(() => server.closeAllConnections(), closeWithinMs);
   const closed = once(server, 'close');
+  await afterSockets();
   // An HTTP server by itself closes the kept connections in the same breath.
   Listener.prototype.close.call(server);
   await Promise.race([closed, wait(lastRequestsForMs)]);
+  await afterSockets();
   await app.close();
   clearTimeout(cut);
 }
