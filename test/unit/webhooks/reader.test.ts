@@ -148,7 +148,7 @@ it('moves them past a message that is no event batch', async () => {
   const first = partitionOf(1, 0);
   await reader.add([first]);
   await write(5, 1, 'nonsense');
-  Object.assign(ends, { log: 7, partitions: 5 });
+  Object.assign(ends, { log: 5, partitions: 5 });
   await aCheck();
-  expect(first.through).toBe(7);
+  expect(first.through).toBe(5);
 });

@@ -183,9 +183,10 @@ export class LogReader implements AsyncDisposable {
   async #followEnd(): Promise<void> {
     const { bus, stream } = this.#options;
     const now = this.#reading;
-    if (now === undefined) return;
+    if (now === undefined || this.#working !== undefined) return;
     const facts = await stream.look();
-    if (!this.#isOf(facts) || facts.lastSequence <= this.#received) return;
+    const floor = Math.min(...Array.from(this.#partitions.values(), ({ through }) => through));
+    if (!this.#isOf(facts) || facts.lastSequence <= floor) return;
     const newest = await Promise.all(
       Array.from(this.#partitions.keys(), (one) =>
         bus.lastSequence(eventBatchesStream, partitionFilter(one)),
