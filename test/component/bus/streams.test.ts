@@ -458,6 +458,21 @@ it('stores an event batch under the partition that the contracts compute', async
   );
 });
 
+it('says whether the leader has a message of a subject after a sequence', async () => {
+  await bus.ensureStream(spec('AFTER'));
+  await bus.publishBatch([
+    { subject: 'AFTER.a.x', id: '1', body: 'one' },
+    { subject: 'AFTER.b.x', id: '2', body: 'two' },
+  ]);
+  const after = (subject: string, sequence: number) => bus.hasAfter('AFTER', subject, sequence);
+  expect(await Promise.all([after('AFTER.a.*', 0), after('AFTER.a.*', 1), after('AFTER.a.*', 9)])).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(await Promise.all([after('AFTER.b.*', 1), after('AFTER.c.*', 0)])).toEqual([true, false]);
+});
+
 it('counts the messages of each subject', async () => {
   await bus.ensureStream(spec('COUNT'));
   await bus.publishBatch(messages('COUNT', 11));

@@ -47,7 +47,7 @@ function setUp(
           },
         };
       },
-      lastSequence: async () => ends.partitions,
+      hasAfter: async (_stream, _subject, sequence) => ends.partitions > sequence,
     },
     async take(batches) {
       const sequences = batches.map(({ sequence }) => sequence);
@@ -116,39 +116,30 @@ it('begins no reading of a log that was made again, whoever has noticed that bef
   expect([begun, await refused]).toEqual([[], 'the log was made again']);
 });
 
-const aCheck = () => wait(6_000);
-
-it('moves the floors of idle partitions to the end of the log', async () => {
+/** Reads one message, and lets the reader compare it with what the leader has by then. */
+async function checkedAfter(leader: { log: number; partitions: number }, body?: string) {
   const { reader, taken, write, ends } = setUp();
-  await using _reader = reader;
   const first = partitionOf(1, 0);
   await reader.add([first]);
-  await write(5, 1);
-  Object.assign(ends, { log: 90, partitions: 5 });
-  await aCheck();
-  expect([taken, first.through]).toEqual([[5], 90]);
+  await write(5, 1, body);
+  Object.assign(ends, leader);
+  await wait(6_000);
+  return { first, taken, write, [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose]() };
+}
+
+it('moves the floors of idle partitions to the end of the log', async () => {
+  await using checked = await checkedAfter({ log: 90, partitions: 5 });
+  expect([checked.taken, checked.first.through]).toEqual([[5], 90]);
 });
 
 it('passes over no batch that the leader has, and the copy of its consumer has later', async () => {
-  const { reader, taken, write, ends } = setUp();
-  await using _reader = reader;
-  const first = partitionOf(1, 0);
-  await reader.add([first]);
-  await write(5, 1);
-  Object.assign(ends, { log: 6, partitions: 6 });
-  await aCheck();
-  expect(first.through).toBe(5);
-  await write(6, 1);
-  expect([taken, first.through]).toEqual([[5, 6], 6]);
+  await using checked = await checkedAfter({ log: 6, partitions: 6 });
+  expect(checked.first.through).toBe(5);
+  await checked.write(6, 1);
+  expect([checked.taken, checked.first.through]).toEqual([[5, 6], 6]);
 });
 
 it('moves them past a message that is no event batch', async () => {
-  const { reader, write, ends } = setUp();
-  await using _reader = reader;
-  const first = partitionOf(1, 0);
-  await reader.add([first]);
-  await write(5, 1, 'nonsense');
-  Object.assign(ends, { log: 5, partitions: 5 });
-  await aCheck();
-  expect(first.through).toBe(5);
+  await using checked = await checkedAfter({ log: 5, partitions: 5 }, 'nonsense');
+  expect(checked.first.through).toBe(5);
 });

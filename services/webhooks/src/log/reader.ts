@@ -46,7 +46,7 @@ export interface ReadPartition {
 }
 
 interface LogReaderOptions {
-  bus: Pick<Bus, 'follow' | 'lastSequence'>;
+  bus: Pick<Bus, 'follow' | 'hasAfter'>;
   stream: Pick<LogStream, 'look'>;
   /** Takes batches that came together, in order. It fails only where the process stops; the next owner reads them then. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
@@ -187,12 +187,13 @@ export class LogReader implements AsyncDisposable {
     const facts = await stream.look();
     const floor = Math.min(...Array.from(this.#partitions.values(), ({ through }) => through));
     if (!this.#isOf(facts) || facts.lastSequence <= floor) return;
-    const newest = await Promise.all(
+    const received = this.#received;
+    const left = await Promise.all(
       Array.from(this.#partitions.keys(), (one) =>
-        bus.lastSequence(eventBatchesStream, partitionFilter(one)),
+        bus.hasAfter(eventBatchesStream, partitionFilter(one), received),
       ),
     );
-    const isRead = newest.every((sequence) => sequence <= this.#received);
+    const isRead = !left.includes(true);
     if (!isRead || now !== this.#reading || this.#working !== undefined || this.#hasFailed) return;
     this.#advance(facts.lastSequence);
     this.#received = Math.max(this.#received, facts.lastSequence);

@@ -3,7 +3,7 @@
 // milliseconds. Where all of that is needed, the leader says how far a reading must come.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
-import { JetStreamError, type DirectBatchOptions, type StoredMsg } from '@nats-io/jetstream';
+import { JetStreamError, type DirectBatchOptions, type MsgRequest, type StoredMsg } from '@nats-io/jetstream';
 import { openSemaphore, type Semaphore } from '../semaphore.ts';
 import type { Connection } from './connection.ts';
 import type { FollowedMessage } from './follow.ts';
@@ -40,8 +40,8 @@ export interface Archive {
   /** The last message of each of these subjects, which may hold wildcards, where it stands at that place or later. */
   lastOfEach(stream: string, subjects: readonly string[], fromSequence: number): Promise<StoredMessage[]>;
   streamFacts(stream: string): Promise<StreamFacts>;
-  /** Where the last message of the subject stands that the stream's leader has; 0 where there is none. */
-  lastSequence(stream: string, subject: string): Promise<number>;
+  /** Whether the stream's leader has a message of the subject after that sequence. */
+  hasAfter(stream: string, subject: string, sequence: number): Promise<boolean>;
   /** How many messages the stream's leader has of the subject. */
   countMessages(stream: string, subject: string): Promise<number>;
   /** The same of each subject that this one, with its wildcards, stands for. */
@@ -89,8 +89,9 @@ export function openArchive(connection: Connection): Archive {
         lastSequence: state.last_seq,
       };
     },
-    async lastSequence(stream, subject) {
-      return (await lastOf(connection, stream, subject))?.seq ?? 0;
+    async hasAfter(stream, subject, sequence) {
+      const asked = { seq: sequence + 1, next_by_subj: subject };
+      return (await leadersMessage(connection, stream, asked)) !== null;
     },
     async countMessages(stream, subject) {
       const counts = await countBySubject(stream, subject);
@@ -135,12 +136,14 @@ async function* readStream(
   }
 }
 
-/** The last message of the subject that the stream's leader has. */
-async function lastOf(connection: Connection, stream: string, subject: string): Promise<StoredMsg | null> {
+/** A message as the stream's leader has it; null where it has none. */
+async function leadersMessage(
+  connection: Connection,
+  stream: string,
+  asked: MsgRequest,
+): Promise<StoredMsg | null> {
   try {
-    return await connection.whileConnected(() =>
-      connection.manager.streams.getMessage(stream, { last_by_subj: subject }),
-    );
+    return await connection.whileConnected(() => connection.manager.streams.getMessage(stream, asked));
   } catch (error) {
     throw unreadable(error);
   }
@@ -154,7 +157,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
   return {
     /** Whether there is more to read than up to this place; resolves when another copy may have it. */
     async hasMore(readThrough: number): Promise<boolean> {
-      const last = await lastOf(connection, stream, subject);
+      const last = await leadersMessage(connection, stream, { last_by_subj: subject });
       if (last === null || last.seq <= readThrough || last.time < since) return false;
       if (sequenceWanted === undefined) {
         sequenceWanted = last.seq;
