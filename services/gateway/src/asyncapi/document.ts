@@ -118,14 +118,17 @@ function addMessage({ messages }: Sections, name: string, message: Message): Jso
 
 /** That this system sends the one message of a channel. */
 function addSending({ operations }: Sections, channel: string, message: string, summary: string): void {
-  operations[`send${message}`] = {
-    action: 'send',
-    channel: refer('channels', channel),
-    summary,
-    security: byLogin,
-    messages: [refer('channels', channel, 'messages', message)],
-  };
+  operations[`send${message}`] = operationOn('send', channel, message, summary);
 }
+
+/** What this system does with the one message of a channel. */
+const operationOn = (action: 'send' | 'receive', channel: string, message: string, summary: string) => ({
+  action,
+  channel: refer('channels', channel),
+  summary,
+  security: byLogin,
+  messages: [refer('channels', channel, 'messages', message)],
+});
 
 const integration: JsonObject = {
   description: `The integration: ${integrationPattern}`,
@@ -235,11 +238,7 @@ function addQuestions(sections: Sections): void {
       }),
     };
     operations[`answer${name}`] = {
-      action: 'receive',
-      channel: refer('channels', operationId),
-      summary,
-      security: byLogin,
-      messages: [refer('channels', operationId, 'messages', asked)],
+      ...operationOn('receive', operationId, asked, summary),
       reply: {
         address: { location: '$message.header#/reply', description: 'The reply subject of NATS' },
         channel: refer('channels', replies),
