@@ -60,8 +60,11 @@ export function openAnnouncer(options: AnnouncerOptions) {
 
   const inTurn = { events: openSemaphore(lanes).run, batches: openSemaphore(lanes).run };
   const announceBatch = async (one: Waiting, stored: StoredEvents): Promise<void> => {
-    const published = await tries.patiently(one, () => publishBatchOf(options, stored));
-    end(one.announcement, published === undefined ? leave : mark);
+    const isPublished = await tries.patiently(one, async () => {
+      await publishBatchOf(options, stored);
+      return true;
+    });
+    end(one.announcement, isPublished === true ? mark : leave);
   };
   const announceEvents = async (one: Waiting): Promise<void> => {
     const stored = await tries.patiently(one, () => publishEvents(options, one.announcement));

@@ -50,13 +50,8 @@ async function publish(
   return storeEvents(bus, { announcer: service, integration: announcement.integration, events, traceparent });
 }
 
-/** Resolves with what it has published. */
-export async function publishBatchOf(
-  { bus, reach }: PublishOptions,
-  stored: StoredEvents,
-): Promise<StoredEvents> {
+export async function publishBatchOf({ bus, reach }: PublishOptions, stored: StoredEvents): Promise<void> {
   await reach('after-events');
   await storeEventBatch(bus, stored);
   await reach('after-publish');
-  return stored;
 }
