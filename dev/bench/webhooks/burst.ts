@@ -3,7 +3,7 @@
 import { costTables, type Cost } from '../costs.ts';
 import { beginMeasuring, spentBy } from '../cpu.ts';
 import { quantile, reportLine } from '../measure.ts';
-import { arrivedInAll, type House } from './house.ts';
+import { announceUntil, arrivedInAll, lagsOf, type House } from './house.ts';
 
 const deliveries = Number(process.env['BENCH_BURST'] ?? 100_000);
 const endpointCounts = (process.env['BENCH_BURST_ENDPOINTS'] ?? '1,500').split(',').map(Number);
@@ -34,19 +34,13 @@ export async function benchBurst(house: House, say: (line: string) => void): Pro
     });
     const over = new AbortController();
     const working = announcing.then(() => arrivedInAll(house, path, deliveries)).finally(() => over.abort());
-    let sent = 0;
-    for (; !over.signal.aborted; sent += 1) {
-      await house.announce(1, 1, 'neighbour');
-      await new Promise((resolve) => setTimeout(resolve, tickMs));
-    }
+    const sent = await announceUntil(house, over.signal, tickMs);
     await working;
     const tookMs = performance.now() - began;
     const spent = end();
     const usedMs = spentBy(spent, 'webhooks');
     costs.push({ name: `${endpoints} endpoints`, spent, count: deliveries });
-    await house.arrived(watched, sent);
-    const all = (await house.seen()).find(({ path: at }) => at === watched)?.lagsMs ?? [];
-    const lags = all.toSorted((one, other) => one - other);
+    const lags = await lagsOf(house, watched, sent);
     const p99 = quantile(lags, 0.99);
     say(
       `  ${endpoints} endpoints: ${deliveries} announced in ${(announcedMs / 1_000).toFixed(1)} s, delivered in ` +

@@ -157,3 +157,20 @@ export async function arrivedInAll(house: House, path: string, count: number): P
   }
   throw new Error(`fewer than ${count} deliveries came to ${path}`);
 }
+
+/** Announces one event of the neighbour after another, and resolves with how many. */
+export async function announceUntil(house: House, over: AbortSignal, tickMs: number): Promise<number> {
+  let sent = 0;
+  for (; !over.aborted; sent += 1) {
+    await house.announce(1, 1, 'neighbour');
+    await new Promise((resolve) => setTimeout(resolve, tickMs));
+  }
+  return sent;
+}
+
+/** How long each of so many deliveries to this path was on its way, the shortest first. */
+export async function lagsOf(house: House, path: string, count: number): Promise<number[]> {
+  await house.arrived(path, count);
+  const lags = (await house.seen()).find((tally) => tally.path === path)?.lagsMs ?? [];
+  return lags.toSorted((one, other) => one - other);
+}

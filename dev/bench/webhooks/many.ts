@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { residentMb } from '../../process/memory.ts';
 import { inLanes, quantile, reportLine } from '../measure.ts';
-import { arrivedInAll, type House } from './house.ts';
+import { announceUntil, arrivedInAll, lagsOf, type House } from './house.ts';
 
 const integrations = Number(process.env['BENCH_MANY_INTEGRATIONS'] ?? 20);
 const endpointsEach = 1_000;
@@ -70,17 +70,8 @@ async function deliver(house: House, pid: number): Promise<Felt> {
   const sampling = (async () => {
     for (; !over.signal.aborted; await wait(sampleMs)) mostMb = Math.max(mostMb, residentMb([pid]));
   })();
-  let sent = 0;
-  for (; !over.signal.aborted; sent += 1) {
-    await house.announce(1, 1, 'neighbour');
-    await wait(tickMs);
-  }
+  const sent = await announceUntil(house, over.signal, tickMs);
   await Promise.all([arriving, sampling]);
-  await house.arrived(watched, sent);
-  const lags = (await house.seen()).find(({ path: at }) => at === watched)?.lagsMs ?? [];
-  const p99 = quantile(
-    lags.toSorted((one, other) => one - other),
-    0.99,
-  );
+  const p99 = quantile(await lagsOf(house, watched, sent), 0.99);
   return { perSecond: (deliveries / tookMs) * 1_000, mostMb, p99 };
 }
