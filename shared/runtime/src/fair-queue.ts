@@ -1,6 +1,6 @@
 // A fair queue: where work waits for its turn, in a line for each key. Limits bound what waits, in count and bytes, of one key
-// and of all; when the queue is full, the key that takes the most gives up its latest for one that takes less. How
-// much a key may have in hand: semaphore.ts.
+// and of all; when the queue is full, the key that takes the most gives up its latest for one that takes less.
+// How many jobs of a key may run at once: semaphore.ts.
 //
 // Work that had its turn and must wait for other work first stands before the work that had none yet, and is passed over
 // until it is ready.

@@ -59,7 +59,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     await bus.ensureStream(eventBatchesStreamSpec(config));
   };
   const owner = randomUUID();
-  // Before the streams are there: what is not announced shows while this process waits for them.
+  // Registered before the streams exist: the gauges of unannounced pushes have values while this process waits for NATS.
   const measures = openSyncMetrics(metrics.registry, { semaphore, journal, now });
   const listed = kinds.flatMap(({ plural, drafting }) =>
     drafting ? [plural, drafting.collection] : [plural],

@@ -84,7 +84,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     open,
     ...openClaims(watermarks),
     ...openSettling(watermarks, now),
-    /** As it is at some moment after this call. Those that come while the database is asked are its next question, of whichever listings. */
+    /** As it is at some moment after this call. Calls that come while MongoDB is asked share the next question, for any listings. */
     read: openBatcher(readAll, readMax, oneByOne({ patienceMs: readPatienceMs })),
     /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
     async close(key: string, syncId: string, added: number): Promise<boolean> {

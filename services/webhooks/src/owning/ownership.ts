@@ -115,7 +115,7 @@ export class Ownership implements AsyncDisposable {
       const isSure = owned.isSure;
       if (!replicas.isHeard) return;
       if (!isSure) await this.#verify();
-      // The log was made again: partitions of the log before are claimed anew.
+      // Where the log was made again, this replica gives up the partitions that it claimed of the log before, and claims them anew.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));

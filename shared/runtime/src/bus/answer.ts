@@ -83,7 +83,7 @@ export async function answer(
   const { subject } = message;
   const headers = readHeaders(message.headers);
   const given = readTraceparent(headers.get(requestHeaders.traceparent));
-  // Of what is asked all the time there is no span.
+  // Requests of a quiet subject, such as health checks, come all the time: they have no span.
   const span = quiet ? undefined : connection.tracing?.begin(spanOf(subject, headers, given));
   const traceparent = span?.traceparent ?? given;
   const request = readRequest(connection, inHand, { headers, traceparent, waits });

@@ -48,7 +48,7 @@ export const openBroadcasts = (connection: Connection): Broadcasts => ({
         for await (const { data } of coming) answers.push(data);
       });
     } catch (error) {
-      // No replica listens, or the line dropped: what came until then is what there is.
+      // No replica listens, or the connection to NATS dropped: the answers that came before are all.
       connection.log.debug({ err: error, subject }, 'not every replica could be asked');
     }
     return answers;

@@ -1,5 +1,5 @@
-// One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up: whatever is
-// waiting for an answer when the line drops is told so at once instead of timing out (line.ts).
+// One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up. A request that waits
+// for its answer when the connection drops fails at once, and does not time out (line.ts).
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';

@@ -106,7 +106,7 @@ export function follow(connection: Connection, stream: string, options: FollowOp
       } catch (error) {
         if (stop.signal.aborted) return;
         failing.note(error);
-        // A consumer that is gone is made anew in any case.
+        // Only the stream is made again here: the next round makes a new consumer.
         if (isRefusedWith(error, codes.streamNotFound))
           await Promise.race([ensured(connection, stream, options), stopped]);
       }

@@ -1,4 +1,4 @@
-// What a push is answered with: an entry per pushed item, in the pushed order, and the counts. Its status
+// What a push is answered with: an entry per pushed item, in the pushed order, and the counts. The status
 // is 200, also where each item has failed or there is none.
 import { limits, type PushError, type PushRecord, type RunError } from '@integration-sync/contracts';
 import type { PushedRecord } from './fold.ts';

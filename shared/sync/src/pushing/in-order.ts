@@ -4,7 +4,10 @@ import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import type { Engine, KindEngine } from '../engine.ts';
 import { watermarkKey } from '../watermarks.ts';
 
-/** `idsOf` says which externalIds there are, as they came. While it waits it holds nothing of the semaphore, and its body is bytes: what is read from them takes more room. */
+/**
+ * `idsOf` says which externalIds a body has, as they came. A push that waits holds no place of the semaphore, and its body stays
+ * bytes: the parsed body takes more memory.
+ */
 export async function inOrder<Body>(
   { semaphore, queues }: Pick<Engine, 'semaphore' | 'queues'>,
   { kind }: KindEngine,

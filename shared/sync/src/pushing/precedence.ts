@@ -6,8 +6,8 @@
 //   older claims, none on its records    the same, after one look at their entries
 //   an older claim on its records        waits until that is gone, for `claimMs` at most, and then takes it away
 //
-// This decides who waits, and nothing else: a write takes effect only on what was read before (record-writes.ts), and a push whose caller
-// no longer waits writes nothing (may-still-write.ts).
+// This decides who waits, and nothing else. A write takes effect only on what was read before (record-writes.ts), and a push whose
+// caller no longer waits writes nothing (may-still-write.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine } from '../engine.ts';
 import { internalIdsOf, unpackIds } from '../ids.ts';

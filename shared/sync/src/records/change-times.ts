@@ -1,5 +1,5 @@
-// `changedAt`: the time of the last visible change of a record, set in record-writes.ts, asked for by `changedSince`
-// (listing/narrowing.ts, records after it). Its index is made for the first such listing of a collection: every
+// `changedAt` is the time of the last visible change of a record. record-writes.ts sets it, and `changedSince` asks for records
+// after a time (listing/narrowing.ts). Its index is made for the first such listing of a collection: every
 // push pays for an index, and an installation that never asks for changes has none. A record that an earlier release wrote has
 // no such time, and counts as changed when it was last synchronised; the first listing of changes of an integration that meets
 // such records dates them. The service indexes and dates in the background; until then the listing finds records by both times
