@@ -8,32 +8,6 @@ import { collectionNames } from './names.ts';
 
 type Stored = Pick<Store, 'collection'>;
 
-/** `listed` are the collections of the records and statements of the service. */
-export const openOperating = (service: string, listed: readonly string[]) => ({
-  holdings: (store: Stored, integration: string): Holding[] =>
-    holdingsOf(store, service, listed, integration),
-  /** Undefined once no push of the integration can write or announce any more. */
-  stillPushing: (store: Stored, integration: string, now: Date): Promise<Pushing | undefined> =>
-    stillPushing(store, service, integration, now),
-});
-
-/** The journal is removed first: without an entry, no replica announces a push any more. */
-function holdingsOf(
-  store: Stored,
-  service: string,
-  listed: readonly string[],
-  integration: string,
-): Holding[] {
-  const names = collectionNames(service);
-  const hidden = { due: { $gt: new Date(0) }, hiddenFrom: integration };
-  return [
-    documentHolding(store, names.journal, { $or: [{ integration }, hidden] }),
-    ...listed.map((collection) => documentHolding(store, collection, { integration })),
-    // The key of a watermark begins with the integration, which holds no special character of regular expressions.
-    documentHolding(store, names.watermarks, { _id: new RegExp(`^${integration}/`) }),
-  ];
-}
-
 /** Within this time every operation of a push has arrived or failed, even if its process died or was frozen. */
 const quietMs = watchMs + 30_000;
 
@@ -45,26 +19,38 @@ interface Pushing {
   quietAt: Date;
 }
 
-async function stillPushing(
-  store: Stored,
-  service: string,
-  integration: string,
-  now: Date,
-): Promise<Pushing | undefined> {
-  const journal = store.collection<Entry>(collectionNames(service).journal);
-  // Sync ids sort by time.
-  const [last] = await journal.find({ integration }).sort({ _id: -1 }).limit(1).toArray();
-  if (last === undefined) return undefined;
-  const quietAt = new Date(last.startedAt.getTime() + quietMs);
-  const unfinished = await journal.findOne(
-    { due: { $gt: new Date(0) }, integration },
-    { hint: 'left-behind' },
-  );
-  if (quietAt <= now && unfinished === null) return undefined;
-  const { _id: syncId, startedAt } = unfinished ?? last;
+/** `listed` are the collections of the records and statements of the service. */
+export function openOperating(service: string, listed: readonly string[]) {
+  const names = collectionNames(service);
   return {
-    syncId,
-    startedAt,
-    quietAt: new Date(Math.max(quietAt.getTime(), unfinished?.due?.getTime() ?? 0)),
+    /** The journal is removed first: without an entry, no replica announces a push any more. */
+    holdings(store: Stored, integration: string): Holding[] {
+      const hidden = { due: { $gt: new Date(0) }, hiddenFrom: integration };
+      return [
+        documentHolding(store, names.journal, { $or: [{ integration }, hidden] }),
+        ...listed.map((collection) => documentHolding(store, collection, { integration })),
+        // The key of a watermark begins with the integration, which holds no special character of regular expressions.
+        documentHolding(store, names.watermarks, { _id: new RegExp(`^${integration}/`) }),
+      ];
+    },
+    /** Undefined once no push of the integration can write or announce any more. */
+    async stillPushing(store: Stored, integration: string, now: Date): Promise<Pushing | undefined> {
+      const journal = store.collection<Entry>(names.journal);
+      // Sync ids sort by time.
+      const [last] = await journal.find({ integration }).sort({ _id: -1 }).limit(1).toArray();
+      if (last === undefined) return undefined;
+      const quietAt = new Date(last.startedAt.getTime() + quietMs);
+      const unfinished = await journal.findOne(
+        { due: { $gt: new Date(0) }, integration },
+        { hint: 'left-behind' },
+      );
+      if (quietAt <= now && unfinished === null) return undefined;
+      const { _id: syncId, startedAt } = unfinished ?? last;
+      return {
+        syncId,
+        startedAt,
+        quietAt: new Date(Math.max(quietAt.getTime(), unfinished?.due?.getTime() ?? 0)),
+      };
+    },
   };
 }

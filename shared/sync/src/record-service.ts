@@ -79,43 +79,40 @@ interface RecordServiceRule {
 }
 
 export const recordService =
-  (rule: RecordServiceRule) =>
-  (config: Readonly<RecordServiceConfig>, deps: RecordServiceDeps = {}): Promise<RecordService> =>
-    startRecordService(rule, config, deps);
-
-async function startRecordService(
-  { service, description, open }: RecordServiceRule,
-  config: Readonly<RecordServiceConfig>,
-  deps: RecordServiceDeps,
-): Promise<RecordService> {
-  const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
-  log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
-  await using starting = new AsyncDisposableStack();
-  const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
-  const { metrics, store, bus } = resources;
-  const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
-    starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
-  const identity = { service, ...buildOf(config), description };
-  const { sync, gated, ungated } = await answerWhileStarting(bus, identity, open({ store, bus, openKinds }));
-  const handlers = Object.entries({ ...gated, ...ungated }).map(
-    ([subject, handler]) => [subject, answering(handler)] as const,
-  );
-  starting.use(
-    await bus.serve({
-      ...identity,
-      inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
-      handlers: {
-        ...Object.fromEntries(handlers),
-        ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
-      },
-      semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
-      quiet: [healthSubject(service)],
-    }),
-  );
-  log.info({ metrics: metrics.url }, 'serving');
-  const running = starting.move();
-  return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
+  ({ service, description, open }: RecordServiceRule) =>
+  async (config: Readonly<RecordServiceConfig>, deps: RecordServiceDeps = {}): Promise<RecordService> => {
+    const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
+    log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
+    await using starting = new AsyncDisposableStack();
+    const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
+    const { metrics, store, bus } = resources;
+    const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
+      starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
+    const identity = { service, ...buildOf(config), description };
+    const { sync, gated, ungated } = await answerWhileStarting(
+      bus,
+      identity,
+      open({ store, bus, openKinds }),
+    );
+    const handlers = Object.entries({ ...gated, ...ungated }).map(
+      ([subject, handler]) => [subject, answering(handler)] as const,
+    );
+    starting.use(
+      await bus.serve({
+        ...identity,
+        inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+        handlers: {
+          ...Object.fromEntries(handlers),
+          ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
+        },
+        semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
+        quiet: [healthSubject(service)],
+      }),
+    );
+    log.info({ metrics: metrics.url }, 'serving');
+    const running = starting.move();
+    return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  };
 
 /** Turns errors of the database into the failure that the caller gets. */
 const answering =
