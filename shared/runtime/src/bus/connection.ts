@@ -1,22 +1,28 @@
 // One connection to NATS, which reconnects without a limit and knows whether it is up. A request that waits for its answer when the
-// connection drops fails immediately, before its time-out (line.ts).
+// connection drops fails immediately, before its time-out (connectivity.ts).
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
-import { Disconnected, openAbsences, openLine, type Absences, type Line } from './line.ts';
+import {
+  Disconnected,
+  openAbsences,
+  openConnectivity,
+  type Absences,
+  type Connectivity,
+} from './connectivity.ts';
 import { connectPatiently } from './connect.ts';
 import { openInbox, type Inbox } from './inbox.ts';
-import { openLeaving, type Leaver } from './leaving.ts';
+import { openLameDuck, type Leaver } from './lame-duck.ts';
 
 /** How long a request to the JetStream API waits for the leader, which may have died; a retry reaches the next leader. */
 const apiTimeoutMs = 3_000;
 const defaultPayloadBytes = 1_048_576;
 
-type LineOfConnection = Pick<Line, 'connected' | 'untilConnected' | 'whileConnected' | 'onReconnect'>;
+type ConnectionState = Pick<Connectivity, 'connected' | 'untilConnected' | 'whileConnected' | 'onReconnect'>;
 
-export interface Connection extends LineOfConnection, AsyncDisposable {
+export interface Connection extends ConnectionState, AsyncDisposable {
   readonly nats: NatsConnection;
   readonly stream: JetStreamClient;
   readonly manager: JetStreamManager;
@@ -30,7 +36,7 @@ export interface Connection extends LineOfConnection, AsyncDisposable {
   readonly maxPayloadBytes: number;
   /** Subscribes until disposed of. If nats-server refuses the subject, `onForbidden` is called or the log says so. */
   listen(subject: string, onMessage: (message: Msg) => void): Disposable;
-  /** Registers a hook that runs in lame duck mode, before the client moves to another server (leaving.ts). */
+  /** Registers a hook that runs in lame duck mode, before the client moves to another server (lame-duck.ts). */
   onLeaving(leaver: Leaver): Disposable;
 }
 
@@ -59,22 +65,22 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   const asking = { ...options.jetstream, checkAPI: false, timeout: apiTimeoutMs };
   const manager = await jetstreamManager(nats, asking);
   const inbox = openInbox(nats, inboxPrefix);
-  const line = openLine(() => nats.isClosed());
+  const connectivity = openConnectivity(() => nats.isClosed());
   const hasOthers = otherServers(nats, options.url);
-  const leaving = openLeaving({ nats, inbox, line, hasOthers, log });
+  const lameDuck = openLameDuck({ nats, inbox, connectivity, hasOthers, log });
 
   watchStatus(nats, log, {
     lost() {
       waits.begin();
-      line.drop();
+      connectivity.drop();
       inbox.fail(new Disconnected());
     },
     back() {
       waits.end();
-      leaving.arrived();
-      line.restore();
+      lameDuck.arrived();
+      connectivity.restore();
     },
-    aboutToEnd: () => leaving.begin(),
+    aboutToEnd: () => lameDuck.begin(),
     forbidden(error) {
       const { operation, subject } = error;
       inbox.fail(error, subject);
@@ -93,21 +99,21 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     tracing,
     endsWhereForbidden: onForbidden !== undefined,
     get connected() {
-      return line.connected;
+      return connectivity.connected;
     },
-    untilConnected: () => line.untilConnected(),
-    whileConnected: (work) => line.whileConnected(work),
-    onReconnect: (then) => line.onReconnect(then),
+    untilConnected: () => connectivity.untilConnected(),
+    whileConnected: (work) => connectivity.whileConnected(work),
+    onReconnect: (then) => connectivity.onReconnect(then),
     get maxPayloadBytes() {
       return nats.info?.max_payload ?? defaultPayloadBytes;
     },
     listen: (subject, onMessage) => listen(nats, subject, onMessage),
-    onLeaving: (leaver) => leaving.use(leaver),
+    onLeaving: (leaver) => lameDuck.use(leaver),
     async [Symbol.asyncDispose]() {
-      leaving[Symbol.dispose]();
+      lameDuck[Symbol.dispose]();
       waits.end();
       // Draining needs a connection, and the connection may drop meanwhile.
-      if (line.connected) await nats.drain().catch(() => undefined);
+      if (connectivity.connected) await nats.drain().catch(() => undefined);
       await nats.close();
       inbox.fail(new Disconnected());
       inbox[Symbol.dispose]();

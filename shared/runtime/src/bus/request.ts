@@ -7,7 +7,7 @@ import { spanning } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
 import { serviceOf } from './inbox.ts';
-import { Disconnected } from './line.ts';
+import { Disconnected } from './connectivity.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
 export interface RequestOptions {

@@ -2,7 +2,7 @@
 // down waits for up to 500 ms: a client needs 30 to 150 ms to find another server of its cluster. Later work fails as it begins.
 import { Failure } from '@integration-sync/contracts';
 
-export interface Line {
+export interface Connectivity {
   readonly connected: boolean;
   /** Resolves while NATS is connected; fails as unavailable if NATS is away for longer than a reconnect takes. */
   untilConnected(): Promise<void>;
@@ -20,7 +20,7 @@ export interface Line {
 export const backWithinMs = 500;
 
 /** `isClosed`: whether the NATS client is closed for good. */
-export function openLine(isClosed: () => boolean): Line {
+export function openConnectivity(isClosed: () => boolean): Connectivity {
   let isUp = true;
   let waiting: PromiseWithResolvers<void> | undefined;
   let patience: NodeJS.Timeout | undefined;

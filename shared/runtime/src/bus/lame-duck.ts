@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Log } from '../log.ts';
 import type { Inbox } from './inbox.ts';
-import type { Line } from './line.ts';
+import type { Connectivity } from './connectivity.ts';
 
 export interface Leaver {
   /** Resolves when the client can move to another server without losing a request. */
@@ -18,17 +18,17 @@ export interface Leaver {
   arrive(): void;
 }
 
-export interface Leaving extends Disposable {
+export interface LameDuck extends Disposable {
   /** The server is in lame duck mode. */
   begin(): void;
   arrived(): void;
   use(leaver: Leaver): Disposable;
 }
 
-interface LeavingOptions {
+interface LameDuckOptions {
   nats: NatsConnection;
   inbox: Inbox;
-  line: Line;
+  connectivity: Connectivity;
   /** Whether the cluster has another server. */
   hasOthers: () => boolean;
   log: Log;
@@ -41,16 +41,16 @@ const leaveWithinMs = 4_000;
 const quietTriesMs = [250, 250, 250, 2_000];
 const betweenTriesMs = 250;
 
-export function openLeaving({ nats, inbox, line, hasOthers, log }: LeavingOptions): Leaving {
+export function openLameDuck({ nats, inbox, connectivity, hasOthers, log }: LameDuckOptions): LameDuck {
   const leavers = new Set<Leaver>();
   let going: AbortController | undefined;
 
   const findQuietMoment = async (signal: AbortSignal): Promise<void> => {
     for (const withinMs of quietTriesMs) {
       if (signal.aborted) return;
-      line.hold(withinMs + betweenTriesMs);
+      connectivity.hold(withinMs + betweenTriesMs);
       if (await inbox.untilQuiet(withinMs)) return;
-      line.release();
+      connectivity.release();
       await wait(betweenTriesMs);
     }
   };
