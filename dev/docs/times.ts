@@ -164,20 +164,20 @@ export const orders: readonly Order[] = [
     why: 'a reader notices that nats-server is silent before its request for messages ends',
   },
   {
-    short: `${bus}/line.ts backWithinMs`,
+    short: `${bus}/connectivity.ts backWithinMs`,
     long: `${bus}/still-waiting.ts confirmedWithinMs`,
     times: 2,
-    why: 'a caller whose line is down for a moment does not count as one that has given up',
+    why: 'a caller whose NATS connection is down for a moment does not count as one that has given up',
   },
   {
-    short: `${bus}/line.ts backWithinMs`,
+    short: `${bus}/connectivity.ts backWithinMs`,
     long: `${contracts}/routes/route.ts listTimeoutMs`,
     times: 2,
     why: 'a request that no replica has got is refused long before its time is over',
   },
   {
-    short: `${bus}/leaving.ts spreadMs`,
-    long: `${bus}/leaving.ts leaveWithinMs`,
+    short: `${bus}/lame-duck.ts spreadMs`,
+    long: `${bus}/lame-duck.ts leaveWithinMs`,
     why: 'the replicas of one service leave a server one after another',
   },
   {

@@ -283,7 +283,7 @@ it('services wait for streams, and say which command makes them', async () => {
   };
   const isSaid = (details: string[]): boolean => details.filter((one) => one.includes(words)).length === 3;
   const details = await eventually(faults, isSaid, 20_000);
-  expect(new Set(details)).toEqual(new Set([`It is starting. NATS has no EVENTS; ${words}`]));
+  expect(new Set(details)).toEqual(new Set([`The service is starting. NATS has no EVENTS; ${words}`]));
   expect(lines.filter((line) => /permissions violation/i.test(line))).toHaveLength(3);
   expect(lines.join('')).toContain(words);
 

@@ -1,4 +1,4 @@
-// What a batch is to the push and listing engine.
+// The declaration of batches for the push and listing engine.
 import { Batch } from '@integration-sync/contracts';
 import type { Kind } from '@integration-sync/sync';
 import { drafting } from './dds.ts';

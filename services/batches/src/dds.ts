@@ -1,4 +1,4 @@
-// Due-diligence statements: one draft for a batch, made from what the batch and its product say at that moment.
+// Due-diligence statements: one draft for a batch, made from the fields of the batch and its product at the time of the push.
 import type { DdsEntry } from '@integration-sync/contracts';
 import { derivedId, type Drafting, type Fields } from '@integration-sync/sync';
 import type { ProductOrigin } from './products.ts';
@@ -15,7 +15,7 @@ export const drafting: Drafting<ProductOrigin, 'dds.created'> = {
       countryOfProduction: product?.country ?? null,
       quantity: amountOf(fields),
       unit: unitOf(fields),
-      // Given out by the authority once a statement is submitted, which a draft never was.
+      // The authority issues both numbers for a submitted statement; a draft is not submitted.
       referenceNumber: null,
       verificationNumber: null,
     };
@@ -31,7 +31,7 @@ export const drafting: Drafting<ProductOrigin, 'dds.created'> = {
   },
 };
 
-/** What a statement needs and no push carries. */
+/** Fields that a statement needs and that no push has. */
 const neverHeld = ['geolocation', 'operator', 'productionPeriod', 'riskAssessment'];
 
 const amountOf = ({ quantity }: Fields): number | null => (typeof quantity === 'number' ? quantity : null);

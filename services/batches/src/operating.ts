@@ -1,4 +1,4 @@
-// What operators' commands do with what batches keeps.
+// What operators' commands need of batches: the documents of an integration, and whether it still pushes.
 import { openOperating } from '@integration-sync/sync';
 import { drafting } from './dds.ts';
 

@@ -1,10 +1,10 @@
-// What batches asks catalog: which of the products exist that a push points at, once per push. What is answered for an item whose
-// product does not exist: batches.ts.
+// Asks catalog, once for each push of batches, which of the named products exist. The error of an item whose product does not exist:
+// batches.ts.
 import { Failure, ResolvedProducts, subjects } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { askService, type Reference } from '@integration-sync/sync';
 
-/** What a due-diligence draft takes from its product. */
+/** The fields of a product that a due-diligence draft shows. */
 export interface ProductOrigin {
   hsCode: string | null;
   country: string | null;
@@ -12,7 +12,7 @@ export interface ProductOrigin {
 
 export type ResolveProductsOf = Reference<ProductOrigin>['find'];
 
-/** Within three seconds a caller learns that catalog or an engine is away. */
+/** Short, so that a caller learns within three seconds that catalog, MongoDB or NATS is away. */
 const timeoutMs = 2_500;
 
 export const resolveProducts =
@@ -27,7 +27,7 @@ export const resolveProducts =
     return new Map(products.map(({ externalId, hsCode, country }) => [externalId, { hsCode, country }]));
   };
 
-/** To the caller it makes no difference whether catalog is gone or stands still: batches has written nothing. */
+/** A time-out becomes `unavailable`, as for an absent catalog: batches has written nothing yet, so the caller may retry. */
 function unavailable(error: unknown): never {
   if (!(error instanceof Failure) || error.code !== 'timeout') throw error;
   throw new Failure('unavailable', 'The catalog service does not answer; try again shortly.', {

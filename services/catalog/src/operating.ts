@@ -1,4 +1,4 @@
-// What operators' commands do with what catalog keeps.
+// What operators' commands need of catalog: the documents of an integration, and whether it still pushes.
 import { openOperating } from '@integration-sync/sync';
 import { suppliers } from './suppliers.ts';
 

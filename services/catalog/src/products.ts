@@ -1,9 +1,9 @@
-// What a product is to the push and listing engine, and what catalog tells others about products.
+// The declaration of products for the push and listing engine, and the answer to batches about products.
 import { Product, ResolveProducts, type ResolvedProducts } from '@integration-sync/contracts';
 import type { BusHandler } from '@integration-sync/runtime/bus';
 import { readQuestion, type Fields, type Kind, type Lookup } from '@integration-sync/sync';
 
-/** A product may point at a supplier, which has to be there. */
+/** A product may refer to an existing supplier. */
 export const productsKind = (suppliers: Lookup): Kind => ({
   entityType: 'product',
   plural: 'products',
@@ -18,7 +18,7 @@ export const productsKind = (suppliers: Lookup): Kind => ({
   },
 });
 
-/** Answers which products exist and, when asked, with what a due-diligence draft takes from them. */
+/** Answers which products exist, and with the fields for due-diligence drafts if the question asks for them. */
 export function resolveProducts(products: Lookup): BusHandler {
   return async ({ integration, body }) => {
     const { externalIds, withOrigin } = readQuestion(ResolveProducts, body);
@@ -39,7 +39,7 @@ export function resolveProducts(products: Lookup): BusHandler {
   };
 }
 
-/** Which exist, and nothing of what they hold. */
+/** The existing records among these, without their fields. */
 async function existingOf(lookup: Lookup, integration: string, externalIds: readonly string[]) {
   const existing = await lookup.existing(integration, externalIds);
   return new Map<string, Fields>(Array.from(existing, (externalId) => [externalId, {}]));

@@ -1,4 +1,4 @@
-// The pushes that batches keeps in its own journal, for the listing of all.
+// The sync runs of batches, which has its own journal, for catalog's listing of all sync runs.
 import { RunAnswer, RunsAnswer, subjects, type SyncRun } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { askService, type RunJournal } from '@integration-sync/sync';
@@ -29,7 +29,7 @@ export const runsOfBatches = (bus: Bus): RunJournal => ({
   },
 });
 
-/** Of an earlier release no run says what it did; most are pushes. */
+/** A sync run from batches of an earlier release has no action; most are pushes. */
 const withAction = <Run extends Partial<SyncRun>>(run: Run): Run & Pick<SyncRun, 'action'> => ({
   ...run,
   action: run.action ?? 'push',

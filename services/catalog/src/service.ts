@@ -7,7 +7,7 @@ import { suppliers } from './suppliers.ts';
 
 export const startCatalog = recordService({
   service: 'catalog',
-  description: 'Suppliers and products: pushes, listings, and what others ask about them',
+  description: 'Suppliers and products: pushes, listings, and answers to other services',
   async open({ store, bus, openKinds }) {
     const products = productsKind(openLookup(store, suppliers, erasableForMs));
     const sync = await openKinds([suppliers, products]);

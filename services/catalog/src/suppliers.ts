@@ -1,4 +1,4 @@
-// What a supplier is to the push and listing engine.
+// The declaration of suppliers for the push and listing engine.
 import { Supplier } from '@integration-sync/contracts';
 import type { Kind } from '@integration-sync/sync';
 

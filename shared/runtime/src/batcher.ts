@@ -1,8 +1,8 @@
-// A batcher: many small questions as one large one. Those that come before it is their turn go together, because the database,
-// or the disk, takes hardly longer for many than for one. None gets an answer to a question that was asked before it came.
+// A batcher collects small questions until it may ask, and then asks them as one: the database, or the disk, takes hardly longer
+// for many questions than for one. No caller gets an answer that was asked for before the caller came.
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Begins the work when its turn comes, and never before this function has returned. */
+/** Begins `work` later, never before the function has returned. */
 type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
 const whenTheLoopTurns: Limit = async (work) => {
@@ -11,16 +11,13 @@ const whenTheLoopTurns: Limit = async (work) => {
 };
 
 export interface OneByOneOptions {
-  /** For so long at most a question waits for the answer of the one before, which may not come. */
+  /** How long a question waits at most for the answer to the question before, which may never come. */
   patienceMs?: number;
-  /** Is waited for before each question: what comes meanwhile goes with it. */
+  /** A delay before each question, in which further callers can join the question. */
   pause?: () => Promise<unknown>;
 }
 
-/**
- * A question is asked at once where none is under way. Those that come meanwhile are the next one, which is asked when that has
- * its answer.
- */
+/** Lets one question run at a time. Callers that come while a question runs share the next question. */
 export function oneByOne({ patienceMs, pause }: OneByOneOptions = {}): Limit {
   let before: Promise<void> | undefined;
   const longEnough = (): Promise<void>[] =>
@@ -37,7 +34,7 @@ export function oneByOne({ patienceMs, pause }: OneByOneOptions = {}): Limit {
   };
 }
 
-/** `askAll` answers in the order in which it was asked. No answer is undefined, so that a missing one is noticed. */
+/** `askAll` returns one answer for each question, in the same order. No answer is `undefined`, so a missing answer shows. */
 export function openBatcher<One, Answer extends object | number | null>(
   askAll: (all: readonly One[]) => Promise<readonly Answer[]>,
   countMax: number,
@@ -52,7 +49,7 @@ export function openBatcher<One, Answer extends object | number | null>(
   const begin = (): Batch => {
     const all: One[] = [];
     const answers = limit(() => {
-      // What is asked from here on may know of something that these answers miss, and goes into the next batch.
+      // A later caller may know of a change that these answers miss, so later questions go into the next batch.
       if (open === batch) open = undefined;
       return askAll(all);
     });
@@ -70,7 +67,7 @@ export function openBatcher<One, Answer extends object | number | null>(
   };
 }
 
-/** Work whose outcome is asked for by several at once is done once for all that asked before it began. */
+/** Callers that ask for the outcome of `work` before a run of it begins share that run. */
 export function shareWork<T>(work: () => Promise<T>): () => Promise<T> {
   const ask = openBatcher<undefined, { outcome: T }>(
     async (all) => {

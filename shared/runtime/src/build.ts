@@ -1,10 +1,10 @@
-// Which build this process is: what its metrics, its start line and its place in `nats micro info` say.
+// Which build this process runs, as its metrics, its start line in the log and `nats micro info` show.
 import manifest from '../package.json' with { type: 'json' };
 
 export interface Build {
-  /** Of the release. */
+  /** The version of the release, from package.json. */
   version: string;
-  /** The commit, where the image was told of it. */
+  /** The commit that the image was built from, if the image build set it. */
   revision: string;
 }
 

@@ -1,44 +1,44 @@
-// A fair queue: where work waits for its turn, in a line for each key. Limits bound what waits, in count and bytes, of one key
-// and of all; when the queue is full, the key that takes the most gives up its latest for one that takes less.
-// How many jobs of a key may run at once: semaphore.ts.
+// A fair queue, in which jobs wait for their turn in a line for each key. Limits bound the waiting jobs of each key and of all
+// keys, by count and by bytes. In a full queue, a key with less gets the room of the latest job of the key with most. How many
+// jobs of a key may run at a time: semaphore.ts.
 //
-// Work that had its turn and must wait for other work first stands before the work that had none yet, and is passed over
-// until it is ready.
+// A job that had its turn and then found that it must wait for another job stands first in its line, and is passed over until it is
+// ready.
 import { Failure } from '@integration-sync/contracts';
 
-/** What may wait. */
+/** Limits of the waiting jobs. */
 export interface QueueLimits {
   countMax: number;
   bytesMax: number;
-  /** The part of both that one key may take. */
+  /** The part of `countMax` and of `bytesMax` that one key may take. */
   shareMax: number;
   patienceMs: number;
-  /** Of work that waits for other work of its key. */
+  /** How long a job may wait for another job of its key. */
   heldBackPatienceMs: number;
 }
 
 export interface HeldBack {
-  /** Resolves when the next turn has come, rejects when it does not. */
+  /** Resolves when the job has its next turn; rejects when the queue refuses the job. */
   turn: Promise<void>;
-  /** It need not wait for other work any more. */
+  /** The job no longer waits for another job, and may have its turn. */
   release(): void;
 }
 
 export interface FairQueue {
-  /** How many wait. */
+  /** The number of waiting jobs. */
   readonly waiting: number;
-  /** Resolves when the turn has come, rejects when it does not; throws where there is no room. */
+  /** Resolves when the job has its turn; rejects when the queue refuses the job, and throws when the queue is full. */
   join(key: string, bytes: number): Promise<void>;
-  /** For work that had a turn before. Throws where there is no room. */
+  /** Puts back a job that had a turn before. Throws when the queue is full. */
   holdBack(key: string, bytes: number): HeldBack;
   /**
-   * Gives a turn to the key with the lowest rank, unless that is over `rankMax`, and among equals to the one whose last turn
-   * is the longest ago. Work that has waited for less gets none.
+   * Gives a turn to the key with the lowest rank up to `rankMax`; among equal keys, to the key whose last turn is the longest ago.
+   * A job that has waited for less than `waitedMsMin` gets no turn.
    */
   giveTurn(rankOf: (key: string) => number, rankMax: number, waitedMsMin: number): string | undefined;
-  /** Work of the key has ended. */
+  /** A job of the key has ended. */
   noteEnd(key: string): void;
-  /** Refuses what has waited too long. Where turns go on, the first of each line that is ready will have its own. */
+  /** Refuses jobs that have waited too long. While turns go on, the first ready job of each line stays: its turn will come. */
   refuse(turnsGoOn: boolean): void;
 }
 
@@ -53,15 +53,15 @@ interface Waiting {
 
 interface Line {
   key: string;
-  /** First those that had a turn before; of both, the longest waiting first. */
+  /** First the jobs that had a turn before, then the others; in each group, the longest waiting first. */
   waiting: Waiting[];
   bytes: number;
-  /** When work of the key ended last. */
+  /** When a job of the key last ended. */
   movedAt: number;
 }
 
 export function openFairQueue(limits: QueueLimits): FairQueue {
-  /** In the order of turns. None is empty. */
+  /** Lines in the order of turns; an empty line is removed. */
   const lines = new Map<string, Line>();
   let waiting = 0;
   let bytesWaiting = 0;
@@ -139,7 +139,7 @@ export function openFairQueue(limits: QueueLimits): FairQueue {
 const shareOf = ({ countMax, bytesMax }: QueueLimits, count: number, bytes: number): number =>
   Math.max(count / countMax, bytes / bytesMax);
 
-/** The one with the largest share, where that is larger. */
+/** The line with the largest share above `share`; undefined if no line has more. */
 function lineOver(lines: Iterable<Line>, limits: QueueLimits, share: number): Line | undefined {
   let most: Line | undefined;
   let mostShare = share;
@@ -173,7 +173,7 @@ function isDue({ waiting }: Line, begunBy: number): boolean {
   return first !== undefined && first.since <= begunBy;
 }
 
-/** The first of those with the lowest rank that have work that is ready. */
+/** The first line with a ready job among the lines with the lowest rank. */
 function lowestOf(
   lines: Iterable<Line>,
   waitedMsMin: number,

@@ -1,5 +1,5 @@
-// Readiness of one service: whether the engines behind it answer and keep what they are given. Asked over the
-// bus by the gateway, so a service that answers has its NATS; what is checked here is the rest.
+// Readiness of one service: whether MongoDB answers, and whether nats-server writes messages to its disk before it acknowledges
+// them. The gateway asks over NATS, so a service that answers is connected to NATS.
 import { Failure, healthSubject, notesSubject, type ServiceName } from '@integration-sync/contracts';
 import { Gauge, type Registry } from 'prom-client';
 import type { Bus, BusHandler, ServiceOptions, StreamStanding } from './bus/index.ts';
@@ -10,17 +10,17 @@ import type { Store } from './store/index.ts';
 export interface HealthOptions {
   service: ServiceName;
   store: Store;
-  /** Where nats-server's monitoring answers, when it is to be asked how it keeps messages. */
+  /** Address of nats-server's monitoring, to check that nats-server syncs each message to its disk. */
   natsMonitorUrl?: string | undefined;
-  /** Throws the `Failure` for what else this service needs. */
+  /** A further check of the service, which throws a `Failure` if the service is not ready. */
   check?: () => void;
 }
 
 const patienceMs = 1_000;
-/** A server does not change its settings while it runs, so it is asked again only after a while. */
+/** How long the answer of nats-server's monitoring is kept: its settings change only with a restart. */
 const durabilityKeptMs = 30_000;
 
-/** Handlers to serve beside a service's own. */
+/** The handler of the readiness check, which every service serves beside its own handlers. */
 export function healthHandlers({
   service,
   store,
@@ -39,7 +39,7 @@ export function healthHandlers({
 
 const startMs = 1_000;
 
-/** Where a start takes longer, the service answers meanwhile what it waits for. */
+/** If a start takes longer than a second, the service answers the readiness check meanwhile, and says what it waits for. */
 export async function answerWhileStarting<T>(
   bus: Pick<Bus, 'serve' | 'streamNotes'>,
   identity: Pick<ServiceOptions, 'version' | 'revision' | 'description'> & { service: ServiceName },
@@ -54,7 +54,7 @@ export async function answerWhileStarting<T>(
   }
   const subject = healthSubject(identity.service);
   const answer: BusHandler = async () => {
-    const detail = ['It is starting.', ...bus.streamNotes()].join(' ');
+    const detail = ['The service is starting.', ...bus.streamNotes()].join(' ');
     throw new Failure('unavailable', detail, { retryAfterSeconds: 2 });
   };
   const handlers = { [subject]: answer };
@@ -75,8 +75,8 @@ async function within(work: Promise<void>, detail: string): Promise<void> {
 }
 
 /**
- * A nats-server acknowledges what it has not yet written to the disk unless it runs with `sync_interval: always`,
- * and then a power cut loses acknowledged pushes' events. A service behind such a server is not ready.
+ * Without `sync_interval: always`, nats-server acknowledges messages before they are on its disk, and a power cut loses events of
+ * acknowledged pushes. A service of such a nats-server is not ready.
  */
 function openDurability(monitorUrl: string | undefined): () => Promise<void> {
   let checkedAt: number | undefined;
@@ -86,10 +86,9 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
     const answer = await fetch(new URL('/jsz?config=1', monitorUrl), {
       signal: AbortSignal.timeout(patienceMs),
     }).catch((error: unknown) => {
-      // It kept everything when it was last asked. One server of several that is down, or nothing but its
-      // monitoring, is no reason to take everything out of service.
+      // The last answer was good. One server of several may be down, or only its monitoring: services stay ready.
       if (checkedAt !== undefined) return undefined;
-      // The detail is shown to everybody, and where NATS is, is not for everybody.
+      // Every caller sees the detail, and the address of NATS is not public.
       throw new Failure('unavailable', 'The monitoring of NATS does not answer.', {
         cause: new Error(`no answer at ${monitorUrl}`, { cause: error }),
       });
@@ -99,19 +98,19 @@ function openDurability(monitorUrl: string | undefined): () => Promise<void> {
     if (facts.config?.sync_always !== true) {
       throw new Failure(
         'unavailable',
-        'NATS runs without "sync_interval: always" in its jetstream settings, so that what it acknowledges can be lost. ' +
-          'Set it there, or leave NATS_MONITOR_URL out to accept that.',
+        'NATS runs without "sync_interval: always" in its jetstream settings, so acknowledged messages can be lost. ' +
+          'Set it there, or leave NATS_MONITOR_URL out to accept the risk.',
       );
     }
     checkedAt = performance.now();
   };
 }
 
-// What nats-server says of its own health, where NATS_MONITOR_URL names its monitoring. A nats-server without room on its
-// disk stays connected and acknowledges nothing; only /healthz says why, and only a restart ends it.
+// Polls /healthz of nats-server, if NATS_MONITOR_URL is set. A nats-server with a full disk keeps its connections and acknowledges
+// nothing: only /healthz says why, and only a restart helps.
 
 export interface NatsHealth extends AsyncDisposable {
-  /** A sentence where nats-server is not healthy, for everybody to read; the log has the cause. */
+  /** A public sentence while nats-server is not healthy; the log has the cause. */
   notes(): string[];
 }
 
@@ -146,7 +145,7 @@ const remedyOf = (cause: string): string =>
     ? 'its disk took no write: make room there, then restart that nats-server'
     : 'its /healthz and the logs of the services say why';
 
-/** Undefined where nats-server is healthy, and where nothing is known: its monitoring does not answer. */
+/** Undefined if nats-server is healthy, or if its monitoring does not answer. */
 async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefined> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]) });
@@ -159,10 +158,10 @@ async function causeOf(url: URL, signal: AbortSignal): Promise<string | undefine
   }
 }
 
-// What a service with streams tells of them: its gauges, and the notes that the gateway shows in /readyz. Nothing of it
-// makes a service unready, as pushes and listings work without.
+// The metrics of streams, and the notes on streams that the gateway shows in /readyz. A note does not make a service unready, as
+// pushes and listings work without streams.
 
-/** Every replica that has notes answers with them. */
+/** Answers the gateway's question for notes; a replica without notes stays silent. */
 export const tellNotes = (
   service: ServiceName,
   bus: Pick<Bus, 'answerAll'>,

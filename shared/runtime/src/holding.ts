@@ -1,13 +1,13 @@
-// What one integration has in one place, for an operator who removes all of it: how much is there, and the removing.
-// Each service says which places are its own.
+// The data of one integration in one collection or stream: how much there is, and how to remove all of it (`ops purge`). Each
+// service lists the collections and streams that it owns.
 import type { Bus } from './bus/index.ts';
 import type { Filter, Store } from './store/index.ts';
 
 export interface Holding {
-  /** As an operator finds it: the name of a collection or of a stream, with the engine that has it. */
+  /** The name of the collection or stream, after `MongoDB` or `NATS`. */
   place: string;
   count: () => Promise<number>;
-  /** Resolves with how much it removed. May be cut off, and done again. */
+  /** Resolves with the number of removed documents or messages. May be interrupted and repeated. */
   remove: () => Promise<number>;
 }
 
@@ -16,7 +16,7 @@ interface Identified {
   [field: string]: unknown;
 }
 
-/** So few that a removal ends long before the driver gives up its connection. */
+/** Few enough that MongoDB removes them long before the driver's socket time-out. */
 const documentsAtOnce = 1_000;
 
 export function documentHolding(
@@ -46,7 +46,7 @@ export function documentHolding(
 
 type Stored = Pick<Bus, 'countMessages' | 'purge'>;
 
-/** Of a stream that is there. */
+/** The stream must exist. */
 export const messageHolding = (bus: Stored, stream: string, subjects: readonly string[]): Holding => ({
   place: `NATS ${stream}`,
   count: () => sum(subjects, (subject) => bus.countMessages(stream, subject)),

@@ -1,13 +1,12 @@
-// How deep a JSON text is nested and how much structure it has, counted before it is parsed: 5 MiB of brackets or keys take a
-// parser fifty times as long as a push of that size, and fifty times their bytes of memory. V8 makes a hidden class for each
-// sequence of keys that no object before began with: 500 objects of 120 keys of their own, in 800 KB, take it half a second. It
-// is no check of the grammar: the parser refuses a text that is not JSON.
+// Limits the depth and the amount of structure of a JSON text before parsing: 5 MiB of brackets or keys take a parser fifty times
+// as long as a push of that size, and fifty times their bytes of memory. V8 also makes a hidden class for each new sequence of
+// keys: 500 objects with 120 keys of their own, in 800 KB, take half a second. The grammar is left to the parser.
 import { randomInt } from 'node:crypto';
 import { Failure, limits } from '@integration-sync/contracts';
 
 const { bodyDepthMax, bodyStructureMax, bodyKeySequencesMax } = limits;
 
-/** No caller knows it, so that none can find sequences that count as one. */
+/** A secret of the process, so that no caller can find sequences of keys with the same hash. */
 const seed = randomInt(2 ** 32);
 
 const quote = 0x22;
@@ -19,7 +18,7 @@ const bracket = 0x5b;
 const braceEnd = 0x7d;
 const bracketEnd = 0x5d;
 
-/** Throws the failure to answer with. */
+/** Throws a `Failure` for a text beyond the limits. */
 export function checkStructure(bytes: Uint8Array): void {
   const { length } = bytes;
   let depth = 0;
@@ -28,7 +27,7 @@ export function checkStructure(bytes: Uint8Array): void {
   for (let at = 0; at < length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) {
-      // Written out here: as a function of its own it doubles the time.
+      // Inlined, because a function for the loop over a string doubles the time.
       for (at += 1; at < length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
     } else if (byte === comma) {
       structure += 1;
@@ -46,14 +45,14 @@ export function checkStructure(bytes: Uint8Array): void {
       depth -= 1;
     }
   }
-  // An ordinary push has fewer keys, and pays nothing for this.
+  // An ordinary push has fewer keys and skips the second pass.
   if (keys > bodyKeySequencesMax) checkSequences(bytes);
 }
 
 function checkSequences(bytes: Uint8Array): void {
   const { length } = bytes;
   const seen = new Uint8Array(2 ** 16);
-  /** Of the keys so far of the object at each depth. */
+  /** At each depth, the hash of the keys that the current object has had so far. */
   const hashes = new Uint32Array(bodyDepthMax + 1);
   let depth = 0;
   let sequences = 0;

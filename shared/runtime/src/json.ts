@@ -1,4 +1,4 @@
-// A request's bytes as JSON. It is UTF-8; a byte order mark before it is tolerated, as the standard allows.
+// Parses the bytes of a request as JSON in UTF-8. A byte order mark is tolerated, as RFC 8259 allows.
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '@integration-sync/contracts';
 import { checkStructure } from './json-structure.ts';
@@ -14,7 +14,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Of the parser's own words only the place is passed on: the rest quotes the body. */
+/** Only the position from the parser's message: the rest of the message quotes the body. */
 function whereIn(error: unknown): string {
   const words = error instanceof Error ? error.message : '';
   const { line, column } = /\(line (?<line>\d+) column (?<column>\d+)\)$/.exec(words)?.groups ?? {};

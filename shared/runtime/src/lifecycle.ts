@@ -1,28 +1,28 @@
-// How a process lives and dies. This is the only place that listens to signals or sets an exit code.
+// The start and the stop of a process. No other file listens to signals or sets an exit code.
 //
 //   what happens                    while starting                   while running
 //   SIGINT, SIGTERM                 wait 2 s for the start, exit 0   release, exit 0
-//   a second one                    exit 1 at once                   exit 1 at once
-//   a wrong setting                 its words on stderr, exit 1
+//   a second signal                 exit 1 immediately               exit 1 immediately
+//   a wrong setting                 its problem on stderr, exit 1
 //   the start fails otherwise       fatal line, exit 1
 //   an error that no code caught    fatal line, exit 1               fatal line, release, exit 1
 //   release fails, or takes 15 s                                     fatal line, exit 1
 //
-// A start that fails half-way has released what it had by the time it rejects: the code that starts things keeps
-// them in an AsyncDisposableStack, which releases last-in-first-out then and here.
+// A start that fails half-way releases its resources before it rejects: each start keeps resources in an AsyncDisposableStack,
+// which releases last-in-first-out.
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { baseSettings, ConfigError, readConfig } from './config/index.ts';
 import { openLog, redactUrl, type Log } from './log.ts';
 
-/** Starts one thing and hands it over; `stopping` fires when the process is told to stop meanwhile. */
+/** Starts a service and resolves with its disposer; `stopping` aborts when the process is told to stop meanwhile. */
 export type Start = (stopping: AbortSignal) => Promise<AsyncDisposable>;
 
 export interface Deadlines {
   /** How long the release may take. */
   stopMs?: number;
-  /** How long the start may go on once the process is told to stop. It serves no caller yet, so nothing is lost. */
+  /** How long the start may go on once the process is told to stop. A process that starts serves no caller yet. */
   startMs?: number;
 }
 
@@ -60,7 +60,7 @@ function listenForTheEnd(log: Log): End {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => (end.signal.aborted ? process.exit(1) : stop(signal)));
   }
-  // Node hands over rejections that no code handled here as well.
+  // Node reports unhandled rejections as `uncaughtException` too.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'an error that no code caught');
     end.exitCode = 1;
@@ -69,7 +69,7 @@ function listenForTheEnd(log: Log): End {
   return end;
 }
 
-/** A start that was told to stop may give up by failing: no caller waits for it any more. */
+/** A start that fails after it was told to stop counts as stopped. */
 async function started(start: Start, stopping: AbortSignal): Promise<AsyncDisposable | undefined> {
   try {
     return await start(stopping);
@@ -94,7 +94,7 @@ async function within(limitMs: number, release: PromiseLike<void>): Promise<void
 const explain = (name: string, error: ConfigError): string =>
   `${name} cannot start:\n${redactUrl(error.message).replaceAll(/^/gm, '  ')}\n`;
 
-/** A wrong level is the service's to complain about, together with its other settings. */
+/** A wrong LOG_LEVEL counts as `info` here: the service reports the problem together with those of other settings. */
 function logLevel(): string {
   try {
     return readConfig(Type.Object({ LOG_LEVEL: baseSettings.LOG_LEVEL }), process.env).LOG_LEVEL;

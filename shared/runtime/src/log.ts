@@ -1,6 +1,6 @@
-// Every process logs to stdout: JSON, one object a line, or text for people when stdout is a terminal.
-// Nothing secret leaves through here, from any caller: keys that hold secrets are blanked, credentials in
-// addresses are cut from the finished line, and of an error only its own words are printed.
+// The log of every process, on stdout: a JSON object a line, or readable text if stdout is a terminal. The log shows no secrets:
+// values under names of secrets are blanked, credentials are cut from addresses, and an error shows no other property than its
+// message, code, stack and cause.
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 
@@ -9,9 +9,9 @@ export type Log = pino.Logger;
 export interface LogOptions {
   service: string;
   level: string;
-  /** Text for people instead of JSON. Unless said otherwise: when stdout is a terminal. */
+  /** Readable text instead of JSON; by default if stdout is a terminal. */
   pretty?: boolean;
-  /** Where the lines go; stdout unless said otherwise. */
+  /** Where the lines go; by default stdout. */
   destination?: pino.DestinationStream;
 }
 
@@ -42,20 +42,20 @@ export function openLog({ service, level, pretty = process.stdout.isTTY, destina
   );
 }
 
-/** From a warning on, a line is written at once: it may be the last that a dying process says. */
+/** Lines of level warn or higher are flushed immediately: the process may be about to die. */
 const urgent = pino.levels.values.warn ?? 0;
 
 /**
- * Blanks the text, or list of texts, that stands under a secret's name at any depth of a finished line. Inside
- * a text every quote is escaped, so nothing there is taken for a name. (pino's own redaction wants each name
- * spelt out for each depth, takes 75 µs a line where this takes 2, and does not see what an error says.)
+ * Blanks each string, or list of strings, under the name of a secret, at any depth of a finished JSON line. Quotes inside strings
+ * are escaped, so no string is taken for a name. (pino's own redaction needs the path of each name, takes 75 µs a line instead of
+ * 2, and does not redact the messages of errors.)
  */
 const redactLine = (line: string): string => redactUrl(line.replaceAll(secretField, '$1":"[secret]"'));
 
 const secretField =
   /(authorization|cookie|password|secret|token)":(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*",?)*\])/gi;
 
-/** Cuts user and password out of every address in a text: `mongodb://***@host`. */
+/** Replaces user and password in every address of a text: `mongodb://***@host`. */
 export function redactUrl(text: string): string {
   return text.includes('@') ? text.replaceAll(/(?<=:\/\/)[^\s"'/?#]+(?=@)/g, '***') : text;
 }
@@ -68,7 +68,7 @@ interface ErrorWords {
   cause?: ErrorWords;
 }
 
-/** An error's own words and those of its causes. Other properties stay out: drivers put whole records there. */
+/** The message, code and stack of an error and of its causes. Other properties stay out: drivers put whole records there. */
 function describeError(error: unknown, depth = 0): ErrorWords {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const words: ErrorWords = { type: error.name, message: error.message };
@@ -78,27 +78,26 @@ function describeError(error: unknown, depth = 0): ErrorWords {
   return words;
 }
 
-// Lines on their way to stdout. A write for each would wake their reader for each, so they are written
-// together: as soon as one of them is urgent, when 8 KiB wait, when the process ends, and after 20 ms at the
-// latest. That much of what is not urgent is lost when a process is killed with -9.
+// The buffer of log lines before stdout. A write for each line would wake the reader of stdout each time, so the buffer is
+// written when an urgent line comes, at 8 KiB, when the process ends, and after 20 ms at the latest. `kill -9` loses the buffer.
 
 const patienceMs = 20;
 const enough = 8 * 1_024;
 
 export interface Lines extends pino.DestinationStream {
-  /** Writes at once what waits. */
+  /** Writes the buffered lines immediately. */
   flush(): void;
 }
 
 let opened: Lines | undefined;
 
-/** The one way to stdout, however many logs a process has: their lines come out in the order they were said. */
+/** The one buffer of a process for stdout, so that the lines of all its logs keep their order. */
 export const stdout = (): Lines => (opened ??= open());
 
 function open(): Lines {
   const stream = pino.destination({ dest: 1, sync: true, minLength: enough });
   let timer: NodeJS.Timeout | undefined;
-  // Not `flushSync`, which tries for ever where no process reads the pipe any more.
+  // `flushSync` of pino would retry for ever once no process reads the pipe.
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;

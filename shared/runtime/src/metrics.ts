@@ -1,5 +1,5 @@
-// What Prometheus reads: one registry for the process, served on a port of its own so that it never stands
-// on a public one. Every label takes few values, all of them known from the code.
+// The Prometheus metrics of a process: one registry, served on its own port, apart from public ones. Every label takes few
+// values, all of them known from the code.
 import { createServer, type Server } from 'node:http';
 import { codes, type ErrorCode } from '@integration-sync/contracts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -15,14 +15,14 @@ export interface MetricsOptions {
 }
 
 export interface RequestSeen {
-  /** The NATS subject that was asked, or the gateway's name of the route. */
+  /** The NATS subject of the request, or the gateway's name for the route. */
   subject: string;
   outcome: 'ok' | ErrorCode;
   seconds: number;
 }
 
 export interface Metrics extends AsyncDisposable {
-  /** For a service's own counters and gauges. */
+  /** The registry to which a service adds its own counters and gauges. */
   readonly registry: Registry;
   readonly url: string;
   observeRequest(seen: RequestSeen): void;
@@ -49,10 +49,7 @@ export async function openMetrics(options: MetricsOptions): Promise<Metrics> {
   };
 }
 
-/**
- * How often Node looks how late the event loop is, which is the least lag that it shows. At its own 10 ms the looks were
- * half of what an idle service costs.
- */
+/** How often Node measures the lag of the event loop. Node's default of 10 ms takes half of the CPU time of an idle service. */
 const loopLagEveryMs = 50;
 
 const faults: ReadonlySet<string> = new Set(
@@ -82,7 +79,7 @@ function requestObserver(registry: Registry): (seen: RequestSeen) => void {
     registers,
   });
   const known = new Set<string>();
-  /** A series that began with its first fault would hide it: Prometheus sees a rise only from what it knew before. */
+  /** Starts each series of faults at 0: Prometheus sees a rise only from a value that it has read before. */
   const begin = (subject: string): void => {
     known.add(subject);
     for (const outcome of faults) {
@@ -98,7 +95,7 @@ function requestObserver(registry: Registry): (seen: RequestSeen) => void {
   };
 }
 
-/** In the manner of Prometheus: a 1, with what there is to say as labels. */
+/** A gauge of value 1 whose labels name the release and the commit, as is usual with Prometheus. */
 function tellBuild(registry: Registry, { version, revision }: Build): void {
   const gauge = new Gauge({
     name: 'sync_build_info',
@@ -109,7 +106,7 @@ function tellBuild(registry: Registry, { version, revision }: Build): void {
   gauge.set({ version, revision }, 1);
 }
 
-/** A gauge that is read when Prometheus asks. */
+/** A gauge whose value is read on each scrape. */
 export function openGauge(
   registry: Registry,
   about: { name: string; help: string },
@@ -119,7 +116,7 @@ export function openGauge(
     ...about,
     registers: [registry],
     async collect() {
-      // A metric that cannot be read leaves the others readable.
+      // A gauge that cannot be read must not make the whole scrape fail.
       gauge.set(await Promise.resolve(read()).catch(() => Number.NaN));
     },
   });

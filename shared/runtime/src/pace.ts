@@ -1,33 +1,32 @@
-// Long work gives way to short work. A process has one thread for everything, and what is answered in a millisecond
-// must not wait until five hundred records of a push are checked, turned into bytes and announced. So long work is done
-// in pieces, of which each turn of the event loop does one, whatever it belongs to; what has come from the network is
-// dealt with in between. Short work gives way to nothing.
+// Yields to the event loop in long work: a request that takes a millisecond must not wait until the five hundred records of a
+// push are checked, encoded and announced. So long work runs in chunks, and each turn of the event loop runs one chunk, of
+// whichever push. The process handles network input between chunks. Short work never yields.
 
-/** What is done with so many items takes no more than a millisecond or two. */
+/** Work on so many items takes a millisecond or two at most. */
 export const chunkItems = 125;
-/** While short work comes. Smaller pieces take longer in all, as each waits for a turn: a twentieth, of a push. */
+/** The chunk size while short requests come. Smaller chunks make a push a twentieth slower, as each waits for a turn. */
 const chunkItemsBesideShortWork = 40;
-/** From the last short work on. */
+/** How long chunks stay small after the last short request. */
 const smallForMs = 100;
 
 const waiting: (() => void)[] = [];
 let shortWorkAtMs = -Infinity;
 
-/** Short work waits for a piece at each of its steps, its first one included: it makes those of the near future smaller. */
+/** Notes a short request, which makes the next chunks smaller: the request may wait for a chunk at each of its steps. */
 export function noteShortWork(): void {
   shortWorkAtMs = performance.now();
 }
 
-/** How many items the next piece may have. */
+/** How many items the next chunk may have. */
 export const nextChunkItems = (): number =>
   performance.now() - shortWorkAtMs < smallForMs ? chunkItemsBesideShortWork : chunkItems;
 
-/** Before something is done with so many items at once: resolves when it is its turn. */
+/** Yields before work on more than `chunkItems` items; resolves when the work has its turn. */
 export function giveWay(items: number): Promise<void> | undefined {
   return items > chunkItems ? nextTurn() : undefined;
 }
 
-/** For each of them in the order in which they stand, a piece at a time. */
+/** Calls `work` for each item in order, and yields after each chunk. */
 export async function inChunks<One>(
   all: readonly One[],
   work: (one: One, index: number) => void,
@@ -42,7 +41,7 @@ export async function inChunks<One>(
   }
 }
 
-/** Resolves when the next piece may be done. */
+/** Resolves when the next chunk may run. */
 export function nextTurn(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   waiting.push(resolve);

@@ -1,16 +1,16 @@
-// A check that is made again and again, never twice at once: one that is asked for during another follows it, however often
-// it is asked for. A check that fails is made again at its next time.
+// Runs a check periodically, and no two runs at a time. Requests for a run during a run lead to one further run. A check that fails
+// runs again at its next time.
 import type { Log } from './log.ts';
 
 export interface PeriodicCheck extends AsyncDisposable {
-  /** Without waiting for its time. */
+  /** Asks for a run now. */
   readonly now: () => void;
 }
 
 export interface PeriodicCheckOptions {
-  /** What is checked, for the log. */
+  /** The name of the check in log lines. */
   what: string;
-  /** Between two checks for which none asks. */
+  /** The interval of the timer. */
   everyMs: number;
   log: Log;
 }

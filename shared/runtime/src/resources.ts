@@ -1,5 +1,5 @@
-// The resources of a service that has a database: its metrics, its traces, the store and the bus. The service opens them in
-// this order, waits for engines that do not answer yet, and closes them in the opposite order.
+// The resources of a service with a database: metrics, traces, MongoDB and NATS. The service opens them in this order, waits for
+// engines that do not answer yet, and closes them in the opposite order.
 import type { ServiceName } from '@integration-sync/contracts';
 import type { Static, TObject } from 'typebox';
 import { buildOf } from './build.ts';
@@ -15,7 +15,7 @@ export interface Resources extends AsyncDisposable {
   readonly metrics: Metrics;
   readonly store: Store;
   readonly bus: Bus;
-  /** Undefined where nothing is traced. */
+  /** Undefined if tracing is off. */
   readonly tracing: Tracing | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface ResourcesOptions {
   service: ServiceName;
   config: Readonly<ResourcesConfig>;
   log: Log;
-  /** Ends the wait for an engine that does not answer. */
+  /** Aborts the wait for an engine that does not answer. */
   signal?: AbortSignal | undefined;
   onCommand?: StoreOptions['onCommand'];
 }

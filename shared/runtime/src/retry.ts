@@ -1,11 +1,11 @@
-// The same work again until it is done. Whoever begins it says for which errors it is done again, and how long a pause is.
+// Repeats work until it succeeds. The caller decides which errors are retried, and how long each pause is.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from './log.ts';
 
 export interface RetryOptions {
-  /** Whether the work is done again after this error, which was that of so many tries in so long. */
+  /** Whether to retry after this error. `failed`: the number of tries, and the time since the first. */
   mayRetry: (error: unknown, failed: { tries: number; forMs: number }) => boolean;
-  /** Between two tries. Where it rejects, the work is given up. */
+  /** The pause between two tries; a rejection ends the retries. */
   pause: () => Promise<unknown>;
 }
 
@@ -25,10 +25,10 @@ export async function retry<T>(work: () => Promise<T>, { mayRetry, pause }: Retr
 export type Retry = <T>(what: string, work: () => Promise<T>) => Promise<T>;
 
 const retryMs = 500;
-/** An engine that is away is not worth a line per delivery and half second. */
+/** Only every 20th failure is logged: an engine that is away fails each delivery twice a second. */
 const triesPerLine = 20;
 
-/** For what must be stored because it has already happened. It is given up when the signal says so. */
+/** Retries, until the signal aborts, the storing of a fact that has already happened. */
 export const openRetry =
   (log: Log, signal: AbortSignal): Retry =>
   (what, work) =>

@@ -1,4 +1,5 @@
-// Text that a caller can carry, but neither make nor change, nor use for anything else than what it was made for.
+// Seals text with an HMAC for one purpose: a caller can return the sealed text, but can neither make nor change it, nor use it for
+// another purpose.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const sealBytes = 16;
@@ -9,17 +10,17 @@ export function seal(key: Uint8Array | string, purpose: string, content: string)
   return Buffer.concat([sealOf(key, purpose, bytes), bytes]).toString('base64url');
 }
 
-/** Undefined for whatever was not sealed with this key for this purpose. */
+/** The content; undefined for a text that was not sealed with this key for this purpose. */
 export function unseal(key: Uint8Array | string, purpose: string, text: string): string | undefined {
   const bytes = Buffer.from(text, 'base64url');
-  // Decoding passes over what is not base64url, which would let two texts be one.
+  // Node's decoder skips characters that are not base64url, so that different texts could decode to the same bytes.
   if (bytes.length <= sealBytes || bytes.toString('base64url') !== text) return undefined;
   const content = bytes.subarray(sealBytes);
   const sealed = timingSafeEqual(bytes.subarray(0, sealBytes), sealOf(key, purpose, content));
   return sealed ? content.toString() : undefined;
 }
 
-/** The same for content that is JSON, and of one form under this key. */
+/** Seals and unseals JSON content; all content under the key has one type. */
 export const openSealer = <Content>(key: Uint8Array | string) => ({
   seal: (purpose: string, content: Content): string => seal(key, purpose, JSON.stringify(content)),
   unseal(purpose: string, text: string): Content | undefined {

@@ -1,33 +1,33 @@
-// A semaphore: a bounded amount of work is done at once, and the rest waits in a fair queue (fair-queue.ts).
+// A semaphore: a bounded number of jobs runs at a time, and further jobs wait in a fair queue (fair-queue.ts).
 //
-// Work is done for a key, which is an integration. Free room goes to the waiting key that holds least, and among equals by
-// turns; within a key, first come first served. So no key waits longer because another has brought much.
+// A job runs for a key, which is an integration. A free permit goes to the waiting key that holds least, among equal keys in turns,
+// and within a key in the order of arrival. So a key with many jobs does not delay other keys.
 //
-//   a key may hold one more          while `max` are not held in all, and
-//   where `perKeyMax` is given       while it holds fewer than that
-//   where `share` is given           while it holds nothing, or less than `timesFree` times what is free beside `kept`: one
-//                                    key alone gets nearly all, and the more there are, the fewer each may hold
-//   where `spare` is given           beyond `max`, so many are for keys that hold nothing
-//   where `aloneForMs` is given      while nothing is held, or once its work has waited for so long
+//   a key may hold one more          while fewer than `max` permits are held in all, and
+//   with `perKeyMax`                 while the key holds fewer than `perKeyMax`
+//   with `share`                     while the key holds none, or less than `timesFree` times the free permits beyond `kept`: a
+//                                    single key gets nearly all, and the more keys there are, the fewer each may hold
+//   with `spare`                     beyond `max`, so many permits are for keys that hold none
+//   with `aloneForMs`                while no permit is held, or once its job has waited for so long
 //
-//   at 10 times of 1,024, 10 kept    one alone   two   ten   thirty
+//   `timesFree` 10 of `max` 1,024    one key     two   ten   thirty
 //   ───────────────────────────────  ──────────  ────  ────  ──────
 //   each holds up to                 921         482   100   33
 //   free                             103         60    24    34
 //
-//   there is no room to wait         refused
-//   waited for `patienceMs`          refused; the first of a key only if nothing was handed on for that long. While turns go
-//                                    on its own will come, however many keys there are.
+//   the queue is full                the job is refused
+//   waited for `patienceMs`          the job is refused; the first job of a key only if no key got a turn for that long: while
+//                                    turns go on, its turn will come
 //
-// Work in hand may find that it must wait for other work of its key. It gives up what it holds for so long, and has its next
-// turn before the work that had none yet. It is refused after `heldBackPatienceMs`, or after `patienceMs` where no work of
-// its key has ended for that long.
+// A running job may find that it must wait for another job of its key. The job then releases its permit, and has its next turn
+// before jobs that had none yet. The queue refuses the job after `heldBackPatienceMs`, or after `patienceMs` if no job of its key
+// has ended for that long.
 import { openFairQueue, type FairQueue, type QueueLimits } from './fair-queue.ts';
 import { openWatch } from './watch.ts';
 
 export type { QueueLimits } from './fair-queue.ts';
 
-/** `key`: the integration that the work is for, with which it shares its turns; none for work of nobody in particular. */
+/** `key`: the integration for which the work runs; left out for work of no integration. */
 export type RunInTurn = <T>(work: () => Promise<T>, key?: string) => Promise<T>;
 
 export interface SemaphoreOptions {
@@ -36,7 +36,7 @@ export interface SemaphoreOptions {
   share?: { timesFree: number; kept?: number };
   spare?: number;
   aloneForMs?: number;
-  /** Unless given, whatever comes waits until its turn. */
+  /** Limits of the waiting jobs; unless given, no job is refused. */
   queue?: QueueLimits;
 }
 
@@ -57,7 +57,7 @@ export class Semaphore {
   readonly #queue: FairQueue;
   readonly #limits: QueueLimits;
   readonly #aloneForMs: number;
-  /** One for all that wait. */
+  /** One timer for all waiting jobs. */
   readonly #watch = openWatch(lookEveryMs, () => this.#look());
   #held = 0;
   #lastTurnAt = -Infinity;
@@ -69,7 +69,7 @@ export class Semaphore {
     this.#aloneForMs = options.aloneForMs ?? 0;
   }
 
-  /** How much work is done now. */
+  /** The number of held permits. */
   get held(): number {
     return this.#held;
   }
@@ -78,13 +78,13 @@ export class Semaphore {
     return Math.max(this.#options.max - this.#held, 0);
   }
 
-  /** What a key that holds some may hold now, until others come. */
+  /** How many permits a key that holds some may hold now. */
   get share(): number {
     const { share } = this.#options;
     return share === undefined ? Infinity : Math.max(this.free - (share.kept ?? 0), 0) * share.timesFree;
   }
 
-  /** A key that holds more than this gets no more now. */
+  /** A key that holds more permits than this gets no further permit now. */
   get heldMax(): number {
     const { max, spare = 0, perKeyMax = Infinity } = this.#options;
     if (this.#held >= max + spare) return -1;
@@ -97,7 +97,7 @@ export class Semaphore {
     return this.heldBy(key) <= this.heldMax;
   }
 
-  /** Unasked: what cannot be refused counts all the same. */
+  /** Takes a permit in any case, for work that cannot be refused but counts. */
   take(key: string): void {
     this.#held += 1;
     this.#byKey.set(key, this.heldBy(key) + 1);
@@ -107,7 +107,7 @@ export class Semaphore {
     return this.#queue.waiting;
   }
 
-  /** Undefined where the work may begin at once. Throws, or rejects, where it is refused. */
+  /** Undefined if the job may begin immediately. Throws, or rejects, if the queue refuses the job. */
   acquire(key: string, bytes: number): Promise<void> | undefined {
     if (this.mayTake(key) && this.#waitedMsMin === 0) {
       this.take(key);
@@ -118,7 +118,7 @@ export class Semaphore {
     return turn;
   }
 
-  /** Once for each that was taken or acquired. */
+  /** Must be called once for each permit that was taken or acquired. */
   release(key: string): void {
     this.#held -= 1;
     const left = this.heldBy(key) - 1;
@@ -128,7 +128,7 @@ export class Semaphore {
     this.#giveTurns();
   }
 
-  /** Releases, and acquires again after `until`. Where the work is refused, it has to release all the same. */
+  /** Releases the permit, and acquires one again after `until`. A job that is refused here must still call `release`. */
   async releaseUntil(key: string, bytes: number, until: Promise<void>): Promise<void> {
     const held = this.#queue.holdBack(key, bytes);
     this.#beginWatch();
@@ -145,7 +145,7 @@ export class Semaphore {
     }
   }
 
-  /** Acquires, works and releases. The work never begins before this function has returned. */
+  /** Acquires a permit, runs `work` and releases. `work` never begins before the function has returned. */
   readonly run: RunInTurn = async (work, key = '') => {
     await this.acquire(key, 0);
     try {

@@ -1,11 +1,11 @@
-// A look every so often, for as long as there is something to look at: a process that is idle has no timer that wakes it.
+// Calls a function periodically while it has something to watch, so that no timer wakes an idle process.
 
 export interface Watch extends Disposable {
-  /** There is something to look at. */
+  /** Starts the timer, unless it runs already. */
   begin(): void;
 }
 
-/** `look` says whether there is still something to look at. */
+/** `look` returns whether there is still something to watch; false stops the timer. */
 export function openWatch(everyMs: number, look: () => boolean): Watch {
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;

@@ -1,6 +1,5 @@
-// The time of this process, which never runs backwards, whatever is done to the machine's. While the machine's is
-// behind, having been put back, time goes on at half its speed until it is caught up with: it never stands still
-// either, for what is due would never be.
+// A clock that never runs backwards, even if the machine's clock is set back. After a set-back it runs at half speed until the
+// machine's clock has caught up. It never stops either, or entries of the journal would not become due.
 export type Clock = () => number;
 
 export function steadyClock(now: Clock = Date.now, elapsedMs: Clock = () => performance.now()): Clock {

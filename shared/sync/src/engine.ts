@@ -1,4 +1,4 @@
-// What the steps of a push, a listing and a recovery share within one process, and its opening.
+// Opens the engine: the parts that pushes, listings and recovery share within one process.
 import { randomUUID } from 'node:crypto';
 import {
   eventBatchesStreamSpec,
@@ -31,27 +31,27 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
 export type KindEngine = ReturnType<typeof openKind>;
 
 export interface EngineOptions {
-  /** Whose collections these are: journal, watermarks and keys are named after it. */
+  /** The service, after which the collections of journal, watermarks and keys are named. */
   service: Announcer;
   config: Readonly<StreamSettings & { PUSHES_AT_ONCE_MAX: number }>;
   kinds: readonly Kind[];
   log: Log;
   resources: Pick<Resources, 'store' | 'bus' | 'metrics' | 'tracing'>;
   now?: Clock | undefined;
-  /** Called at the places at which a test may stop the process. */
+  /** Called at each stage of a push, at which a test may stop the process (stage.ts). */
   onStage?: ((stage: Stage) => Promise<void>) | undefined;
 }
 
 const rememberedMax = 10_000;
 
-/** Resolves once the streams and every index are there. */
+/** Resolves once the streams and all indexes exist. */
 export async function openEngine(options: EngineOptions, opening: AsyncDisposableStack) {
   const { service, config, kinds, log, resources, onStage } = options;
   const { store, bus, metrics, tracing } = resources;
   const names = collectionNames(service);
   const now = steadyClock(options.now);
   const journal = openJournal(store, names.journal);
-  // The database does not get faster by being asked everything at the same time, only fuller.
+  // More pushes at a time load the database without making it faster.
   const semaphore = openSemaphore(largeRequests(config.PUSHES_AT_ONCE_MAX));
   const reach = async (stage: Stage): Promise<void> => onStage?.(stage);
   const ensureEvents = async (): Promise<void> => {
@@ -59,7 +59,7 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     await bus.ensureStream(eventBatchesStreamSpec(config));
   };
   const owner = randomUUID();
-  // Registered before the streams exist: the gauges of unannounced pushes have values while this process waits for NATS.
+  // Before `ensureEvents`: the gauges of unannounced pushes have values also while this process waits for NATS.
   const measures = openSyncMetrics(metrics.registry, { semaphore, journal, now });
   const listed = kinds.flatMap(({ plural, drafting }) =>
     drafting ? [plural, drafting.collection] : [plural],
@@ -70,26 +70,25 @@ export async function openEngine(options: EngineOptions, opening: AsyncDisposabl
     ...listed.map((collection) => store.ensureIndexes(collection, listingIndexes)),
   ]);
   return {
-    /** Announces the events of its pushes. */
     service,
     log,
     bus,
     now,
-    /** Names this process in the journal. */
+    /** The id of this process as an owner of journal entries. */
     owner,
     journal,
     watermarks: openWatermarks(store, names.watermarks, now),
     announcer: opening.use(openAnnouncer({ service, bus, journal, owner, log, now, reach, tracing })),
-    /** What every push of this process passes. */
+    /** Bounds the pushes that this process carries out at a time. */
     semaphore,
-    /** The order of pushes of the same records. */
+    /** Keep the order of pushes of the same records. */
     queues: opening.use(openRecordQueues()),
     metrics: measures,
-    /** Pushes that are known to be past their writing. */
+    /** Sync ids of pushes that are known to have finished writing. */
     settledPushes: new LRUCache<string, true>({ max: rememberedMax }),
-    /** Listings whose last push here was of records that were there already. */
+    /** Watermark keys of listings whose last push in this process met existing records. */
     pushedAgain: new LRUCache<string, true>({ max: rememberedMax }),
-    /** Resolves once the streams of events are there and as they should be. */
+    /** Creates EVENTS and EVENT_BATCHES if they are missing, and changes them if they differ from this release. */
     ensureEvents,
     reach,
     tracing,
@@ -102,6 +101,6 @@ export const openKind = (kind: Kind, store: Store, log: Log, opening: AsyncDispo
   readers: actionReaders(kind),
   records: openRecords(store, kind.plural),
   changeTimes: opening.use(openChangeTimes(store, kind.plural, log)),
-  /** For a kind that has drafts. */
+  /** Undefined for a kind without drafts. */
   drafts: kind.drafting && openDrafts(store, kind.drafting),
 });

@@ -1,10 +1,10 @@
-// Every id that this engine makes. They are made of letters, digits, `_` and `-` only, so that each can stand in
-// a subject, a header, a URL and a field name.
+// Makes all ids of records, pushes and events. An id has only letters, digits, `_` and `-`, so that it can stand in a NATS
+// subject, a header, a URL and a field name.
 import { hash, randomBytes } from 'node:crypto';
 
 /**
- * The same for ever for one integration, kind and externalId, on every replica: none has to look anything
- * up to know where a record is. Neither an integration nor an externalId can hold the separator.
+ * The internal id of a record is a hash of kind, integration and externalId, so a replica knows the id without a query. Neither
+ * an integration nor an externalId can hold the separator.
  */
 export function internalIdOf(prefix: string, integration: string, externalId: string): string {
   return `${prefix}_${digest(`${prefix}\0${integration}\0${externalId}`)}`;
@@ -13,32 +13,32 @@ export function internalIdOf(prefix: string, integration: string, externalId: st
 export const derivedId = (prefix: string, internalId: string): string =>
   `${prefix}_${digest(`${prefix}\0${internalId}`)}`;
 
-/** 128 bits of a hash: no caller can make two names that meet. */
+/** 128 bits of a hash: no caller can find two names with the same digest. */
 const digest = (name: string): string => hash('sha256', name, 'hex').slice(0, 32);
 
 const timeDigits = 12;
 const randomBytesCount = 10;
 
-/** Sorts by time, to the millisecond. */
+/** A new sync id; sync ids sort by time, to the millisecond. */
 export const newSyncId = (at: Date): string =>
   `${syncIdsFrom(at)}${randomBytes(randomBytesCount).toString('hex')}`;
 
-/** Before all that are made from that millisecond on, and after all that were made before it. */
+/** A bound that sorts before the sync ids from that millisecond on, and after all earlier sync ids. */
 export const syncIdsFrom = (at: Date): string =>
   `sync_${at.getTime().toString(16).padStart(timeDigits, '0')}`;
 
-/** Where a record that a push creates stands among all records of its kind, for ever. */
+/** The sort key of a new record among all records of its kind: the sync id and the record's place in the push. */
 export const orderOf = (syncId: string, place: number): string =>
   `${syncId}-${String(place).padStart(placeDigits, '0')}`;
 
 const placeDigits = 3;
 
-/** The push that created the record that stands there. */
+/** The sync id of the push that created the record with this `order`. */
 export const syncIdOf = (order: string): string => order.slice(0, -(placeDigits + 1));
 
 export const isCreatedBy = (order: string, syncId: string): boolean => order.startsWith(`${syncId}-`);
 
-/** Derived, so that every replica publishes an event under the same id, however often. Empty: what all of a push begin with. */
+/** Event ids are derived, so that every replica publishes an event under the same id. An empty `what` gives their common prefix. */
 export const eventId = (
   syncId: string,
   what: '' | 'completed' | `${'created' | 'updated' | 'archived' | 'erased' | 'drafted'}-${number}`,
@@ -50,7 +50,7 @@ export const internalIdsOf = (records: readonly { internalId: string }[]): strin
 const hashHexDigits = 32;
 const hashBytes = 16;
 
-/** The hashes of ids of one kind, without their prefix. */
+/** Packs the hashes of internal ids of one kind, without the prefix of the kind. */
 export const packIds = (ids: readonly string[]): Uint8Array =>
   Buffer.from(ids.map((id) => id.slice(-hashHexDigits)).join(''), 'hex');
 

@@ -1,4 +1,4 @@
-// The door of this room: how records are pushed and listed, once for every kind.
+// What services import from this package: pushing and listing records of every kind.
 export { openOperating } from './holdings.ts';
 export { stages, type Stage } from './stage.ts';
 export { derivedId } from './ids.ts';

@@ -1,34 +1,30 @@
-// What a kind of record is to this engine: a small declaration. Everything else that happens to suppliers,
-// products and batches is the same.
+// The declaration of a kind of record. Everything else is the same for suppliers, products and batches.
 import type { EntityType, EventData, EventKind } from '@integration-sync/contracts';
 import type { TObject } from 'typebox';
 import type { Asking } from './service-messages.ts';
 
-/** An item as it was pushed, once it is known to be right; a field may still be null or empty, to clear it. */
+/** A valid item of a push; a field may be null or empty, which clears the field of the record. */
 export type Item = Readonly<Record<string, unknown>>;
 
 export type FieldValue = string | number | boolean | readonly string[];
 
-/** What a record holds. A field that was never given, or was cleared, is absent. */
+/** The fields of a record. A field that was never pushed, or was cleared, is absent. */
 export type Fields = Readonly<Record<string, FieldValue>>;
 
-/** A field that names a record of another kind, which has to be there already. */
+/** A field that names an existing record of another kind. */
 export interface Reference<Found> {
   field: string;
-  /** What the details of a record call the internal id of the one that it names, and how such ids begin. */
+  /** The name under which a record's details show the internal id of the named record, and the prefix of such ids. */
   internalId: { name: string; prefix: string };
   notFound: (externalId: string) => string;
-  /**
-   * Those of the given ones that exist, and what they hold where that is wanted. Throws a `Failure` when that cannot be found
-   * out.
-   */
+  /** Finds the existing records among `externalIds`, `withContent` or without. Throws a `Failure` if the query fails. */
   find(externalIds: readonly string[], asking: Asking, withContent: boolean): Promise<Map<string, Found>>;
 }
 
-/** A draft as the push's answer, the event and the listing show it. */
+/** A draft as the answer of the push, the event and the listing show it. */
 export type Draft = EventData<EventKind>;
 
-/** A document that the engine drafts once for a record, when the push asks for it. */
+/** How the engine makes a draft, one for each record, when a push asks for drafts. */
 export interface Drafting<Found, Event extends EventKind = EventKind> {
   /** The top-level boolean of the push body that asks for drafts. */
   flag: string;
@@ -52,9 +48,9 @@ export interface Kind<Found = unknown> {
   entityType: EntityType;
   /** The array in a push body, the collection in the database and the last part of the listing's path. */
   plural: string;
-  /** Of internal ids: `sup` makes `sup_3f1c…`. */
+  /** The prefix of internal ids: `sup` makes `sup_3f1c…`. */
   idPrefix: string;
-  /** Says of each field what is right, in JSON Schema. The order of its properties is the order of fields. */
+  /** The JSON Schema of an item. The order of its properties is the order of fields. */
   schema: TObject;
   /** The field that a listing shows as the record's name. */
   nameField: string;
@@ -62,6 +58,6 @@ export interface Kind<Found = unknown> {
   drafting?: Drafting<Found>;
 }
 
-/** The names of everything that an item may set, which is all but its key. */
+/** The names of all fields of an item but its key, externalId. */
 export const fieldNames = (kind: Kind): string[] =>
   Object.keys(kind.schema.properties).filter((name) => name !== 'externalId');

@@ -1,4 +1,4 @@
-// The metrics of pushes. Labels never name an integration: there are too many.
+// The metrics of pushes. No label names an integration: there are too many integrations.
 import { shareWork } from '@integration-sync/runtime/batcher';
 import { openGauge } from '@integration-sync/runtime/metrics';
 import type { Semaphore } from '@integration-sync/runtime/semaphore';
@@ -29,14 +29,14 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
   });
   const recovered = new Counter({
     name: 'sync_pushes_recovered_total',
-    help: 'Pushes that another process left behind, and this one settled.',
+    help: 'Pushes that another process left behind and this process settled.',
     registers,
   });
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void =>
     openGauge(registry, { name, help }, read);
   gauge('sync_pushes_inside', 'Pushes that are being carried out.', () => semaphore.held);
   gauge('sync_pushes_waiting', 'Pushes that wait for their turn.', () => semaphore.waiting);
-  /** Both of its gauges are asked at once, and the database once for them. */
+  /** Prometheus reads two gauges of the backlog in a scrape, which share one query. */
   const readBacklog = shareWork(() => journal.backlog());
   gauge(
     'sync_pushes_unannounced',
@@ -45,7 +45,7 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
   );
   gauge(
     'sync_unannounced_seconds',
-    'How long the oldest of them has been so; 0 if there is none.',
+    'Age of the oldest push whose events are not on the stream yet; 0 if there is none.',
     async () => {
       const { oldestAt } = await readBacklog();
       return oldestAt === undefined ? 0 : Math.max(0, now() - oldestAt.getTime()) / 1_000;
@@ -60,7 +60,7 @@ export function openSyncMetrics(registry: Registry, { semaphore, journal, now }:
       count('unchanged', unchanged);
       count('failed', failed);
     },
-    /** A push that another process left behind was settled here. */
+    /** Counts a push of another process that this process has settled. */
     recovered: (): void => recovered.inc(),
   };
 }

@@ -1,5 +1,5 @@
-// The collections of a service beside those of its records, and the indexes by which listings find what they show. The index of
-// changes is made when it is asked for (records/change-times.ts).
+// The names of a service's collections beside those of its records, and the indexes of listings. The index of changes is built
+// for the first listing that needs it (records/change-times.ts).
 import type { NamedIndex } from '@integration-sync/runtime/store';
 
 export const collectionNames = (service: string) => ({

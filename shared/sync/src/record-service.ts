@@ -1,6 +1,5 @@
-// The start of a service that stores records. Catalog and batches each name their kinds and their handlers; everything
-// between the settings and the first request is the same for both: the engine, its listings, and the sweeper that finishes
-// what a process left when it died.
+// Starts a service that stores records. Catalog and batches each declare their kinds and handlers. Everything else is common to
+// both: the engine, the listings, and the sweeper that finishes pushes of dead processes.
 import { healthSubject, type Announcer } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus, BusHandler, BusReply, BusRequest } from '@integration-sync/runtime/bus';
@@ -33,14 +32,14 @@ import type { Stage } from './stage.ts';
 const syncSettings = {
   PUSHES_AT_ONCE_MAX: Type.Integer({
     description:
-      'How many pushes one process carries out at once; others wait, in turns over integrations. A process has no more to give than four use up.',
+      'How many pushes one process carries out at a time; others wait, in turns over integrations. Four pushes use up a process.',
     default: 4,
     minimum: 1,
     maximum: 1_000,
   }),
   REQUESTS_IN_FLIGHT_MAX: Type.Integer({
     description:
-      'How many requests of a kind other than pushes one process works on at once; others wait, in turns over integrations.',
+      'How many requests of one kind, except pushes, one process works on at a time; others wait, in turns over integrations.',
     default: 16,
     minimum: 1,
     maximum: 10_000,
@@ -54,72 +53,68 @@ export interface RecordService extends AsyncDisposable {
   readonly metricsUrl: string;
 }
 
-/** What tests replace, and the signal that gives up a start which waits for NATS or MongoDB. */
+/** Dependencies that tests replace, and the signal that aborts a start. */
 export interface RecordServiceDeps {
   now?: () => number;
   log?: Log;
   onStage?: (stage: Stage) => Promise<void>;
-  /** Ends the wait for engines that do not answer. */
+  /** Aborts a start that waits for NATS or MongoDB. */
   signal?: AbortSignal;
-  /** Gets every command that goes to MongoDB. */
+  /** Called with every command that is sent to MongoDB. */
   onCommand?: ResourcesOptions['onCommand'];
 }
 
 interface RecordServiceRule {
   service: Announcer;
-  /** What `nats service info` shows. */
+  /** Shown by `nats service info`. */
   description: string;
-  /** Opens the kinds of the service, once, and says which handlers answer which subjects. */
+  /** Opens the kinds of the service, once, and returns the handler of each subject. */
   open: (parts: { store: Store; bus: Bus; openKinds: (kinds: readonly Kind[]) => Promise<Sync> }) => Promise<{
     sync: Sync;
-    /** These share the semaphore of pushes. */
+    /** Handlers by subject that share the semaphore of pushes. */
     gated: Readonly<Record<string, BusHandler>>;
-    /** Each of these has places of its own. */
+    /** Handlers by subject, each with its own semaphore. */
     ungated: Readonly<Record<string, BusHandler>>;
   }>;
 }
 
-/** Starts the service. */
 export const recordService =
-  (rule: RecordServiceRule) =>
-  (config: Readonly<RecordServiceConfig>, deps: RecordServiceDeps = {}): Promise<RecordService> =>
-    startRecordService(rule, config, deps);
+  ({ service, description, open }: RecordServiceRule) =>
+  async (config: Readonly<RecordServiceConfig>, deps: RecordServiceDeps = {}): Promise<RecordService> => {
+    const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
+    log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
+    await using starting = new AsyncDisposableStack();
+    const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
+    const { metrics, store, bus } = resources;
+    const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
+      starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
+    const identity = { service, ...buildOf(config), description };
+    const { sync, gated, ungated } = await answerWhileStarting(
+      bus,
+      identity,
+      open({ store, bus, openKinds }),
+    );
+    const handlers = Object.entries({ ...gated, ...ungated }).map(
+      ([subject, handler]) => [subject, answering(handler)] as const,
+    );
+    starting.use(
+      await bus.serve({
+        ...identity,
+        inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+        handlers: {
+          ...Object.fromEntries(handlers),
+          ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
+        },
+        semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
+        quiet: [healthSubject(service)],
+      }),
+    );
+    log.info({ metrics: metrics.url }, 'serving');
+    const running = starting.move();
+    return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  };
 
-async function startRecordService(
-  { service, description, open }: RecordServiceRule,
-  config: Readonly<RecordServiceConfig>,
-  deps: RecordServiceDeps,
-): Promise<RecordService> {
-  const { log = openLog({ service, level: config.LOG_LEVEL }), now, onStage, signal, onCommand } = deps;
-  log.info({ settings: maskSettings(RecordServiceConfig, config) }, 'starting');
-  await using starting = new AsyncDisposableStack();
-  const resources = starting.use(await openResources({ service, config, log, signal, onCommand }));
-  const { metrics, store, bus } = resources;
-  const openKinds = async (kinds: readonly Kind[]): Promise<Sync> =>
-    starting.use(await openSync({ service, config, kinds, log, resources, now, onStage }));
-  const identity = { service, ...buildOf(config), description };
-  const { sync, gated, ungated } = await answerWhileStarting(bus, identity, open({ store, bus, openKinds }));
-  const handlers = Object.entries({ ...gated, ...ungated }).map(
-    ([subject, handler]) => [subject, answering(handler)] as const,
-  );
-  starting.use(
-    await bus.serve({
-      ...identity,
-      inFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
-      handlers: {
-        ...Object.fromEntries(handlers),
-        ...healthHandlers({ service, store, natsMonitorUrl: config.NATS_MONITOR_URL }),
-      },
-      semaphores: Object.fromEntries(Object.keys(gated).map((subject) => [subject, sync.pushSemaphore])),
-      quiet: [healthSubject(service)],
-    }),
-  );
-  log.info({ metrics: metrics.url }, 'serving');
-  const running = starting.move();
-  return { metricsUrl: metrics.url, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-/** The database's own errors become the failure that the caller gets. */
+/** Turns errors of the database into the failure that the caller gets. */
 const answering =
   (handler: BusHandler): BusHandler =>
   async (request) => {
@@ -160,27 +155,27 @@ async function openSync(options: EngineOptions) {
     };
   const open = opening.move();
   return {
-    /** What pushes of every kind pass. */
+    /** The semaphore that pushes of all kinds share. */
     pushSemaphore: engine.semaphore,
-    /** Answers pushes of the kind, once it is their turn. */
+    /** Answers pushes of the kind. */
     push: ofKind(push),
-    /** Answers what a push of the kind would be answered with, once it is its turn. */
+    /** Answers plans: what a push of the kind would be answered with. */
     plan: ofKind(plan),
-    /** Archives records of the kind, or erases them, once it is the turn of the request. */
+    /** Archives or erases records of the kind. */
     changeStatus: (kind: Kind, action: StatusChange): BusHandler => ofKind(changeStatus(action))(kind),
     /** Answers listings of the kind. */
     list: (kind: Kind): BusHandler => openListing(listing, recordListing(engineOf(kind))),
     /** Answers listings of the drafts of the kind. */
     listDrafts: (kind: Kind): BusHandler => openListing(listing, draftListing(kind)),
-    /** Answers what another service asks about the pushes that were made here. */
+    /** Answers another service's question for the pushes in this service's journal. */
     answerRuns: answerRuns(runs),
-    /** Answers what another service asks about one of them. */
+    /** Answers another service's question for one push in this service's journal. */
     answerRun: answerRun(runs),
-    /** Answers what webhooks asks about pushes whose events are still to come. */
+    /** Answers the question of webhooks for pushes whose events are not published yet. */
     answerUnannounced: answerUnannounced(engine.journal),
-    /** Answers with one push: of those that were made here, or in the other journal. */
+    /** Answers with one push from the journal of this service or of the other service. */
     getRun: (other: RunJournal): BusHandler => getRun([runs, other]),
-    /** Answers listings of all pushes: those that were made here, and those of the other journal. */
+    /** Answers listings of the pushes of both journals. */
     listRuns: (other: RunJournal): BusHandler => listRuns([runs, other], cursorKey),
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };

@@ -1,4 +1,4 @@
-// What services of ours ask each other. The other one speaks the contract, or is of another release.
+// Questions between services of this system. A message that does not fit its schema comes from another release.
 import { Failure, requestHeaders, type RequestSubject } from '@integration-sync/contracts';
 import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import type { Static, TSchema } from 'typebox';
@@ -6,23 +6,23 @@ import { Check } from 'typebox/value';
 
 export function readQuestion<T extends TSchema>(schema: T, body: Uint8Array): Static<T> {
   const question: unknown = JSON.parse(new TextDecoder().decode(body));
-  if (!Check(schema, question)) throw new Failure('invalid_request', 'The question is not of its form.');
+  if (!Check(schema, question)) throw new Failure('invalid_request', 'The question does not fit its schema.');
   return question;
 }
 
-/** On whose behalf a question is asked. */
+/** The request for which a service asks another service. */
 export type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
 export interface Question<Answer extends TSchema> {
   subject: RequestSubject;
-  /** What is asked: a body, or the id of one thing. */
+  /** The question is either a body or the id of one thing. */
   body?: object;
   id?: string;
   timeoutMs: number;
   answer: Answer;
 }
 
-/** A question changes nothing, so that it may be asked again on a connection that was lost. */
+/** A question changes nothing, so the bus may send it again after a lost connection. */
 export async function askService<Answer extends TSchema>(
   bus: Bus,
   { integration, requestId, traceparent }: Asking,
@@ -40,6 +40,6 @@ export async function askService<Answer extends TSchema>(
     repeatable: true,
   });
   const answer: unknown = JSON.parse(new TextDecoder().decode(reply.body));
-  if (!Check(schema, answer)) throw new Error('the answer of another service is not of its form');
+  if (!Check(schema, answer)) throw new Error('the answer of another service does not fit its schema');
   return answer;
 }

@@ -1,4 +1,4 @@
-// A secret that all replicas of a service share without a setting: the first one makes it, the others find it.
+// A secret that all replicas of a service share without a setting: the first replica creates the secret in MongoDB, others read it.
 import { randomBytes } from 'node:crypto';
 import { isFirst, type Store } from '@integration-sync/runtime/store';
 
@@ -16,6 +16,6 @@ export async function sharedKey(store: Store, collection: string, name: string):
   if (found !== null) return found.key;
   await isFirst(keys.insertOne({ _id: name, key: randomBytes(keyBytes) }));
   const made = await find();
-  if (made === null) throw new Error(`the key ${name} was made, but is not there`);
+  if (made === null) throw new Error(`the key ${name} was created, but MongoDB does not have it`);
   return made.key;
 }

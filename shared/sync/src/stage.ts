@@ -1,4 +1,4 @@
-// The places at which a test may stop the process.
+// The stages of a push at which a test may stop the process.
 export const stages = [
   'before-entry',
   'after-entry',

@@ -1,14 +1,15 @@
-// One small document per integration and kind, which every push of them passes through: how many records there
-// are, and the time of synchronisation that was last handed out.
+// The watermarks: one document for each integration and listed collection, which every push updates. It has the number of records
+// and the last stamp, which is a time of synchronisation (`lastSyncedAt`).
 //
-//   open    before a push writes: takes a stamp that is later than every one before it, and is noted as open
-//   close   after it has written: no longer open, its new records counted
+//   open    before a push writes: the push takes a stamp later than all earlier stamps, and is noted as open
+//   close   after the push has written: the push is no longer open, and its new records are counted
 //
-// So a listing that reads the stamp and the open pushes knows up to which time no record can appear any more, by whatever
-// clocks the replicas have. And since the update that closes a push also counts its records, each push is counted once. What
-// a recovering replica has counted stands beside (`counted`), as it may have to open and close the same push a second time.
+// So a listing knows from the stamp and the open pushes up to which time no further record can appear, whatever the clocks of the
+// replicas say. The update that closes a push also counts its records, so each push is counted once. `counted` has the records that
+// recovery has counted, as recovery may open and close a push a second time.
 //
-// A push that lost records to another push writes since when it waits (`claims`). Every push that opens reads it (precedence.ts).
+// A push that lost records to another push notes in `claims` since when it waits. A push reads `claims` as it opens
+// (precedence.ts).
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
 import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
 import { syncIdsFrom } from './ids.ts';
@@ -17,39 +18,38 @@ import { allOfThem } from './records/by-ids.ts';
 export interface Watermark {
   _id: string;
   total: number;
-  /** Epoch milliseconds; only ever grows. */
+  /** Epoch milliseconds; never decreases. */
   stamp: number;
-  /** By sync id, a time before which its push has stamped nothing. */
+  /** By sync id of each open push, a time before all stamps of that push. */
   open: Readonly<Record<string, number>>;
-  /** By sync id, how many records recovery has counted of pushes that were left behind. */
+  /** By sync id of a push that a dead process left behind, how many of its records recovery has counted. */
   counted?: Readonly<Record<string, number>>;
   claims?: Claims;
 }
 
-/** By sync id, since when an open push waits that met another one: epoch milliseconds, by the clock of `stamp`. */
+/** By sync id of an open push that lost records to another, since when it waits: epoch milliseconds, by the clock of `stamp`. */
 export type Claims = Readonly<Record<string, number>>;
 
-/** Of a push that opens a listing. */
+/** What a push gets as it opens a watermark. */
 export interface Opened {
-  /** When everything that the push writes was synchronised. */
+  /** The stamp: `lastSyncedAt` of all records that the push writes. */
   at: Date;
-  /** Of other pushes. */
+  /** The claims of other pushes. */
   claims: Claims;
 }
 
 export type Watermarks = ReturnType<typeof openWatermarks>;
 
 const readMax = 100;
-/** Longer than a question usually takes. */
+/** Longer than a query usually takes. */
 const readPatienceMs = 10;
 
-/** Neither part can hold a slash. */
+/** Neither `integration` nor `listed` can hold a slash. */
 export const watermarkKey = (integration: string, listed: string): string => `${integration}/${listed}`;
 
 export function openWatermarks(store: Store, collection: string, now: () => number) {
   const watermarks = store.collection<Watermark>(collection);
 
-  /** Resolves with the time of what the push writes, and with who claims to go first. */
   const open = async (key: string, syncId: string): Promise<Opened> => {
     const at = now();
     const before = await watermarks.findOneAndUpdate(
@@ -58,13 +58,13 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
       { projection: { stamp: 1, claims: 1 } },
     );
     if (before === null) {
-      // Inserted, not upserted: two upserts at once may both believe that they made it.
+      // Inserted, not upserted: of two concurrent upserts, both may report that they created the document.
       await isFirst(watermarks.insertOne({ _id: key, total: 0, stamp: 0, open: {} }));
       return open(key, syncId);
     }
     const { claims = {} } = before;
     if (at > before.stamp) return { at: new Date(at), claims };
-    // Another push has this millisecond already, or its replica a faster clock.
+    // Another push has a stamp of this millisecond or later, as its replica's clock may be ahead.
     const after = await watermarks.findOneAndUpdate(
       { _id: key },
       { $inc: { stamp: 1 } },
@@ -84,9 +84,9 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
     open,
     ...openClaims(watermarks),
     ...openSettling(watermarks, now),
-    /** As it is at some moment after this call. Calls that come while MongoDB is asked share the next question, for any listings. */
+    /** Reads the watermark as of some moment after the call. Calls during a query share the next query, for any listings. */
     read: openBatcher(readAll, readMax, oneByOne({ patienceMs: readPatienceMs })),
-    /** Whether the push was open until now, and so its records are counted now. What recovery counts is its own. */
+    /** Whether this call closed the push and counted its records. False if recovery counts the push. */
     async close(key: string, syncId: string, added: number): Promise<boolean> {
       const name = `open.${syncId}`;
       const { matchedCount } = await watermarks.updateOne(
@@ -98,7 +98,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
       );
       return matchedCount === 1;
     },
-    /** Closes what was opened then, and nothing that was opened since. */
+    /** Closes the push without counting, unless it was opened again after `openedAt`. */
     async forget(key: string, syncId: string, openedAt: number): Promise<void> {
       const name = `open.${syncId}`;
       await watermarks.updateOne(
@@ -106,7 +106,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
         { $unset: { [name]: '', [`claims.${syncId}`]: '' } },
       );
     },
-    /** Those in which a push is open. */
+    /** The watermarks with open pushes. */
     withOpen: (): Promise<Pick<Watermark, '_id' | 'open'>[]> =>
       watermarks.find({ open: { $ne: {} } }, { projection: { open: 1 } }).toArray(),
   };
@@ -114,7 +114,7 @@ export function openWatermarks(store: Store, collection: string, now: () => numb
 
 function openClaims(watermarks: Collection<Watermark>) {
   return {
-    /** Of a push that is open. Resolves with the claims of all. */
+    /** Notes the claim of an open push. Resolves with the claims of all pushes. */
     async claim(key: string, syncId: string, since: number): Promise<Claims> {
       const after = await watermarks.findOneAndUpdate(
         { _id: key, [`open.${syncId}`]: { $exists: true } },
@@ -129,7 +129,6 @@ function openClaims(watermarks: Collection<Watermark>) {
   };
 }
 
-/** What recovery does. */
 function openSettling(watermarks: Collection<Watermark>, now: () => number) {
   const settle = async (key: string, syncId: string, records: number, before: number): Promise<boolean> => {
     const watermark = await watermarks.findOne({ _id: key });
@@ -151,19 +150,19 @@ function openSettling(watermarks: Collection<Watermark>, now: () => number) {
         },
       },
     );
-    // Another replica was quicker, and has closed it; unless it was opened once more.
+    // Another replica has closed the push meanwhile, or recovery has opened it again.
     return matchedCount === 1 || settle(key, syncId, records, before);
   };
 
   return {
     /**
-     * Closes a push that was left behind. Of its records, `before` may have been counted by its own process. False if
-     * another replica has closed it with fewer of them.
+     * Closes a push that a dead process left behind, with `records` new records; that process may have counted `before` of them.
+     * False if another replica has closed the push with fewer records.
      */
     settle,
     /**
-     * From now on recovery alone counts an open push, of whose records `before` are counted. One that is closed has been
-     * counted by its own process, with all that it wrote.
+     * From now on only recovery counts the open push, of which `before` records are counted. A closed push was counted completely
+     * by its own process.
      */
     async take(key: string, syncId: string, before: number): Promise<void> {
       const counted = `counted.${syncId}`;
@@ -177,14 +176,11 @@ function openSettling(watermarks: Collection<Watermark>, now: () => number) {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** No process comes back to a push after a day; one that does all the same counts on from what was counted before. */
+/** Sync ids in `counted` that are older than a day: no process returns to such a push. */
 const outdated = ({ counted = {} }: Watermark, settled: string, now: number): string[] =>
   Object.keys(counted).filter((syncId) => syncId < syncIdsFrom(new Date(now - dayMs)) && syncId !== settled);
 
-/**
- * The time up to which whatever is synchronised has been written: nothing will appear any more with a
- * `lastSyncedAt` of this or earlier (the header `X-Next-Since`, listing/listing.ts).
- */
+/** The time up to which no further record can appear, by `lastSyncedAt` (the header `X-Next-Since`, listing/listing.ts). */
 export function settledUntil(watermark: Pick<Watermark, 'stamp' | 'open'>): Date {
   const open = Object.values(watermark.open);
   return new Date(open.length === 0 ? watermark.stamp : Math.min(...open) - 1);

@@ -127,7 +127,7 @@ it('a key of another certificate ends the start with its words', async () => {
 
 it.each([
   ['NATS_TLS_CA', 'one or more certificates in PEM'],
-  ['NATS_TLS_CERT', 'a certificate in PEM, and behind it those that it stands on'],
+  ['NATS_TLS_CERT', 'a certificate in PEM, followed by the certificates of its issuers'],
   ['NATS_TLS_KEY', 'a private key in PEM, without a passphrase'],
 ])('%s that is no PEM ends the start with its words, and is not shown', async (name, expected) => {
   const text = '-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----';

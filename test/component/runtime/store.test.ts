@@ -309,23 +309,23 @@ describe('an address that cannot work', () => {
   it.each([
     [
       'readPreference=secondaryPreferred',
-      'expected no readPreference other than primary, as what is read decides what is written, got secondaryPreferred',
+      'expected no readPreference other than primary, as writes depend on reads, got secondaryPreferred',
     ],
     [
       'compressors=snappy,zlib',
-      'compressors=snappy needs the package snappy, which is not installed here: take zstd or zlib, which Node brings',
+      'compressors=snappy needs the package snappy, which is not installed here: use zstd or zlib, which Node brings',
     ],
     [
       'proxyHost=127.0.0.1',
-      'proxyHost needs the package socks, which is not installed here: take a way to MongoDB without a SOCKS proxy',
+      'proxyHost needs the package socks, which is not installed here: use a way to MongoDB without a SOCKS proxy',
     ],
     [
       'authMechanism=GSSAPI',
-      'authMechanism=GSSAPI needs the package kerberos, which is not installed here: take SCRAM-SHA-256 or MONGODB-X509',
+      'authMechanism=GSSAPI needs the package kerberos, which is not installed here: use SCRAM-SHA-256 or MONGODB-X509',
     ],
     [
       'authMechanism=MONGODB-AWS',
-      'authMechanism=MONGODB-AWS needs the package @aws-sdk/credential-providers, which is not installed here: take SCRAM-SHA-256 or MONGODB-X509',
+      'authMechanism=MONGODB-AWS needs the package @aws-sdk/credential-providers, which is not installed here: use SCRAM-SHA-256 or MONGODB-X509',
     ],
   ])('is one that asks for what this process cannot do: %s', async (option, words) => {
     const login = option.endsWith('AWS') ? '' : 'me:hunter2@';

@@ -1,5 +1,5 @@
-// One request, from its message to its reply: it gets its turn, the handler works on it, and its caller is answered in
-// any case, with a failure where there is nothing better.
+// How a replica answers one NATS request: the request waits for the semaphore, the handler works on it, and the caller gets a
+// reply in any case, if need be a failure.
 import { Failure, replyHeaders, requestHeaders, statusOfAnswer } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 import type { Log } from '../log.ts';
@@ -15,54 +15,54 @@ export interface BusRequest {
   subject: string;
   headers: Headers;
   body: Uint8Array;
-  /** When this process began with it, by `performance.now()`. */
+  /** When this process took the request, by `performance.now()`. */
   arrivedAtMs: number;
   /** Until then the caller waits for the answer; epoch milliseconds, by the clock of this process. */
   deadline: number;
-  /** The caller said that it does not wait any more. */
+  /** Whether the caller said that it no longer waits for the reply. */
   readonly isGivenUp: boolean;
-  /** By `performance.now()`: until then the caller waits for the reply. In the past where it said that it does not. */
+  /** Until when the caller promised to wait, by `performance.now()`; in the past if the caller has given up. */
   readonly waitedForUntilMs: number;
-  /** Asks the caller. One that was told meanwhile that the request failed may have sent another one since. */
+  /** Asks the caller whether it still waits: a caller that was told of a failure may have sent a newer request. */
   isWaitedFor: () => Promise<boolean>;
-  /** Begins a wait of this request that may take so long (waits.ts). One at a time. */
+  /** Begins a wait of this request for an event, for `forMs` at most (waits.ts). A request has one wait at a time. */
   wait: (forMs: number) => Wait;
   integration: string;
   requestId: string;
-  /** For what comes of the request, where it belongs to a trace. */
+  /** The parent of all further spans, if the request belongs to a trace. */
   traceparent?: string | undefined;
   log: Log;
 }
 
 export interface BusReply {
-  /** HTTP status of the answer, where it is another than the route says (contracts/routes). */
+  /** HTTP status of the answer; by default the status that the route names (contracts/routes). */
   status?: number;
   /** HTTP headers of the answer, lower-case. */
   headers?: Readonly<Record<string, string>>;
   body?: Uint8Array | string;
-  /** For the log lines of this request, here and at the gateway. */
+  /** Fields for the log lines of this request, both of this service and of the gateway. */
   logFields?: Readonly<Record<string, string | number | boolean>>;
 }
 
 export type BusHandler = (request: BusRequest) => Promise<BusReply>;
 
-/** Room for headers beside a reply's body, inside the server's `max_payload`. */
+/** Bytes of the server's `max_payload` that are kept for a reply's headers. */
 const headerBytesMax = 64 * 1024;
 const defaultTimeoutMs = 30_000;
-/** In characters. */
+/** How many characters remain of the text of a failure that is too large for a message. */
 const firstWordsMax = 1_000;
 
-/** A request that a replica has. */
+/** A request that this replica has taken and not yet answered. */
 export interface RequestInHand {
   readonly message: Msg;
-  /** Its caller said that it does not wait any more. */
+  /** Whether the caller said that it no longer waits for the reply. */
   isGivenUp: boolean;
 }
 
 export interface Answering {
   handler: BusHandler;
   semaphore: Semaphore;
-  /** Whether the log line of a request without a fault is at level debug. */
+  /** Whether a request without an internal error is logged at level debug. */
   quiet: boolean;
   waits: Waits;
 }
@@ -72,7 +72,7 @@ interface Parts {
   body: Uint8Array | string;
 }
 
-/** A failure that the handler throws is an answer, too. */
+/** Never rejects: an error that the handler throws becomes the reply. */
 export async function answer(
   connection: Connection,
   inHand: RequestInHand,
@@ -83,7 +83,7 @@ export async function answer(
   const { subject } = message;
   const headers = readHeaders(message.headers);
   const given = readTraceparent(headers.get(requestHeaders.traceparent));
-  // Requests of a quiet subject, such as health checks, come all the time: they have no span.
+  // Requests of a quiet subject, such as health checks, come every few seconds and get no span.
   const span = quiet ? undefined : connection.tracing?.begin(spanOf(subject, headers, given));
   const traceparent = span?.traceparent ?? given;
   const request = readRequest(connection, inHand, { headers, traceparent, waits });
@@ -97,7 +97,7 @@ export async function answer(
       waitedMs = performance.now() - startedAt;
     }
     try {
-      // What the handler asks the database is part of the span.
+      // `within` makes the handler's operations on the database children of the span.
       reply = await (span === undefined ? handler(request) : span.within(() => handler(request)));
     } finally {
       semaphore.release(request.integration);
@@ -125,7 +125,7 @@ export async function answer(
   return { subject, outcome, seconds };
 }
 
-/** From the message of a request to its reply. */
+/** The span of a request, from its message to its reply. */
 const spanOf = (subject: string, headers: Headers, parent: string | undefined): SpanStart => ({
   name: `answer ${subject}`,
   kind: 'server',
@@ -146,7 +146,7 @@ function readRequest(
   const { message } = inHand;
   const integration = headers.get(requestHeaders.integration) ?? '';
   const requestId = headers.get(requestHeaders.requestId) ?? '';
-  // A caller of another kind cannot be asked, and is taken to wait.
+  // A caller that is not of this system sends no `sentAtMs` and cannot be asked: it counts as waiting.
   const promisedUntilMs = headers.has(requestHeaders.sentAtMs)
     ? (connection.inbox.callers.sentAtMs(message) ?? -Infinity) +
       Number(headers.get(requestHeaders.promisedMs) ?? 0)
@@ -180,7 +180,7 @@ function replyParts(connection: Connection, subject: string, reply: BusReply): P
   const { status = statusOfAnswer(subject), body = '' } = reply;
   const bytes = Buffer.byteLength(body);
   const bytesMax = bodyBytesMax(connection);
-  // NATS would throw here and the caller would wait for nothing.
+  // The NATS client would throw for a larger reply, and the caller would wait in vain.
   if (bytes > bytesMax)
     throw new Error(`the reply to ${subject} has ${bytes} bytes; one NATS message may carry ${bytesMax}`);
   const headers = {
@@ -194,7 +194,7 @@ function replyParts(connection: Connection, subject: string, reply: BusReply): P
 const prefixed = <T>(prefix: string, fields: Readonly<Record<string, T>> = {}): Record<string, T> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [prefix + name, value]));
 
-/** With its first words alone where all of them do not fit into a message: a failure is told in any case. */
+/** A failure whose text does not fit into a NATS message is cut to its first characters. */
 function failureParts(connection: Connection, failure: Failure): Parts {
   const parts = writeFailure(failure);
   if (Buffer.byteLength(parts.body) <= bodyBytesMax(connection)) return parts;
@@ -214,7 +214,7 @@ function asFailure(error: unknown, request: BusRequest): Failure {
 }
 
 async function respond(connection: Connection, message: Msg, parts: Parts): Promise<void> {
-  // What is sent while the line is down is lost.
+  // A reply that is sent while the NATS connection is down is lost.
   if (!connection.connected) await connection.untilConnected().catch(() => undefined);
   const sent = message.respond(parts.body, { headers: writeHeaders(parts.headers) });
   if (!sent) connection.log.warn({ subject: message.subject }, 'reply could not be sent');

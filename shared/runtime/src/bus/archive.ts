@@ -1,6 +1,6 @@
-// Looking things up in a stream without a consumer: by subject, from a time or a sequence on. Any server that has a copy of
-// the stream answers, and a copy may be a moment behind: it lacks what the stream's leader has acknowledged in the last
-// milliseconds. Where all of that is needed, the leader says how far a reading must come.
+// Reads messages of a stream without a consumer (direct get), by subject, from a time or a sequence on. Any server with a copy of
+// the stream answers. A copy may lack the messages that the stream's leader acknowledged in the last milliseconds. An `exact`
+// read asks the leader for the sequence that the read must reach.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure } from '@integration-sync/contracts';
 import { JetStreamError, type DirectBatchOptions, type MsgRequest, type StoredMsg } from '@nats-io/jetstream';
@@ -18,16 +18,16 @@ export interface ReadOptions {
   /** May hold wildcards. */
   subject: string;
   from: { sequence: number } | { time: Date };
-  /** How many at most; all of them unless given. */
+  /** How many messages are read at most; unless given, all. */
   max?: number;
-  /** Ends once it has so many bytes of bodies, or more by less than as many again: all that its last question brought. */
+  /** The read ends with the server's answer that brings the bodies to this size; they may be up to twice as large. */
   bytesMax?: number;
-  /** Nothing is left out that the stream's leader had when the reading came to an end of what there is. */
+  /** Whether the read includes each message that the stream's leader has when the copy ends. */
   exact?: boolean;
 }
 
 export interface StreamFacts {
-  /** Another one than before, if the stream was made again. */
+  /** When the stream was created: a stream that was lost and created again has a later time. */
   madeAt: Date;
   messages: number;
   firstSequence: number;
@@ -35,30 +35,30 @@ export interface StreamFacts {
 }
 
 export interface Archive {
-  /** Every stored message of the subject from there on, oldest first, up to what was stored when the reading began. */
+  /** Every stored message of the subject from `from` on, oldest first, up to the messages stored when the read began. */
   readStream(stream: string, options: ReadOptions): AsyncGenerator<StoredMessage>;
-  /** The last message of each of these subjects, which may hold wildcards, where it stands at that place or later. */
+  /** The last message of each subject that matches `subjects` (wildcards allowed), if its sequence is `fromSequence` or later. */
   lastOfEach(stream: string, subjects: readonly string[], fromSequence: number): Promise<StoredMessage[]>;
   streamFacts(stream: string): Promise<StreamFacts>;
-  /** Whether the stream's leader has a message of the subject after that sequence. */
+  /** Whether the stream's leader has a message of the subject with a higher sequence. */
   hasAfter(stream: string, subject: string, sequence: number): Promise<boolean>;
   /** How many messages the stream's leader has of the subject. */
   countMessages(stream: string, subject: string): Promise<number>;
-  /** The same of each subject that this one, with its wildcards, stands for. */
+  /** How many messages the stream has of each subject that `subject`, with its wildcards, matches. */
   countBySubject(stream: string, subject: string): Promise<Map<string, number>>;
-  /** Removes every message of the subject, and says how many there were. */
+  /** Removes every message of the subject and resolves with their number. */
   purge(stream: string, subject: string): Promise<number>;
 }
 
 /**
- * Whom the server has more than 64 MB on the way to is cut off by it, with everything that this process does on the
- * bus. So what is read at once is bounded here: long readings take turns, short ones go their way between them.
+ * nats-server disconnects a client for which more than 64 MB are pending (`max_pending`). So a read asks for a bounded chunk at a
+ * time, and a semaphore bounds the chunks of unlimited reads; reads with a `max` need no turn.
  */
 const chunkMessages = 500;
 const chunkBytesMax = 2 * 1024 * 1024;
 const longChunksMax = 8;
 
-/** A copy that is further behind than that is not merely a moment behind. */
+/** A copy that stays behind the leader for longer than this counts as broken. */
 const copyBehindMaxMs = 2_000;
 const copyAgainMs = 10;
 
@@ -136,7 +136,7 @@ async function* readStream(
   }
 }
 
-/** A message as the stream's leader has it; null where it has none. */
+/** The message that the stream's leader has; null if it has none. */
 async function leadersMessage(
   connection: Connection,
   stream: string,
@@ -149,13 +149,13 @@ async function leadersMessage(
   }
 }
 
-/** What the stream's leader has of the subject, beside what was read of a copy. */
+/** Asks the stream's leader how far a read from copies must come. */
 function openLeader(connection: Connection, stream: string, { subject, from }: ReadOptions) {
   const since = 'time' in from ? from.time : new Date(0);
   let sequenceWanted: number | undefined;
   let behindSinceMs = 0;
   return {
-    /** Whether there is more to read than up to this place; resolves when another copy may have it. */
+    /** Whether the leader has more to read after `readThrough`; resolves when a copy may have caught up. */
     async hasMore(readThrough: number): Promise<boolean> {
       const last = await leadersMessage(connection, stream, { last_by_subj: subject });
       if (last === null || last.seq <= readThrough || last.time < since) return false;
@@ -163,7 +163,7 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
         sequenceWanted = last.seq;
         behindSinceMs = performance.now();
       }
-      // What came since is after the end of this reading.
+      // Messages after `sequenceWanted` came after the read had reached its end.
       if (readThrough >= sequenceWanted) return false;
       if (performance.now() - behindSinceMs > copyBehindMaxMs) {
         throw unreadable(new Error(`a copy of stream ${stream} has not reached sequence ${sequenceWanted}`));
@@ -174,13 +174,13 @@ function openLeader(connection: Connection, stream: string, { subject, from }: R
   };
 }
 
-/** Times further away overflow in the server; nothing was stored that early, and nothing will be that late. */
+/** Times before 1970 or after 2200 overflow in nats-server, and no message has such a time. */
 const storable = (time: Date): Date => new Date(Math.min(Math.max(time.getTime(), 0), latestMs));
 const latestMs = Date.UTC(2200);
 
 interface Chunk {
   messages: StoredMessage[];
-  /** A chunk of large messages ends before it has as many as were asked for. */
+  /** Whether messages were left when the server reached the limit in bytes. */
   more: boolean;
 }
 
@@ -196,7 +196,7 @@ async function readChunk(
         chunk.more = message.pending > 0;
       }
     } catch (error) {
-      // Nothing there is an answer, not a fault.
+      // nats-server answers 404 where no message matches.
       if (!isMessageNotFound(error)) throw unreadable(error);
     }
     return chunk;

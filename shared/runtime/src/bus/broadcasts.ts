@@ -1,5 +1,5 @@
-// What goes to every replica that listens: words without an answer, and questions. How many replicas there are is not known, so
-// one that asks says for how long it collects answers.
+// Messages to every replica that listens, and questions to them. The number of replicas is not known, so a replica that asks names
+// the time for which it collects answers.
 import type { Connection } from './connection.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
@@ -10,13 +10,13 @@ export interface Broadcast {
 }
 
 export interface Broadcasts {
-  /** To every listener of every replica, once, without any promise; to none once the bus is being closed. */
+  /** Publishes to every listener at most once. Does nothing once the bus is being closed. */
   broadcast(subject: string, body: Uint8Array | string, headers?: Readonly<Record<string, string>>): void;
-  /** `onMissed`: the line was down, and what was said meanwhile is not said again. */
+  /** `onMissed` is called after a reconnect: messages that came while the connection was down are lost. */
   listen(subject: string, onMessage: (message: Broadcast) => void, onMissed?: () => void): Disposable;
-  /** What every replica that has something to say says within that time. */
+  /** The answers of all replicas that come within `forMs`. */
   askAll(subject: string, forMs: number): Promise<Uint8Array[]>;
-  /** Answers with what `say` returns, unless that is undefined. */
+  /** Answers each question with the text that `say` returns; with nothing if `say` returns undefined. */
   answerAll(subject: string, say: () => string | undefined): Disposable;
 }
 
@@ -48,7 +48,7 @@ export const openBroadcasts = (connection: Connection): Broadcasts => ({
         for await (const { data } of coming) answers.push(data);
       });
     } catch (error) {
-      // No replica listens, or the connection to NATS dropped: the answers that came before are all.
+      // No replica listens, or the NATS connection dropped: the answers received until then count.
       connection.log.debug({ err: error, subject }, 'not every replica could be asked');
     }
     return answers;

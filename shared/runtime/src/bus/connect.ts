@@ -1,5 +1,5 @@
-// The first connection to NATS, for which a process waits as long as it takes, and the lines that say what it waits for,
-// then and whenever the connection is lost.
+// The first connection to NATS, for which a process waits without a limit, and the log lines that say why it waits, then and
+// whenever the connection is lost.
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConnectionError, TimeoutError, type NatsConnection } from '@nats-io/nats-core';
 import type { NatsOptions } from '../config/index.ts';
@@ -10,7 +10,7 @@ import { dialledLongestAgo } from './nats-client/next-server.ts';
 import { connectTelling } from './nats-client/transport.ts';
 
 const retryMs = 250;
-/** A server that stands still is noticed after three of these, so that a caller that waits is told within 3 s. */
+/** The client notices a frozen server after three intervals, so that a waiting caller is answered within 3 s. */
 const pingIntervalMs = 800;
 const connectMs = 2_000;
 const waitingLineMs = 5_000;
@@ -19,7 +19,7 @@ export interface ConnectOptions extends NatsOptions {
   name: string;
   inboxPrefix: string;
   log: Log;
-  /** Ends the wait. */
+  /** Aborts the wait for NATS. */
   signal?: AbortSignal | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function connectPatiently({
       name,
       inboxPrefix,
       maxReconnectAttempts: -1,
-      // A server may refuse for a while those whom it knows again later.
+      // A server may refuse a valid login for a while.
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: retryMs,
       reconnectJitter: retryMs,
@@ -65,7 +65,7 @@ export async function connectPatiently({
   try {
     const nats = await retry(connect, {
       mayRetry(error) {
-        // To the client it is a time-out as well when the server ends a connection instead of answering.
+        // The client reports a time-out also where the server closed the connection; `onTrouble` had the real reason.
         if (!(isTold && error instanceof TimeoutError)) waits.because(error);
         return true;
       },
@@ -79,7 +79,7 @@ export async function connectPatiently({
 
 export interface Waits {
   begin(): void;
-  /** Why it has to go on. */
+  /** Notes why the last attempt to connect failed. */
   because(reason: unknown): void;
   end(): void;
 }
@@ -111,7 +111,7 @@ function openWaits(servers: readonly string[], log: Log): Waits {
 
 const wordsOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
 
-/** A server that is there and refuses this process is not about to come up. */
+/** Whether a running server refuses this process, so that waiting alone does not help. */
 function isRefusal(reason: unknown): boolean {
   if (reason instanceof TimeoutError) return false;
   if (reason instanceof ConnectionError && reason.message === 'connection refused') return false;

@@ -1,22 +1,28 @@
-// One connection to NATS that waits for the server, never gives up, and knows at every moment whether it is up. A request that waits
-// for its answer when the connection drops fails at once, and does not time out (line.ts).
+// One connection to NATS, which reconnects without a limit and knows whether it is up. A request that waits for its answer when the
+// connection drops fails immediately, before its time-out (connectivity.ts).
 import { jetstream, jetstreamManager, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { parseNatsServers, type NatsOptions } from '../config/index.ts';
 import type { Log } from '../log.ts';
 import type { Tracing } from '../tracing/index.ts';
-import { Disconnected, openAbsences, openLine, type Absences, type Line } from './line.ts';
+import {
+  Disconnected,
+  openAbsences,
+  openConnectivity,
+  type Absences,
+  type Connectivity,
+} from './connectivity.ts';
 import { connectPatiently } from './connect.ts';
 import { openInbox, type Inbox } from './inbox.ts';
-import { openLeaving, type Leaver } from './leaving.ts';
+import { openLameDuck, type Leaver } from './lame-duck.ts';
 
-/** A leader that died with a question is asked again, as another one may have taken its place. */
+/** How long a request to the JetStream API waits for the leader, which may have died; a retry reaches the next leader. */
 const apiTimeoutMs = 3_000;
 const defaultPayloadBytes = 1_048_576;
 
-type LineOfConnection = Pick<Line, 'connected' | 'untilConnected' | 'whileConnected' | 'onReconnect'>;
+type ConnectionState = Pick<Connectivity, 'connected' | 'untilConnected' | 'whileConnected' | 'onReconnect'>;
 
-export interface Connection extends LineOfConnection, AsyncDisposable {
+export interface Connection extends ConnectionState, AsyncDisposable {
   readonly nats: NatsConnection;
   readonly stream: JetStreamClient;
   readonly manager: JetStreamManager;
@@ -24,13 +30,13 @@ export interface Connection extends LineOfConnection, AsyncDisposable {
   readonly absences: Absences;
   readonly log: Log;
   readonly tracing: Tracing | undefined;
-  /** This process does nothing more where nats-server refuses it something (`onForbidden`). */
+  /** Whether a missing permission ends this process (`onForbidden`). */
   readonly endsWhereForbidden: boolean;
-  /** What the server takes as one message. */
+  /** The server's limit for one message, headers included. */
   readonly maxPayloadBytes: number;
-  /** Until disposed of. Where nats-server refuses the subject, `onForbidden` or a line in the log says so. */
+  /** Subscribes until disposed of. If nats-server refuses the subject, `onForbidden` is called or the log says so. */
   listen(subject: string, onMessage: (message: Msg) => void): Disposable;
-  /** Called when the server is about to end, before the client goes to another one (leaving.ts). */
+  /** Registers a hook that runs in lame duck mode, before the client moves to another server (lame-duck.ts). */
   onLeaving(leaver: Leaver): Disposable;
 }
 
@@ -38,11 +44,11 @@ export interface ConnectionOptions extends NatsOptions {
   /** Shown in the server's list of connections. */
   name: string;
   log: Log;
-  /** Requests that carry a `traceparent`, and those that are answered, are steps of a trace. */
+  /** Makes a span for each request that is answered, and for each sent request with a `traceparent`. */
   tracing?: Tracing | undefined;
-  /** Ends the wait for a NATS that does not come. */
+  /** Aborts the wait for the first connection. */
   signal?: AbortSignal | undefined;
-  /** Called where nats-server refuses this process a subject. The log has a line of it otherwise. */
+  /** Called when nats-server refuses this process a subject; without it, a log line says so. */
   onForbidden?: ((forbidden: Forbidden) => void) | undefined;
 }
 
@@ -59,22 +65,22 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   const asking = { ...options.jetstream, checkAPI: false, timeout: apiTimeoutMs };
   const manager = await jetstreamManager(nats, asking);
   const inbox = openInbox(nats, inboxPrefix);
-  const line = openLine(() => nats.isClosed());
+  const connectivity = openConnectivity(() => nats.isClosed());
   const hasOthers = otherServers(nats, options.url);
-  const leaving = openLeaving({ nats, inbox, line, hasOthers, log });
+  const lameDuck = openLameDuck({ nats, inbox, connectivity, hasOthers, log });
 
   watchStatus(nats, log, {
     lost() {
       waits.begin();
-      line.drop();
+      connectivity.drop();
       inbox.fail(new Disconnected());
     },
     back() {
       waits.end();
-      leaving.arrived();
-      line.restore();
+      lameDuck.arrived();
+      connectivity.restore();
     },
-    aboutToEnd: () => leaving.begin(),
+    aboutToEnd: () => lameDuck.begin(),
     forbidden(error) {
       const { operation, subject } = error;
       inbox.fail(error, subject);
@@ -93,21 +99,21 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     tracing,
     endsWhereForbidden: onForbidden !== undefined,
     get connected() {
-      return line.connected;
+      return connectivity.connected;
     },
-    untilConnected: () => line.untilConnected(),
-    whileConnected: (work) => line.whileConnected(work),
-    onReconnect: (then) => line.onReconnect(then),
+    untilConnected: () => connectivity.untilConnected(),
+    whileConnected: (work) => connectivity.whileConnected(work),
+    onReconnect: (then) => connectivity.onReconnect(then),
     get maxPayloadBytes() {
       return nats.info?.max_payload ?? defaultPayloadBytes;
     },
     listen: (subject, onMessage) => listen(nats, subject, onMessage),
-    onLeaving: (leaver) => leaving.use(leaver),
+    onLeaving: (leaver) => lameDuck.use(leaver),
     async [Symbol.asyncDispose]() {
-      leaving[Symbol.dispose]();
+      lameDuck[Symbol.dispose]();
       waits.end();
-      // Draining needs the server; without one, or where it goes meanwhile, there is no server left to tell.
-      if (line.connected) await nats.drain().catch(() => undefined);
+      // Draining needs a connection, and the connection may drop meanwhile.
+      if (connectivity.connected) await nats.drain().catch(() => undefined);
       await nats.close();
       inbox.fail(new Disconnected());
       inbox[Symbol.dispose]();
@@ -124,7 +130,7 @@ function listen(nats: NatsConnection, subject: string, onMessage: (message: Msg)
   return { [Symbol.dispose]: () => subscription.unsubscribe() };
 }
 
-/** Whether there is another server to go to, by the settings or by what this one says. */
+/** Whether the cluster has another server, by NATS_URL or by the INFO of the connected server. */
 function otherServers(nats: NatsConnection, url: string): () => boolean {
   const isOneOfSeveral = (parseNatsServers(url)?.servers.length ?? 0) > 1;
   return () => isOneOfSeveral || (nats.info?.connect_urls?.length ?? 0) > 0;
@@ -133,9 +139,9 @@ function otherServers(nats: NatsConnection, url: string): () => boolean {
 interface StatusHandlers {
   lost(): void;
   back(): void;
-  /** The server says that it will end. */
+  /** The server is in lame duck mode. */
   aboutToEnd(): void;
-  /** This process may not use a subject. */
+  /** The login lacks a permission for a subject. */
   forbidden(error: PermissionViolationError): void;
 }
 
@@ -158,5 +164,5 @@ async function watchStatus(nats: NatsConnection, log: Log, then: StatusHandlers)
   }
 }
 
-/** One of its own for each service, so that NATS lets no other read its answers. */
+/** Each service has its own inbox prefix, so that NATS permissions keep other services from reading its answers. */
 const inboxPrefixOf = (name: string): string => `_INBOX_${name}`;

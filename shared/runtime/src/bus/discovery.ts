@@ -1,4 +1,4 @@
-// The NATS micro protocol: what makes `nats micro ls`, `info` and `stats` see every replica of every service.
+// The NATS micro protocol, by which `nats micro ls`, `info` and `stats` show every replica of every service.
 import { randomUUID } from 'node:crypto';
 import type { RequestSeen } from '../metrics.ts';
 import type { Connection } from './connection.ts';
@@ -10,7 +10,7 @@ export interface Discovery extends Disposable {
 export interface Identity {
   service: string;
   version: string;
-  /** Of the build; `nats micro info` shows it. */
+  /** The commit of the build, for `nats micro info`. */
   revision?: string;
   description: string;
 }

@@ -1,5 +1,5 @@
-// Failures as data: how an error is written into a reply, read out of one, and what the NATS client's own
-// errors mean to a caller.
+// How a failure is written into a NATS reply and read from a reply, and which failure a caller gets for an error of the NATS
+// client.
 import { codes, Failure, isErrorCode, replyHeaders, type FailureExtras } from '@integration-sync/contracts';
 import { NoRespondersError, TimeoutError } from '@nats-io/nats-core';
 import { GoneSilent, serviceOf } from './inbox.ts';
@@ -15,16 +15,16 @@ export function writeFailure({ code, detail, errors, retryAfterSeconds }: Failur
   return { headers, body: JSON.stringify({ detail, errors, retryAfterSeconds }) };
 }
 
-/** The failure that a reply carries, or undefined when it carries an answer. */
+/** The failure that a reply carries; undefined for a reply that is an answer. */
 export function readFailure(headers: Headers, body: Uint8Array): Failure | undefined {
   const code = headers.get(replyHeaders.failure);
   if (code === undefined) return undefined;
   const { detail, ...extras }: WrittenFailure = JSON.parse(new TextDecoder().decode(body));
-  // A newer peer may know codes that we do not.
+  // A service of a newer release may send a code that this release does not know.
   return new Failure(isErrorCode(code) ? code : 'internal', detail, extras);
 }
 
-/** What a failed request means: no replica is there, none answers in time, none is left, or no rule names it. */
+/** The failure for an error of the NATS client: no replica listens, no answer in time, the replica died, or another error. */
 export function failureOfRequest(error: unknown, subject: string): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof NoRespondersError) {
@@ -39,9 +39,13 @@ export function failureOfRequest(error: unknown, subject: string): Failure {
     });
   }
   if (error instanceof GoneSilent) {
-    return new Failure('timeout', 'The process that had the request is gone; it may have taken effect.', {
-      cause: error,
-    });
+    return new Failure(
+      'timeout',
+      'The process that had the request is gone; the request may have taken effect.',
+      {
+        cause: error,
+      },
+    );
   }
   return new Failure('unavailable', 'The message bus did not take the request; try again shortly.', {
     retryAfterSeconds: 1,

@@ -1,7 +1,6 @@
-// Reading a stream in its order, without acks: the reader alone knows its offset, and begins again from there whenever
-// something is missing. nats-server keeps nothing of a reader but an ephemeral consumer, which it drops soon after the
-// reader is gone. A reader knows for how long it has got nothing but refusals or silence, as a stream without news looks
-// the same.
+// Reads a stream in order, without acks: the reader keeps its own offset, and starts again from there when a message is missing.
+// nats-server keeps only an ephemeral consumer, and deletes the consumer soon after the reader is gone. The reader tells a stream
+// without new messages from a server that refuses or stays silent, by heartbeats.
 import { setTimeout as wait } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import {
@@ -20,45 +19,45 @@ export interface FollowedMessage {
   readonly subject: string;
   readonly sequence: number;
   readonly storedAt: Date;
-  /** Of the step that published it. */
+  /** The `traceparent` of the span that published the message. */
   readonly traceparent?: string | undefined;
   readonly body: Uint8Array;
 }
 
 export interface FollowOptions {
-  /** Subjects, which may hold wildcards and do not overlap. */
+  /** Subjects to read; wildcards are allowed, overlaps are not. */
   filters: readonly string[];
-  /** The first sequence that the reader lacks; asked each time that reading begins. */
+  /** The first sequence that the reader lacks, asked for whenever the reader makes a consumer. */
   from: () => Promise<number>;
-  /** How many messages are asked for ahead of being taken. */
+  /** How many messages a fetch asks for. */
   ahead: number;
-  /** While the promise that it returns is open, no further message is taken. */
+  /** The reader takes the next message once the returned promise is settled. */
   onMessage(message: FollowedMessage): void | Promise<void>;
-  /** Makes the stream again, should the server have lost it. */
+  /** Creates the stream again if the server has lost it. */
   ensure: () => Promise<void>;
 }
 
 export interface Reading extends AsyncDisposable {
-  /** For how long nothing could be read; 0 where there may be nothing to read, and while a message is being taken. */
+  /** For how long reading has failed; 0 while a message is being taken, and for a stream without new messages. */
   readonly failingForMs: number;
 }
 
 const expiresMs = 30_000;
 const heartbeatMs = 1_000;
-/** The shortest that the client takes. */
+/** The NATS client refuses a shorter `expires`. */
 const expiresMinMs = 1_000;
 const inactiveAfterMs = 60_000;
 const againMs = 250;
 const failingLineMs = 5_000;
 
-/** Reads until disposed, through whatever happens to the server. */
+/** Reads until disposed, and retries after each error. */
 export function follow(connection: Connection, stream: string, options: FollowOptions): Reading {
   const stop = new AbortController();
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
   let messages: ConsumerMessages | undefined;
   const failing = openFailing(connection, stream);
 
-  /** Where there is nothing to read, nothing but a heartbeat tells that there would be. */
+  /** In a stream without new messages, only a heartbeat shows that reading works again. */
   const untilHeartbeat = async (fetched: ConsumerMessages): Promise<void> => {
     for await (const { type } of fetched.status()) {
       if (type !== 'heartbeat') continue;
@@ -100,13 +99,13 @@ export function follow(connection: Connection, stream: string, options: FollowOp
         try {
           await readOn(consumer);
         } finally {
-          // If this fails, nats-server deletes the ephemeral consumer after its inactive threshold.
+          // If the deletion fails, nats-server deletes the ephemeral consumer after its inactive threshold.
           void consumer.delete().catch(() => undefined);
         }
       } catch (error) {
         if (stop.signal.aborted) return;
         failing.note(error);
-        // Only the stream is made again here: the next round makes a new consumer.
+        // The next round of the loop makes a new consumer.
         if (isRefusedWith(error, codes.streamNotFound))
           await Promise.race([ensured(connection, stream, options), stopped]);
       }
@@ -127,7 +126,7 @@ export function follow(connection: Connection, stream: string, options: FollowOp
   };
 }
 
-/** Since when nothing can be read, with a line of it now and then. */
+/** Since when reading fails, with a log line every 5 s at most. */
 function openFailing({ log }: Connection, stream: string) {
   let since: number | undefined;
   let saidAt = -Infinity;
@@ -174,7 +173,7 @@ async function makeConsumer(
   });
 }
 
-/** What an operator has set for all consumers is in the configuration of each. */
+/** An operator's limits for all consumers stand in the configuration of each consumer. */
 function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number) {
   const longestMs = (max_expires || Infinity) / 1_000_000;
   const expires = Math.max(expiresMinMs, Math.min(expiresMs, longestMs));
@@ -185,8 +184,8 @@ function withinLimits({ max_batch, max_expires }: ConsumerConfig, ahead: number)
   };
 }
 
-/** Refused for now, as by a cluster that is short of servers, it is tried again as well. */
+/** Never rejects: a cluster that is short of servers refuses the stream for now, and the reader tries again. */
 const ensured = ({ log }: Connection, stream: string, options: FollowOptions): Promise<void> =>
   options.ensure().catch((error: unknown) => {
-    log.error({ err: error, stream }, 'a stream cannot be made again, trying again');
+    log.error({ err: error, stream }, 'a lost stream could not be created, trying again');
   });

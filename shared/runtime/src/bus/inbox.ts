@@ -1,11 +1,10 @@
-// Where the answers to a process's questions arrive. NATS's client has such an inbox as well, but makes an error with
-// its stack for every question that is answered: a twentieth of what a push costs the gateway.
+// Where the replies to a process's requests arrive. The NATS client has such an inbox too, but makes an error with its stack for
+// each answered request: a twentieth of what a push costs the gateway.
 //
-// An answer may take its time, but not in silence: a replica that works on a question says so every second (serve.ts).
-// So the inbox gives up a question that a dying process took with it within seconds, and not only when its time is over.
-// And where the asking process stops waiting before the time of a question is over, the inbox says so to the replicas.
+// A replica that works on a request sends a sign of life every second (serve.ts). So the inbox fails a request within seconds when
+// the replica dies, before the request times out. When a caller stops waiting, the inbox tells the replicas.
 //
-// A replica with which a question waits for something says once for how long, and is silent for so long (waits.ts).
+// A replica in which a request waits for an event announces once how long it will be silent (waits.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import { answerNowSubject, givenUpSubject, silentMsHeader } from '@integration-sync/contracts';
 import {
@@ -29,15 +28,15 @@ export interface Question {
 }
 
 export interface Inbox extends Disposable {
-  /** Throws `GoneSilent` when no replica works on the question any more. */
+  /** Sends a request and resolves with the reply. Throws `GoneSilent` when no replica works on the request any more. */
   ask(subject: string, question: Question): Promise<Msg>;
-  /** The processes that send questions to this one. */
+  /** The processes that send requests to this process. */
   readonly callers: Callers;
-  /** Asks for the answers to those questions with which replicas wait for something: they come at once. */
+  /** Tells replicas to end their announced waits and to reply immediately. */
   answerNow(): void;
-  /** Resolves once no question waits for its answer; false where that takes longer. */
+  /** Resolves with true once no request waits for its reply, or with false after `withinMs`. */
   untilQuiet(withinMs: number): Promise<boolean>;
-  /** Fails the questions that wait, or those of this subject alone: no answer will come. */
+  /** Fails all waiting requests, or those of `subject` alone: no reply will come. */
   fail(reason: Error, subject?: string): void;
 }
 
@@ -47,19 +46,19 @@ export class GoneSilent extends Error {
 
 interface Waiting {
   subject: string;
-  /** For how many seconds in a row no replica said that it works on the question; below 0, a silence that it announced. */
+  /** Seconds since the last sign of life; negative while an announced silence lasts. */
   silences: number;
   resolve: (answer: Msg) => void;
   reject: (reason: Error) => void;
 }
 
-/** With this status and nothing else nats-server answers for a subject that has no listener. */
+/** nats-server's "no responders": this status without a body. */
 const noListenerStatus = 503;
-/** With this status a replica says that it works on a question. */
+/** The status of a sign of life, by which a replica says that it works on a request. */
 const inHandStatus = 102;
 export const signOfLife = (): MsgHdrs => natsHeaders(inHandStatus, 'In hand');
 export const signEveryMs = 1_000;
-/** A replica may be busy, or stand still for a moment. */
+/** A busy or frozen replica may miss some signs of life. */
 const silencesMax = 5;
 const quietEveryMs = 5;
 
@@ -81,7 +80,7 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
     nats.subscribe(`${address}*`, {
       callback(error, answer) {
         if (error !== null) {
-          // nats-server does not let this process listen; the next question tries again.
+          // nats-server refuses the subscription; the next request subscribes again.
           listening = undefined;
           return fail(error);
         }
@@ -89,7 +88,7 @@ export function openInbox(nats: NatsConnection, prefix: string): Inbox {
       },
     });
 
-  // The inbox counts seconds and reads no clock: when this process itself stood still, it counts one silence and not many.
+  // The inbox counts ticks and reads no clock: a time in which this process was frozen counts as one silence.
   const watch = setInterval(() => {
     for (const one of waiting.values()) {
       one.silences += 1;

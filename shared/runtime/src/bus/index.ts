@@ -1,5 +1,5 @@
-// The bus: everything that this system does with NATS goes through this door, and no other room imports a NATS package.
-// Questions are requests and replies, facts go to JetStream.
+// The bus: everything that this system does with NATS goes through this module, and no other folder imports a NATS package.
+// Services ask each other by request and reply, and publish events to JetStream.
 import { openArchive, type Archive } from './archive.ts';
 import { openBroadcasts, type Broadcasts } from './broadcasts.ts';
 import { openConnection, type ConnectionOptions } from './connection.ts';
@@ -32,19 +32,19 @@ export interface BusOptions extends ConnectionOptions {
 
 export interface Bus extends Archive, Broadcasts, Publisher, Streams {
   readonly connected: boolean;
-  /** What the server takes in one message, headers included. */
+  /** The server's limit for one message, headers included. */
   readonly maxPayloadBytes: number;
   request(subject: string, options: RequestOptions): Promise<Reply>;
-  /** Asks for the answers to its requests that wait for something: this process is about to end (waits.ts). */
+  /** This process is about to end: tells replicas to answer its requests that wait for an event (waits.ts). */
   answerNow(): void;
   serve(options: ServiceOptions): Promise<AsyncDisposable>;
-  /** Reads a stream in its order, from an offset that the reader knows. */
+  /** Reads a stream in order, from an offset that the reader keeps. */
   follow(stream: string, options: FollowOptions): Reading;
-  /** Asks NATS until it answers, for a start, which has nothing else to do meanwhile. */
+  /** Repeats `work` until NATS answers, for the start of a process. */
   patiently<T>(what: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Waits until NATS is there. */
+/** Resolves once NATS is connected. */
 export async function openBus({ observe = () => undefined, ...options }: BusOptions): Promise<Bus> {
   const connection = await openConnection(options);
   const streams = openStreams(connection);

@@ -1,5 +1,4 @@
-// What nats-server has: streams and their consumers as they are, beside what they should be. Nothing is changed here;
-// streams.ts does that.
+// Compares the streams and consumers of nats-server with the streams that this release expects. streams.ts changes them.
 import { Failure } from '@integration-sync/contracts';
 import { JetStreamApiError, type ConsumerInfo, type StreamInfo } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
@@ -9,11 +8,11 @@ import { compareForeign, compareStream, type StreamComparison, type StreamSpec }
 
 export interface FoundStream extends StreamComparison {
   name: string;
-  /** Whether it is one of those that were asked for. */
+  /** Whether the stream is among the expected streams. */
   isExpected: boolean;
-  /** No leader: it is there, and nats-server can neither take nor hand out anything of it. */
+  /** A stream without a leader exists, but can neither store nor deliver messages. */
   standing: 'there' | 'missing' | 'leaderless';
-  /** Of one that is there. */
+  /** Undefined for a missing stream. */
   facts: InspectedFacts | undefined;
 }
 
@@ -31,37 +30,37 @@ export interface InspectedFacts {
   bytes: number;
   /** Infinity: no limit. */
   bytesMax: number;
-  /** Infinity: for ever. */
+  /** Infinity: messages are kept for ever. */
   maxAgeMs: number;
-  /** Of the oldest message; undefined where there is none. */
+  /** When the oldest message was stored; undefined for an empty stream. */
   oldestAt: Date | undefined;
 }
 
 export interface InspectedConsumer {
   name: string;
-  /** It stays where no process reads it. */
+  /** Whether the consumer is durable. */
   isLasting: boolean;
   facts: ConsumerFigures;
 }
 
 export interface ConsumerFigures {
   filters: readonly string[];
-  /** Not handed out yet. */
+  /** Messages not delivered yet. */
   pending: number;
-  /** Handed out and not acknowledged. */
+  /** Messages delivered and not acknowledged. */
   unacknowledged: number;
   unacknowledgedMax: number;
-  /** Requests for messages that wait at nats-server: of readers that have room. */
+  /** Pull requests that wait at nats-server. */
   readersWaiting: number;
   lastHandedOutAt: Date | undefined;
   leader: string | undefined;
 }
 
-/** Undefined where it is not there. */
+/** Undefined for a missing stream. */
 export const findStream = (connection: Connection, name: string): Promise<StreamInfo | undefined> =>
   unlessRefused(connection.manager.streams.info(name), codes.streamNotFound);
 
-/** What a stream is beside its spec; one without a spec is none of those that were asked for. */
+/** Compares a stream with its spec; a stream without a spec belongs to another system. */
 export const describeStream = (info: StreamInfo, spec: StreamSpec | undefined): FoundStream => ({
   name: info.config.name,
   isExpected: spec !== undefined,
@@ -70,7 +69,7 @@ export const describeStream = (info: StreamInfo, spec: StreamSpec | undefined): 
   ...(spec === undefined ? compareForeign(info.config) : compareStream(spec, info.config)),
 });
 
-/** Those that are expected, in their order, and then all others. */
+/** Lists the expected streams in their order, then all other streams. */
 export async function inspectStreams(
   connection: Connection,
   expected: readonly StreamSpec[],
@@ -85,7 +84,7 @@ export async function inspectStreams(
   const inspected: InspectedStream[] = [];
   for (const spec of expected) {
     const { name } = spec;
-    // The list leaves out a stream that has no leader.
+    // nats-server's list leaves out a stream that has no leader.
     const info = found.get(name) ?? (await lookFor(connection, name));
     if (typeof info === 'object') inspected.push(await inspect(info, spec));
     else inspected.push({ ...nothing, name, isExpected: true, standing: info });
@@ -97,7 +96,7 @@ export async function inspectStreams(
 
 const nothing = { facts: undefined, differing: [], foreign: [], changes: [], left: [], consumers: [] };
 
-/** Says so where JetStream is silent, be it from the first question on, or in the middle of them. */
+/** Turns the silence of JetStream into a failure that says what a cluster needs. */
 async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
   try {
     return await connection.whileConnected(ask);
@@ -112,7 +111,7 @@ async function askJetStream<T>(connection: Connection, ask: () => Promise<T>): P
   }
 }
 
-/** Whatever nats-server refuses in so many words is something else. */
+/** Whether JetStream gave no answer: no refusal but 503 came, on a working connection. */
 const isSilence = ({ connected }: Connection, error: unknown): boolean =>
   connected && !isForbidden(error) && !(error instanceof JetStreamApiError && error.status !== 503);
 
@@ -120,7 +119,7 @@ async function lookFor(connection: Connection, name: string): Promise<StreamInfo
   try {
     return (await connection.whileConnected(() => findStream(connection, name))) ?? 'missing';
   } catch (error) {
-    // Its leader answers for a stream.
+    // Only the leader of a stream answers for it, so silence means that the stream has no leader.
     if (!isSilence(connection, error)) throw error;
     return 'leaderless';
   }

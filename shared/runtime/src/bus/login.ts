@@ -1,4 +1,4 @@
-// Who this process is to NATS, in the words of its client.
+// Turns the settings of the NATS login into options of the NATS client.
 import {
   credsAuthenticator,
   nkeyAuthenticator,
@@ -37,12 +37,12 @@ function loginOf(login: NatsLogin): Pick<Entrance, 'user' | 'pass' | 'token' | '
   return login;
 }
 
-/** Signed once to see whether it can: the client gives up for good where it cannot. */
+/** Signs once as a test, because the NATS client gives up for good if the seed cannot sign. */
 function signing(setting: string, authenticator: Authenticator): { authenticator: Authenticator } {
   try {
     authenticator('nonce');
   } catch (error) {
-    // Not its words, which may hold some of what it could not read.
+    // The error's own message may quote a part of the seed.
     throw new ConfigError([`${setting}: expected a seed that signs, got one that is damaged or cut off`], {
       cause: error,
     });

@@ -1,11 +1,11 @@
-// Headers as plain maps: what the rest of the system sees of a NATS message.
+// The headers of a NATS message as plain maps, the form in which the rest of the system sees them.
 import { requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type MsgHdrs } from '@nats-io/nats-core';
 import { readTraceparent } from '../tracing/index.ts';
 
 export type Headers = ReadonlyMap<string, string>;
 
-/** The query string of a request, as its caller wrote it in the URL. */
+/** The query string of a request, as its caller wrote the URL. */
 export const queryOf = ({ headers }: { headers: Headers }): URLSearchParams =>
   new URLSearchParams(headers.get(requestHeaders.query) ?? '');
 
@@ -15,7 +15,7 @@ export function readHeaders(from: MsgHdrs | undefined): Headers {
   return map;
 }
 
-/** To which trace a message belongs. */
+/** The `traceparent` of a message; undefined if the message belongs to no trace. */
 export const traceparentIn = (from: MsgHdrs | undefined): string | undefined =>
   readTraceparent(from?.get(requestHeaders.traceparent));
 

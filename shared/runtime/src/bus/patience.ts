@@ -1,6 +1,5 @@
-// Waiting for NATS in the middle of a start: its server may go between any two questions, and JetStream answers some
-// seconds after its server does, and a stream of several copies needs servers that may be restarting. What the server refuses
-// for good is no matter of waiting.
+// Retries of a start that waits for NATS. The server may stop between any two requests, JetStream answers seconds after its server
+// does, and a stream of several copies needs servers that may be restarting. A final refusal of the server ends the retries.
 import { setTimeout as wait } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { retry } from '../retry.ts';
@@ -9,7 +8,7 @@ import { needsAbsentServer, refused } from './refusals.ts';
 
 const retryMs = 500;
 const waitingLineMs = 5_000;
-/** A server of the cluster that restarts is back by then. */
+/** A server of the cluster that restarts is back within this time. */
 const absentMs = 30_000;
 
 export type Asked = Pick<Connection, 'whileConnected' | 'connected' | 'log'> & {
@@ -17,7 +16,7 @@ export type Asked = Pick<Connection, 'whileConnected' | 'connected' | 'log'> & {
   stream: Pick<Connection['stream'], 'apiPrefix'>;
 };
 
-/** Does `work` until it is done; it asks NATS and nothing else. `what` it is about stands in the log lines. */
+/** Repeats `work`, which only asks NATS, until it succeeds. `what` names the subject of the work in log lines. */
 export function patiently<T>(connection: Asked, what: string, work: () => Promise<T>): Promise<T> {
   let saidAtMs = 0;
   return retry(() => connection.whileConnected(work), {
@@ -35,6 +34,6 @@ export function patiently<T>(connection: Asked, what: string, work: () => Promis
   });
 }
 
-/** 503 passes, and so does the absence of a server. What is refused with anything else is refused for good. */
+/** Whether a refusal is temporary: a 503, or a server of the cluster that is away. Any other refusal is final. */
 const passes = (error: JetStreamApiError, waitedMs: number): boolean =>
   error.status === 503 || (needsAbsentServer(error) && waitedMs < absentMs);

@@ -1,5 +1,5 @@
-// Publishing facts: one at a time, a few side by side, or many as an atomic batch. Every message carries an id, so
-// that publishing again after a doubt is harmless.
+// Publishes messages to JetStream: a few singly, side by side, or many as an atomic batch. Every message carries a `Nats-Msg-Id`,
+// so that publishing again after a time-out stores no duplicate.
 import { Failure } from '@integration-sync/contracts';
 import type { ApiError, PubAck } from '@nats-io/jetstream';
 import { nuid } from '@nats-io/nats-core';
@@ -10,7 +10,7 @@ import { mendingOf } from './refusals.ts';
 
 export interface OutgoingMessage {
   subject: string;
-  /** A token of its own making: no space, no line break. */
+  /** The `Nats-Msg-Id`: no space, no line break. */
   id: string;
   body: Uint8Array | string;
 }
@@ -20,21 +20,21 @@ export interface Published {
   duplicate: boolean;
 }
 
-/** A leader that stands still is not asked for longer than this; a message that is sent again has the same id. */
+/** How long a publish waits for its ack: the stream's leader may be frozen. */
 const ackTimeoutMs = 3_000;
-/** The server opens a file store of its own for each atomic batch: that takes it as long as some 15 messages do. */
+/** nats-server opens a file store for each atomic batch, which takes as long as some 15 messages. */
 const atomicMin = 16;
-/** The server's own bound on one atomic batch. */
+/** nats-server's limit for one atomic batch. */
 const batchMessagesMax = 1_000;
-/** The server takes 50 open batches a stream; several processes share them. */
+/** nats-server allows 50 open batches a stream, which several processes share. */
 const openBatchesMax = 8;
 const windowMessages = 256;
 
-/** Each of the same for every message of a batch. No value holds a line break. */
+/** Headers that every message of a batch gets. No value holds a line break. */
 export type BatchHeaders = Readonly<Record<string, string>>;
 
 export interface Publisher {
-  /** Resolves with where each message stands once all are stored, be it now or by an earlier try. */
+  /** Resolves with the sequence of each message once all are stored, now or by an earlier try. */
   publishBatch(messages: readonly OutgoingMessage[], headers?: BatchHeaders): Promise<Published[]>;
 }
 
@@ -47,8 +47,8 @@ export function openPublisher(connection: Connection): Publisher {
       try {
         return await publishAtomically(connection, messages, extra);
       } catch (error) {
-        // One duplicate in it refuses a whole batch; single publishes tell the two apart. A stream that does not answer
-        // would not answer these either.
+        // nats-server refuses a whole batch for one duplicate, while single publishes tell duplicates apart. Where the stream did
+        // not answer, single publishes would get no answer either.
         if (!(error instanceof Failure && error.cause instanceof RefusedByStream)) throw error;
         connection.log.debug(
           { err: error, count: messages.length },
@@ -75,7 +75,7 @@ export function openPublisher(connection: Connection): Publisher {
   };
 }
 
-/** All or nothing: the server stores the messages when it has the last one, with one write to the disk. */
+/** nats-server stores all messages of the batch or none, with one write to the disk, when the last one has come. */
 async function publishAtomically(
   connection: Connection,
   messages: readonly OutgoingMessage[],
@@ -96,12 +96,12 @@ async function publishAtomically(
       }));
       publishFrames(connection.nats, frames, connection.maxPayloadBytes);
     }
-    // The server answers the message that closes the batch: all are stored, or why none is.
+    // nats-server acknowledges only the message that commits the batch.
     const [closing] = messages.slice(-1);
     if (closing === undefined) return [];
     const headers = new RawHeaders(linesOf(closing, messages.length, 'Nats-Batch-Commit: 1\r\n'));
     const { sequence } = await ask(connection, closing, headers);
-    // They stand in the stream one after another, with none of another publisher between them.
+    // The messages of an atomic batch have consecutive sequences.
     const first = sequence - messages.length + 1;
     return messages.map((_, index) => ({ sequence: first + index, duplicate: false }));
   });
@@ -109,7 +109,7 @@ async function publishAtomically(
 
 const idLine = ({ id }: OutgoingMessage): string => `Nats-Msg-Id: ${id}\r\n`;
 
-/** Resolves when it is stored, with where it stands. */
+/** Resolves with the sequence of the message once it is stored. */
 async function ask(
   { inbox }: Connection,
   { subject, body }: OutgoingMessage,
@@ -128,7 +128,7 @@ function wordsOf({ description, err_code }: ApiError): string {
   return mending === undefined ? description : `${description} (${mending})`;
 }
 
-/** In order, with a window of unacknowledged messages. */
+/** Publishes in order, with up to `windowMessages` unacknowledged messages at a time. */
 async function publishSingly(
   connection: Connection,
   messages: readonly OutgoingMessage[],

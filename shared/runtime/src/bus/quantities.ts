@@ -1,8 +1,8 @@
-// How much a stream keeps: how many copies, for how long, how many bytes. A process that was started without a setting says
-// less of it than the others do, and what a stream loses by that does not come back. So a stream that is there
-// only gets more, and what a process says beyond that is told and left. Pure.
+// How much a stream keeps: how many copies, for how long, how many bytes. A replica that was started without a setting must not
+// shrink a stream to the default, because lost messages and copies do not come back. So an existing stream only grows; a smaller
+// value is reported and not applied. Pure.
 //
-//   the setting    says more                              says less
+//   the setting    asks for more                          asks for less
 //   ─────────────  ─────────────────────────────────────  ─────────────────────────────────────────────
 //   is set         the stream gets it                     nothing is changed, unless `mayShrink`
 //   is left out    nothing is changed                     nothing is changed
@@ -17,19 +17,19 @@ export interface SettingOfQuantity {
 }
 
 export interface Quantities extends Partial<Record<Quantity, number>> {
-  /** Where a quantity comes from a setting, which one. What comes from none counts as set. */
+  /** The setting that each quantity comes from. A quantity without a setting counts as set. */
   settings?: Partial<Record<Quantity, SettingOfQuantity>>;
   mayShrink?: boolean;
 }
 
-/** What a stream has of a quantity, and what this process would give it; Infinity: no limit. */
+/** A quantity of a stream as nats-server has it (`found`) and as this process wants it. Infinity: no limit. */
 export interface QuantityChange {
   quantity: Quantity;
   wanted: number;
   found: number;
 }
 
-/** The stream keeps what it has. */
+/** A difference that is not applied: the stream keeps what it has. */
 export interface Difference extends QuantityChange {
   setting: SettingOfQuantity | undefined;
 }
@@ -37,7 +37,7 @@ export interface Difference extends QuantityChange {
 export interface Comparison {
   /** Quantities that `ensureStream` changes. */
   changes: QuantityChange[];
-  /** Quantities that differ, and that it leaves. */
+  /** Quantities that differ and that `ensureStream` does not change. */
   left: Difference[];
 }
 
@@ -45,7 +45,7 @@ const nanosPerMs = 1_000_000;
 
 type Found = Pick<StreamConfig, 'num_replicas' | 'max_age' | 'max_bytes' | 'max_msgs_per_subject'>;
 
-/** What a stream is made with. */
+/** The quantities with which a new stream is created. */
 export const quantitiesOf = (spec: Quantities): Found => ({
   num_replicas: spec.replicas ?? 1,
   max_age: (spec.maxAgeMs ?? 0) * nanosPerMs,
@@ -64,7 +64,7 @@ export function compareQuantities(spec: Quantities, config: Found): Comparison {
   const made = quantitiesOf(spec);
   const comparison: Comparison = { changes: [], left: [] };
   for (const quantity of quantities) {
-    // Of what a spec does not speak, the stream keeps what it has, be it set by hand.
+    // A quantity that the spec leaves out stays as it is: an operator may have set it.
     if (spec[quantity] === undefined) continue;
     const [wanted, found] = [quantityIn(made, quantity), quantityIn(config, quantity)];
     if (wanted === found) continue;
@@ -76,13 +76,13 @@ export function compareQuantities(spec: Quantities, config: Found): Comparison {
   return comparison;
 }
 
-/** The changes in nats-server's words. */
+/** The changes as fields of nats-server's stream configuration. */
 export function changedConfig(spec: Quantities, changes: readonly QuantityChange[]): Partial<Found> {
   const made = quantitiesOf(spec);
   return Object.fromEntries(changes.map(({ quantity }) => [fields[quantity], made[fields[quantity]]]));
 }
 
-/** In the quantity's own unit; Infinity: no limit. */
+/** The quantity in its own unit; Infinity: no limit. */
 export function quantityIn(config: Found, quantity: Quantity): number {
   const value = amount(config[fields[quantity]]);
   return quantity === 'maxAgeMs' ? value / nanosPerMs : value;

@@ -1,5 +1,5 @@
-// What nats-server refuses for good because of a limit, and which setting mends it: of this system where it has one, of
-// nats-server otherwise. The words are shown to callers of /readyz, so that they name settings and no address.
+// Which setting, of this system or of nats-server, mends a refusal of nats-server that is due to a limit. Callers of /readyz see
+// these texts, so they name settings and no addresses.
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { ConfigError } from '../config/index.ts';
@@ -8,7 +8,7 @@ const ofAccount = (limit: string, beside = ''): string => `raise \`${limit}\` of
 const orFewerBytes = ', or lower EVENTS_MAX_BYTES';
 const unboundedStreams = 'only EVENTS has a size';
 
-/** As it stands in an error of the client, and in what a publisher is answered. */
+/** A refusal of nats-server, from an error of the NATS client or from a publish ack. */
 export interface Refusal {
   code: number;
   message: string;
@@ -36,28 +36,28 @@ const mendings: Readonly<Record<number, string>> = {
   10_122: `${ofAccount('disk_max_stream_bytes')}${orFewerBytes}`,
 };
 
-/** Codes that stand for many things. */
+/** Refusals whose code stands for several causes, by their message. */
 const mendingsByWords: readonly (readonly [RegExp, string])[] = [
   [/duplicates window can not be larger/, 'raise `duplicate_window` of nats-server’s limits to 10m'],
   [/maximum bytes exceeded/, 'the stream is full: raise EVENTS_MAX_BYTES, or lower EVENTS_KEEP_DAYS'],
 ];
 
-/** Which setting mends it; undefined where it is no limit. */
+/** The setting that mends the refusal; undefined if the refusal is not due to a limit. */
 export const mendingOf = ({ code, message }: Refusal): string | undefined =>
   mendings[code] ?? mendingsByWords.find(([words]) => words.test(message))?.[1];
 
-/** Copies would be made if a server of the cluster were there that is away. */
+/** Whether nats-server lacks a server of the cluster that is away, to place the copies of a stream. */
 export const needsAbsentServer = ({ code, message }: Refusal): boolean =>
   code === codes.noPlacement && message.includes('peer offline');
 
-/** The login may not. The client of JetStream hands on such an error as the cause of its own. */
+/** Whether the login lacks a permission. The JetStream client wraps such an error as the `cause` of its own error. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error instanceof Error && isForbidden(error.cause));
 
 export const isRefusedWith = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code;
 
-/** Undefined where nats-server refuses it with this code. */
+/** Resolves with undefined if nats-server refuses the work with this code. */
 export async function unlessRefused<T>(work: Promise<T>, code: number): Promise<T | undefined> {
   try {
     return await work;
@@ -67,7 +67,7 @@ export async function unlessRefused<T>(work: Promise<T>, code: number): Promise<
   }
 }
 
-/** A start that needs `what` cannot go on. */
+/** The error that ends a start because nats-server refuses `what` for good. */
 export function refused(what: string, error: JetStreamApiError): Error {
   const mending = mendingOf(error);
   return mending === undefined

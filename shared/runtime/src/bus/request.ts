@@ -1,5 +1,5 @@
-// Asking another service: one request, one reply, one deadline. It is sent once more where no replica has got it, and, if
-// it may be done twice, where the line dropped before the reply came.
+// Sends a request to another service: one request, one reply, one deadline. A request without responders is sent again. A
+// repeatable request is also sent again if the NATS connection dropped before the reply came.
 import { setTimeout as wait } from 'node:timers/promises';
 import { requestHeaders } from '@integration-sync/contracts';
 import { NoRespondersError, TimeoutError, type Msg } from '@nats-io/nats-core';
@@ -7,16 +7,16 @@ import { spanning } from '../tracing/index.ts';
 import type { Connection } from './connection.ts';
 import { failureOfRequest, readFailure } from './failures.ts';
 import { serviceOf } from './inbox.ts';
-import { Disconnected } from './line.ts';
+import { Disconnected } from './connectivity.ts';
 import { readHeaders, writeHeaders, type Headers } from './message.ts';
 
 export interface RequestOptions {
   headers?: Readonly<Record<string, string | undefined>>;
   body?: Uint8Array | string;
   timeoutMs: number;
-  /** Fires when the reply is not waited for any more; with its reason the request fails. */
+  /** Aborts when the caller no longer waits for the reply; the request then fails with the signal's reason. */
   signal?: AbortSignal;
-  /** It changes nothing, so that it may be done twice. */
+  /** The request changes nothing, so a service may carry it out twice. */
   repeatable?: boolean;
 }
 
@@ -26,21 +26,21 @@ export interface Reply {
 }
 
 /**
- * For so long after it was sent a request never fails for a reason of our own, and where its caller hangs up the replicas
- * hear it at once; so a replica need not ask meanwhile whether it is still waited for.
+ * The promise of a caller: for this long after sending, the request never fails on its side, and if the HTTP client hangs up it
+ * tells the replicas. During that time a replica need not ask whether the caller still waits.
  */
 const waitedForMs = 500;
-/** Replicas of a service that lost their server are back after a few of these. */
+/** A pause before a request without responders is sent again: replicas that lost their server are back after a few. */
 const againMs = 50;
 
-/** Throws the `Failure` that the service answered with, or the one that says why it could not be asked. */
+/** Throws the `Failure` that the service answered with, or a `Failure` that says why no answer came. */
 export function sendRequest(
   connection: Connection,
   subject: string,
   options: RequestOptions,
 ): Promise<Reply> {
   const parent = options.headers?.[requestHeaders.traceparent];
-  // What asks all the time, as readiness does, belongs to no trace.
+  // Periodic requests, such as those for readiness, have no `traceparent`.
   if (connection.tracing === undefined || parent === undefined) return send(connection, subject, options);
   const span = connection.tracing.begin({
     name: `ask ${subject}`,
@@ -78,7 +78,7 @@ async function ask(connection: Connection, subject: string, options: RequestOpti
       }
       if (error instanceof Disconnected && options.repeatable === true) continue;
       const failure = failureOfRequest(error, subject);
-      // The request may have been handed on before the line went down.
+      // A replica may have the request: the caller keeps its promise before it fails.
       if (!(error instanceof NoRespondersError)) await waitUntil(sentAtMs + waitedForMs);
       throw failure;
     }
@@ -91,7 +91,7 @@ async function askOnce({ inbox }: Connection, subject: string, options: RequestO
   return inbox.ask(subject, {
     headers: writeHeaders({
       ...headers,
-      // Not when it ends: clocks of different machines differ.
+      // A duration, not a moment: clocks of different machines differ.
       [requestHeaders.timeoutMs]: String(Math.ceil(timeoutMs)),
       [requestHeaders.sentAtMs]: String(performance.now()),
       [requestHeaders.promisedMs]: String(waitedForMs),
@@ -102,7 +102,7 @@ async function askOnce({ inbox }: Connection, subject: string, options: RequestO
   });
 }
 
-/** By `performance.now()`, and not before: a timer may come a millisecond too early. */
+/** Resolves at `momentMs` by `performance.now()`, never earlier: a timer may fire a millisecond too early. */
 async function waitUntil(momentMs: number): Promise<void> {
   while (performance.now() < momentMs) await wait(Math.ceil(momentMs - performance.now()));
 }

@@ -1,6 +1,6 @@
-// The subjects of a service: every replica joins its queue group, works on a bounded number of a kind at a time in turns
-// over integrations, says "busy" to what waits too long for its turn, and answers every request (answer.ts). Of what
-// takes long it says every second that it is still at work on it.
+// Serves the subjects of a service. Every replica joins the queue group of the service and answers every request (answer.ts). A
+// semaphore for each subject bounds the work, in turns over integrations. A request that waits too long is refused as busy. For a
+// request that takes long, the replica sends a sign of life every second.
 import { answerNowSubject, givenUpSubject } from '@integration-sync/contracts';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { RequestSeen } from '../metrics.ts';
@@ -14,22 +14,19 @@ import { patiently } from './patience.ts';
 import { openWaits, tellInHand, type Waits } from './waits.ts';
 
 export interface ServiceOptions extends Identity {
-  /**
-   * How many requests of one subject this replica works on at once: many of one kind keep no other from its turn. The
-   * others wait in turns over integrations.
-   */
+  /** How many requests of one subject this replica works on at a time; further requests wait, in turns over integrations. */
   inFlightMax: number;
-  /** For subjects that share a semaphore with one another. What passes none of these is short work. */
+  /** Semaphores that several subjects share. Requests of any other subject count as short work (pace.ts). */
   semaphores?: Readonly<Record<string, Semaphore>>;
   handlers: Readonly<Record<string, BusHandler>>;
-  /** Subjects that are asked often and say little; their log lines are at level debug. */
+  /** Subjects of frequent requests, such as health checks, which are logged at level debug. */
   quiet?: readonly string[];
 }
 
 export type ObserveRequest = (seen: RequestSeen) => void;
 
 const mebibyte = 1024 * 1024;
-/** For what is large: a push of 500 items is some 100 KB, and 5 MiB at most. */
+/** The queue of large requests: a push of 500 items has some 100 KB, and 5 MiB at most. */
 const largeQueue = {
   countMax: 2_000,
   bytesMax: 128 * mebibyte,
@@ -37,9 +34,9 @@ const largeQueue = {
   patienceMs: 2_000,
   heldBackPatienceMs: 15_000,
 };
-/** For large requests, with one to spare for an integration that has nothing in hand yet: its first one begins at once. */
+/** Options of a semaphore for large requests. One spare permit lets the first request of an idle integration begin immediately. */
 export const largeRequests = (max: number): SemaphoreOptions => ({ max, spare: 1, queue: largeQueue });
-/** For one kind of questions, which are short: with 500 ids one has 130 KB. */
+/** The queue of small requests: a request with 500 ids has 130 KB. */
 const smallQueue = { ...largeQueue, bytesMax: 32 * mebibyte };
 
 export async function serve(
@@ -95,8 +92,8 @@ export async function serve(
       one.isOld = true;
     }
   }, signEveryMs);
-  // The server has seen the subscriptions once this returns, so a caller that sees "ready" gets an answer. Where the line
-  // drops meanwhile, the client subscribes again by itself when it is back.
+  // After the flush nats-server has the subscriptions, so a ready service gets its requests. After a reconnect the client
+  // subscribes again by itself.
   await patiently(connection, `subscriptions of ${options.service}`, () => connection.nats.flush());
 
   return {
@@ -109,16 +106,16 @@ export async function serve(
       waits.endAll();
       if (connection.connected) await taking.stop();
       await allAnswered();
-      // A reply counts as sent only when the server has it.
+      // A reply counts as sent only when nats-server has it.
       if (connection.connected) await connection.nats.flush();
     },
   };
 }
 
 interface Taking {
-  /** Unless it has started. */
+  /** Subscribes, unless subscribed already. */
   start(): void;
-  /** Takes what nats-server has already sent, and nothing more. */
+  /** Unsubscribes, and resolves once the messages that nats-server had sent are taken. */
   stop(): Promise<void>;
 }
 
@@ -138,7 +135,7 @@ function openTaking(subscribing: readonly (() => Subscription)[]): Taking {
   };
 }
 
-/** All replicas hear what callers say of their requests, as a caller does not know which of them has one. */
+/** Listens to notices of callers about their requests. All replicas get them, as a caller does not know which has its request. */
 function hear(
   connection: Connection,
   service: string,

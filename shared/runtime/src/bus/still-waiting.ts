@@ -1,25 +1,24 @@
-// Whether a caller still waits. A replica that works on a question may ask this before it does what it cannot undo: the
-// caller may have learnt long ago that its request failed. From the answer the replica learns the clock of the process
-// that asks, and so how old that process's questions are when they come.
+// Whether the caller of a request still waits. A replica may ask this before it writes: the caller may have learnt long ago that
+// its request failed. The answer also carries the caller's clock, which tells the replica the age of that caller's next requests.
 import { requestHeaders } from '@integration-sync/contracts';
 import { headers as natsHeaders, type Msg } from '@nats-io/nats-core';
 
-/** What a replica learns of the processes that send it questions. */
+/** What a replica knows of the processes that send it requests. */
 export interface Callers {
-  /** Whether the process that asked in `message` still waits for the answer. Where it cannot be asked, it does not. */
+  /** Whether the sender of `message` still waits for the reply. A sender that cannot be asked counts as gone. */
   isWaiting(message: Msg): Promise<boolean>;
-  /** When the question was sent, by `performance.now()`, or earlier; undefined where that is not known. */
+  /** A lower bound of the time of sending, by this process's `performance.now()`; undefined if unknown. */
   sentAtMs(message: Msg): number | undefined;
 }
 
-/** With this status a process says that it no longer waits for that answer. */
+/** The status by which a process says that it no longer waits for the reply. */
 const givenUpStatus = 410;
-/** What the clock of the process that answers says. */
+/** The header with the `performance.now()` of the process that answers. */
 const clockHeader = 'clock-ms';
-/** A caller whose process is busy for so long counts as one that has given up. */
+/** A caller that does not answer within this time counts as having given up. */
 const confirmedWithinMs = 2_500;
 
-/** The caller's part: answers a sign of life, if it asks. */
+/** The caller's part: answers a sign of life that asks for an answer (`reply`). */
 export function confirm(question: Msg, isWaiting: boolean): void {
   if ((question.reply ?? '') === '') return;
   const headers = isWaiting ? natsHeaders() : natsHeaders(givenUpStatus, 'Given up');
@@ -39,7 +38,7 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
         if (theirsMs !== undefined) clocks.learn(processOf(reply), theirsMs, askedAtMs);
         return headers?.code !== givenUpStatus;
       } catch {
-        // Its process is gone, does not answer, or is out of reach: none of them hands an answer on.
+        // The caller's process is gone, frozen or out of reach, so it cannot pass a reply on.
         return false;
       }
     },
@@ -50,43 +49,42 @@ export function openCallers(askBack: (subject: string, withinMs: number) => Prom
   };
 }
 
-/** Replies to one process differ in their last part only. */
+/** The part of a reply subject that names the process: the last token names the request. */
 const processOf = (reply: string): string => reply.slice(0, reply.lastIndexOf('.'));
 
 const numberIn = (text = ''): number | undefined => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined);
 
-// When a message was sent, told by the clock of the process that receives it. Every process counts from a start of its
-// own, and clocks of different machines differ; so a process that asks another one something learns from the answer what
-// the other one's clock said at a moment between question and answer. From then on it knows how old that one's messages
-// are, at most, to within the time that the question took.
+// Converts the time at which another process sent a message to the clock of this process. `performance.now()` counts from the start
+// of each process, and clocks of machines differ. So this process takes the other clock's value from the answer to a question, a
+// value read between question and answer. From then on it knows the maximum age of the other process's messages.
 
 interface Learnt {
-  /** To be added to what their clock says. */
+  /** Added to a time of the other process, it gives a time of this process. */
   offsetMs: number;
   atMs: number;
 }
 
-/** Two clocks drift apart by less than a millisecond in that time. */
+/** Within this time two clocks drift apart by less than a millisecond. */
 const knownForMs = 30_000;
 const processesMax = 1_000;
 
 export function openClocks(now: () => number = () => performance.now()) {
   const learnt = new Map<string, Learnt>();
   return {
-    /** The other process's clock said `theirsMs` at some moment since `askedAtMs`. */
+    /** The other process's clock read `theirsMs` at some moment after `askedAtMs` of this process. */
     learn(process: string, theirsMs: number, askedAtMs: number): void {
       learnt.delete(process);
       const [oldest] = learnt.keys();
       if (oldest !== undefined && learnt.size >= processesMax) learnt.delete(oldest);
       learnt.set(process, { offsetMs: askedAtMs - theirsMs, atMs: now() });
     },
-    /** The earliest moment, by our clock, at which theirs can have said that; undefined where it is not known. */
+    /** The earliest moment, by our clock, at which the other clock can have read `theirsMs`; undefined if unknown. */
     read(process: string, theirsMs: number): number | undefined {
       const known = learnt.get(process);
       const nowMs = now();
       if (known === undefined || nowMs - known.atMs > knownForMs) return undefined;
       const oursMs = theirsMs + known.offsetMs;
-      // Nothing comes from the future: one of the clocks stood still together with its machine.
+      // A time in the future means that one of the clocks stopped, as on a suspended machine.
       return oursMs <= nowMs ? oursMs : undefined;
     },
   };

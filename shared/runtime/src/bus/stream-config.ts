@@ -1,12 +1,12 @@
-// What this release says of streams and consumers, in its own words and in nats-server's; and what a stream has beside that.
-// A process mends what its release says (streams.ts). Pure.
+// The configuration that this release wants for streams and consumers, as nats-server takes it, and its comparison with the
+// configuration that a stream has. streams.ts changes a stream where they differ. Pure.
 //
-//   a setting of the stream        this release says         is compared with
+//   a setting of the stream        the release wants         the stream is compared with
 //   ─────────────────────────────  ────────────────────────  ─────────────────────────────────────────────
-//   copies, days, bytes, …         by settings               quantities.ts
+//   copies, days, bytes, …         what the settings say     quantities.ts
 //   subjects, retention, …         a value                   that value
-//   republish, mirror, no_ack, …   nothing                   the value of a stream that is made without it
-//   placement, compression, …      nothing: operators do     nothing
+//   republish, mirror, no_ack, …   nothing                   nats-server's default
+//   placement, compression, …      what operators choose     nothing
 import { isDeepStrictEqual } from 'node:util';
 import {
   AckPolicy,
@@ -25,7 +25,7 @@ export interface StreamSpec extends Quantities {
   discard: 'new' | 'old';
   duplicateWindowMs?: number;
   atomicBatches?: boolean;
-  /** How nats-server changes a subject before it stores its message. */
+  /** How nats-server changes the subject of a message before it stores the message. */
   subjectTransform?: { src: string; dest: string };
 }
 
@@ -35,7 +35,7 @@ export interface ConsumerSpec {
   filterSubjects: readonly string[];
   ackWaitMs: number;
   ackPendingMax: number;
-  /** Where a consumer that is made now begins; one that is there keeps its place. */
+  /** Where a new consumer begins; an existing consumer keeps its offset. */
   deliver: 'all' | 'new';
 }
 
@@ -77,11 +77,11 @@ export function differences(wanted: object, found: object): string[] {
     .map(([name]) => name);
 }
 
-/** What a stream has beside what this release and the settings of this process say of it. */
+/** How a stream differs from this release and from the settings of this process. */
 export interface StreamComparison extends Comparison {
-  /** Settings that are not those of the release, and that `ensureStream` changes. */
+  /** Settings that differ from the release and that `ensureStream` changes. */
   differing: string[];
-  /** Settings that the release does not say; of a stream of others, the subjects of this system that it stores. */
+  /** Settings that the release does not set; for a stream of another system, the subjects of this system that it stores. */
   foreign: string[];
 }
 
@@ -91,11 +91,11 @@ export const compareStream = (spec: StreamSpec, config: StreamConfig): StreamCom
   foreign: foreignSettings(spec, config),
 });
 
-/** Limits that nats-server writes as "no limit" where a stream was made without them. */
+/** Limits that nats-server sets to -1 (no limit) in a stream that was created without them. */
 const limitsOfStream = new Set(['max_consumers', 'max_msgs', 'max_msg_size', 'max_msgs_per_subject']);
 const noLimit = -1;
 const ofOperators = new Set(['placement', 'compression', 'metadata']);
-/** Named in quantities.ts. */
+/** quantities.ts compares these. */
 const ofQuantities = new Set(['num_replicas', 'max_age', 'max_bytes']);
 
 function foreignSettings(spec: StreamSpec, found: Partial<StreamConfig>): string[] {
@@ -116,7 +116,7 @@ const isUnset = (name: string, value: unknown): boolean =>
 /** The first tokens of subjects that only the services of this system use. */
 const ourTokens = new Set(['svc', 'webhooks', 'events', 'event-batches', 'attempts', '*', '>']);
 
-/** A stream that is none of ours stores under such subjects what the services say to each other. A mirror has no subjects. */
+/** A stream of another system over such subjects would store requests and replies of the services. A mirror has no subjects. */
 export const compareForeign = ({ subjects = [] }: Partial<StreamConfig>): StreamComparison => ({
   differing: [],
   foreign: subjects.filter((subject) => {

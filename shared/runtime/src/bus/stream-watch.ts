@@ -1,5 +1,5 @@
-// How the streams of this process stand: how many copies each has, whether it has a leader, and what is to be said of
-// it. It is asked for every five seconds, as other replicas and operators change streams too.
+// Watches the streams of this process: how many copies each stream has, whether it has a leader, and which notes /readyz shows. The
+// watch asks nats-server every five seconds, as other replicas and operators change streams too.
 import type { StreamInfo } from '@nats-io/jetstream';
 import { openPeriodicCheck } from '../periodic-check.ts';
 import type { Connection } from './connection.ts';
@@ -10,27 +10,27 @@ import type { StreamSpec } from './stream-config.ts';
 
 export interface StreamStanding {
   stream: string;
-  /** Copies that it is set to have. */
+  /** The number of copies that the stream is configured to have. */
   replicas: number;
-  /** Copies that have all of it. */
+  /** Copies that have all messages of the stream. */
   current: number;
   hasLeader: boolean;
-  /** It has other quantities than this process's settings say. */
+  /** Whether the stream has other copies, days or bytes than the settings of this process say. */
   differs: boolean;
 }
 
 export interface StreamWatch extends AsyncDisposable {
-  /** Looks for streams of others over subjects of this system from now on. */
+  /** From now on looks for streams of other systems that store subjects of this system. */
   watchOthers(own: readonly string[]): void;
-  /** What nats-server says of a stream of this process. */
+  /** Takes what nats-server says of a stream of this process. */
   saw(spec: StreamSpec, info: StreamInfo): void;
-  /** It is not there, and this process may not make it. */
+  /** Notes that the stream is missing and that the login may not create it. */
   isMissing(spec: StreamSpec): void;
-  /** nats-server refuses something for as long as this is said again and again. */
+  /** Notes a refusal of nats-server; the note lasts for 30 s after the last call. */
   refused(what: string, refusal: Refusal): void;
   granted(what: string): void;
   standings(): StreamStanding[];
-  /** A sentence each; none where all is as it should be. */
+  /** One sentence for each problem. */
   notes(): string[];
 }
 
@@ -40,7 +40,7 @@ interface Watched {
 }
 
 const everyMs = 5_000;
-/** What is still refused is said again within this time. */
+/** A refusal that lasts is noted again within this time. */
 const refusalKeptMs = 30_000;
 
 export function openStreamWatch(connection: Connection): StreamWatch {
@@ -86,8 +86,8 @@ export function openStreamWatch(connection: Connection): StreamWatch {
     try {
       saw(spec, await connection.whileConnected(() => connection.manager.streams.info(spec.name)));
     } catch (error) {
-      connection.log.debug({ err: error, stream: spec.name }, 'a stream cannot be looked at');
-      // Its leader answers for a stream. Without a line to NATS nothing is known of it; and it may have been seen meanwhile.
+      connection.log.debug({ err: error, stream: spec.name }, 'a stream could not be inspected');
+      // Only the leader answers for a stream. The error says nothing without a NATS connection, or if `saw` ran meanwhile.
       if (connection.connected && watched.get(spec.name)?.found === found)
         watched.set(spec.name, { spec, found: { ...found, standing: 'leaderless' } });
       sayWhatIsNew();
@@ -119,7 +119,7 @@ export function openStreamWatch(connection: Connection): StreamWatch {
   };
 }
 
-/** What nats-server refuses, for as long as it is said again. */
+/** Refusals of nats-server, each forgotten 30 s after it was last noted. */
 function openRefusals() {
   const refusals = new Map<string, { words: string; untilMs: number }>();
   return {
@@ -145,7 +145,7 @@ const isAlone = ({ facts }: FoundStream): boolean => facts?.replicas === 1 && fa
 const namesOf = (streams: readonly FoundStream[], isMeant: (stream: FoundStream) => boolean): string[] =>
   streams.filter(isMeant).map(({ name }) => name);
 
-/** Streams of which the same is to be said are said together. */
+/** One note for all streams with the same problem. */
 const noteOfAll = (names: readonly string[], say: (names: string) => string): string[] =>
   names.length === 0 ? [] : [`NATS ${say(names.join(', '))}.`];
 
@@ -183,10 +183,10 @@ function differencesIn(all: readonly FoundStream[]): string[] {
   return Array.from(streams, ([key, names]) => `${key} of ${names.join(', ')}; it changed nothing.`);
 }
 
-// Streams of others over subjects of this system: one over `svc.>` stores what callers ask for, one over an inbox what they are
-// answered with.
+// Streams of other systems over subjects of this system: a stream over `svc.>` would store requests, and a stream over an inbox
+// would store replies.
 
-/** A login that may not list streams is refused each time, and nats-server and the log have a line of it. */
+/** A login that may not list streams pauses after so many refusals, as nats-server logs each of them. */
 const failuresMax = 3;
 const pauseMs = 5 * 60_000;
 
@@ -197,7 +197,7 @@ function openOtherStreams(connection: Connection) {
   let notBeforeMs = 0;
 
   return {
-    /** From now on the streams of this system have these names, and all others are looked at. */
+    /** Names the streams of this system; from now on every other stream is inspected. */
     watch(names: readonly string[]): void {
       own = new Set(names);
     },
@@ -216,7 +216,7 @@ function openOtherStreams(connection: Connection) {
       } catch (error) {
         failures += 1;
         if (failures % failuresMax === 0) notBeforeMs = performance.now() + pauseMs;
-        connection.log.debug({ err: error }, 'the streams of others cannot be looked at');
+        connection.log.debug({ err: error }, 'the streams of other systems could not be listed');
       }
     },
   };

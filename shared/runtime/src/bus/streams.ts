@@ -1,7 +1,6 @@
-// Streams and their consumers, ensured at start: made where they are missing, compared where they are there,
-// and brought to what the code says where NATS lets them be changed. A stream that is there loses nothing by that
-// (quantities.ts). A login that may make none waits for a stream that is missing, and leaves one that differs: operators make and
-// change them (`ops streams --apply`).
+// Ensures streams and consumers at start: creates missing ones, and changes existing ones that differ from this release where NATS
+// allows that. An existing stream loses no messages by that (quantities.ts). A login without the permission waits for a missing
+// stream and leaves a stream that differs: operators create and change them (`ops streams --apply`).
 import { JetStreamApiError, type StreamConfig } from '@nats-io/jetstream';
 import type { Connection } from './connection.ts';
 import { findStream, inspectStreams, type InspectedStream } from './inspect.ts';
@@ -21,18 +20,18 @@ import { openStreamWatch, type StreamStanding, type StreamWatch } from './stream
 export interface Streams extends AsyncDisposable {
   ensureStream(spec: StreamSpec): Promise<void>;
   ensureConsumer(stream: string, spec: ConsumerSpec): Promise<void>;
-  /** How the streams stand that this process made sure of. */
+  /** The state of each stream that this process has ensured. */
   streamStandings(): StreamStanding[];
-  /** Looks for streams of others over subjects of this system, beside those that are named. `streamNotes` has what it finds. */
+  /** Looks for streams of other systems, all but those named `own`, over subjects of this system. `streamNotes` names them. */
   watchOtherStreams(own: readonly string[]): void;
-  /** What is to be said of them: a sentence each; none where all is as it should be. */
+  /** One sentence for each problem with a stream, for /readyz. */
   streamNotes(): string[];
-  /** What NATS has, beside what it should have. Changes nothing. */
+  /** Compares the streams of NATS with the expected streams, and changes none. */
   inspectStreams(expected: readonly StreamSpec[]): Promise<InspectedStream[]>;
   hasConsumer(stream: string, consumer: string): Promise<boolean>;
-  /** Undefined where the stream is not there. */
+  /** The number of messages of a stream; undefined if the stream is missing. */
   messagesIn(stream: string): Promise<number | undefined>;
-  /** Nothing happens where it is not there. */
+  /** Does nothing for a missing stream. */
   removeStream(stream: string): Promise<void>;
 }
 
@@ -73,9 +72,9 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
     );
     if (made === forbidden) {
       watch.isMissing(spec);
-      throw new Error(`no ${what}, and this login may make none`);
+      throw new Error(`no ${what}, and this login may not create it`);
     }
-    if (made !== undefined) log.info({ stream: name }, 'stream made');
+    if (made !== undefined) log.info({ stream: name }, 'stream created');
     return made ?? manager.streams.info(name);
   });
   const { differing, changes } = compareStream(spec, info.config);
@@ -93,7 +92,7 @@ async function ensureStream(connection: Connection, watch: StreamWatch, spec: St
 }
 
 const forbidden = Symbol('forbidden');
-/** Of logins that may neither make nor change a stream. They are asked once: nats-server logs each refusal. */
+/** Connections whose login may neither create nor change a stream. Each tries once, as nats-server logs each refusal. */
 const unallowed = new WeakSet<Connection>();
 
 async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Promise<T | typeof forbidden> {
@@ -107,7 +106,7 @@ async function ifAllowed<T>(connection: Connection, work: () => Promise<T>): Pro
   }
 }
 
-/** Without them the stream is as good as before, so that a cluster that is short of servers stops no start. */
+/** A refused change leaves the stream as it was, so a cluster that is short of servers does not stop a start. */
 async function changeQuantities(
   connection: Connection,
   watch: StreamWatch,
@@ -123,7 +122,10 @@ async function changeQuantities(
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error;
     if (isRefusedWith(error, codes.replicasUnsupported)) throw refused(what, error);
-    connection.log.debug({ err: error, stream, changes }, 'a stream does not get what settings say');
+    connection.log.debug(
+      { err: error, stream, changes },
+      'nats-server refuses to change a stream as the settings say',
+    );
     watch.refused(what, error);
     return false;
   }
@@ -143,7 +145,7 @@ async function ensureConsumer(
       const found = await unlessRefused(consumers.info(stream, spec.name), codes.consumerNotFound);
       if (found === undefined) {
         await consumers.add(stream, wanted);
-        connection.log.info({ stream, consumer: spec.name }, 'consumer made');
+        connection.log.info({ stream, consumer: spec.name }, 'consumer created');
         return;
       }
       const { deliver_policy: _place, ...changeable } = wanted;

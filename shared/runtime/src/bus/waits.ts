@@ -1,43 +1,43 @@
-// A request that waits for something which may not come for long, such as an event. Its replica says so once, with a sign of
-// life that names how long the wait may be, and sends no more of them. The wait ends early where
+// A long poll: a request that waits for an event, perhaps for long. Its replica sends one sign of life that names the length of the
+// wait, and no further sign until the wait is over. The wait ends early when
 //
-//   the caller does not wait any more         nothing is left to answer
-//   the caller's process is about to end      it asks for its answers (answer-now), and hands them on
-//   the replica stops or leaves its server    it answers all requests that wait, at once
-//   the line to NATS was down                 callers may have asked again, elsewhere
+//   the caller has given up                     no reply is needed
+//   the caller's process is about to end        it asks for its replies (answer-now), and passes them on
+//   the replica stops or moves to a new server  it answers all waiting requests immediately
+//   the NATS connection was down                callers may have sent the request again, to another replica
 import { requestHeaders, silentMsHeader } from '@integration-sync/contracts';
 import type { Msg } from '@nats-io/nats-core';
 import { signOfLife } from './inbox.ts';
 
-/** The wait of one request. After it is disposed of, the replica sends signs of life again. */
+/** The wait of one request. Once it is disposed of, the replica sends signs of life for the request again. */
 export interface Wait extends Disposable {
-  /** The request is to be answered now, with what there is. */
+  /** Whether the request must be answered now, even without an event. */
   readonly isOver: boolean;
-  /** Resolves after the next `wake`, at once if one came since it resolved last; and where the wait is over. */
+  /** Resolves after a `wake` that came since the last `woken`, and when the wait is over. */
   woken(): Promise<void>;
   wake(): void;
 }
 
-/** The waits of the requests that a replica has. */
+/** The waits of all requests of a replica. */
 export interface Waits {
-  /** For so long, and up to half a second more (`endsEveryMs`). */
+  /** Begins a wait of `forMs`, and up to half a second more (`endsEveryMs`). */
   begin(message: Msg, forMs: number): Wait;
-  /** Whether the request waits, so that it sends no sign of life. */
+  /** Whether the request waits, so that the replica sends no sign of life for it. */
   has(message: Msg): boolean;
   end(isMeant: (message: Msg) => boolean): void;
-  /** All of them end, and new ones at once; until the replica takes requests again. */
+  /** Ends all waits, and new waits as they begin, until `resume`. */
   endAll(): void;
   resume(): void;
 }
 
 /**
- * Waits that are over within this time end together, and callers that wait again come together. A request that finds each process
- * asleep costs three times as much as one of several.
+ * Waits that are over within this time end together, so that their callers also send their next requests together. A request that
+ * wakes each process alone costs three times as much as one of several.
  */
 const endsEveryMs = 500;
 
 export function openWaits(): Waits {
-  /** By request, what ends its wait. */
+  /** By request, the function that ends its wait. */
   const waits = new Map<Msg, () => void>();
   const ends = openEnds();
   let mayWait = true;
@@ -92,7 +92,7 @@ export function openWaits(): Waits {
   };
 }
 
-/** One timer for all that ends at a time, so that the replies are one message to the kernel. */
+/** One timer for all waits that end at the same time, so that their replies leave in one write to the socket. */
 function openEnds() {
   const byTime = new Map<number, Set<() => void>>();
 
@@ -119,7 +119,7 @@ function openEnds() {
   };
 }
 
-/** Only to one of ours, who waits for more than the first message: it says for how long. */
+/** Sends a sign of life, but only to a caller of this system (`timeoutMs`): any other takes the first message for the reply. */
 export function tellInHand(message: Msg, silentMs?: number): void {
   if (message.headers?.has(requestHeaders.timeoutMs) !== true) return;
   const headers = signOfLife();

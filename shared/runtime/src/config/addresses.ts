@@ -1,6 +1,6 @@
-// Addresses that settings hold: what they may look like, and what is told apart in them. Pure.
+// Checks and parses the addresses that settings hold. Pure.
 
-/** What the NATS client is told. It reads neither credentials nor `tls://` from an address by itself. */
+/** Options of the NATS client, which reads neither credentials nor `tls://` from an address. */
 export interface NatsServers {
   /** `host:port`, without credentials. */
   servers: string[];
@@ -10,7 +10,7 @@ export interface NatsServers {
   tls?: Record<string, never>;
 }
 
-/** Undefined where one of them is no address, or where they differ in who is to be let in. */
+/** Undefined if one of the addresses is wrong, or if two addresses have different credentials. */
 export function parseNatsServers(text: string): NatsServers | undefined {
   const addresses = text.split(',').map(parseNatsServer);
   const servers: string[] = [];
@@ -24,7 +24,7 @@ export function parseNatsServers(text: string): NatsServers | undefined {
       credentials.set(JSON.stringify(address.credentials), address.credentials);
     }
   }
-  // The client has one name for all servers of a cluster.
+  // The NATS client uses one login for all servers of a cluster.
   if (credentials.size > 1) return undefined;
   const [known] = credentials.values();
   return { servers, ...known, ...(encrypted ? { tls: {} } : {}) };
@@ -42,7 +42,7 @@ function parseNatsServer(text: string): NatsServer | undefined {
   const [, scheme, rest = ''] = /^(nats|tls):\/\/(\S+)$/.exec(text) ?? [];
   const url = URL.parse(`http://${rest}`);
   if (scheme === undefined || url === null || url.pathname !== '/') return undefined;
-  // The client would leave out a password of no user.
+  // The NATS client would ignore a password without a user.
   if (url.username === '' && url.password !== '') return undefined;
   try {
     return {
@@ -51,19 +51,19 @@ function parseNatsServer(text: string): NatsServer | undefined {
       encrypted: scheme === 'tls',
     };
   } catch {
-    // A percent sign that begins no character.
+    // `decodeURIComponent` throws for a percent sign that begins no character.
     return undefined;
   }
 }
 
-/** A name alone is a token. */
+/** A user without a password is a token. */
 function credentialsOf({ username, password }: URL): Credentials | undefined {
   const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
   if (pass !== '') return { user, pass };
   return user === '' ? undefined : { token: user };
 }
 
-/** Every reader of the address would see the credentials, and `fetch` refuses them. */
+/** Refuses credentials in the address: every reader of the setting would see them, and `fetch` refuses them too. */
 export function isHttpAddress(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || !/^https?:\/\//i.test(text)) return false;

@@ -1,10 +1,10 @@
-// Puts into words what a setting should be, what came instead, and never a secret.
+// Describes in words which value a setting expects and which value it has; never shows a secret.
 import type { ErrorObject } from 'ajv';
 import type { TObject, TSchema } from 'typebox';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The words of a property's schema that matter here. */
+/** The keywords of a setting's schema that this file reads. */
 export interface Rule {
   type?: string;
   enum?: readonly unknown[];
@@ -19,10 +19,10 @@ export interface Rule {
   beside?: (settings: Settings) => string[];
 }
 
-/** Settings by their names. */
+/** The values of settings by their names. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** One row of a table of settings. */
+/** One row of the documented table of settings. */
 export interface Setting {
   name: string;
   description: string;
@@ -30,7 +30,7 @@ export interface Setting {
   default: string | undefined;
   required: boolean;
   secret: boolean;
-  /** Whether `<name>_FILE` may say where it stands. */
+  /** Whether `<name>_FILE` may name a file that holds the value. */
   inFile: boolean;
 }
 
@@ -49,19 +49,19 @@ export function listSettings(schema: TObject): Setting[] {
   });
 }
 
-/** Secrets may stand in a file of their own, and so may addresses with a password. */
+/** Whether a file may hold the value, as for secrets and for addresses with a password. */
 export const mayStandInFile = ({ secret, file }: Rule): boolean => secret === true || file === true;
 
-/** An empty variable counts as absent: that is how a compose file leaves one out. */
+/** An empty variable counts as absent, because a compose file cannot leave a variable out. */
 export const isSet = (text: string | undefined): text is string => text !== undefined && text !== '';
 
-/** What the settings were taken from. */
+/** The environment and the files that hold the settings. */
 export interface Given {
-  /** With what files hold. */
+  /** The environment, completed by the values from files. */
   environment: Environment;
-  /** By setting, the path of the file that it was read from. */
+  /** By setting, the path of the file that holds its value. */
   paths: ReadonlyMap<string, string>;
-  /** By setting, what is wrong with its file. */
+  /** By setting, the problem with its file. */
   problems: ReadonlyMap<string, string>;
 }
 
@@ -75,7 +75,7 @@ export function problemsOf(schema: TObject, given: Given, errors: readonly Error
   return wrong.has(undefined) ? [...problems, ...problemBetween(schema, given)] : problems;
 }
 
-/** The one setting that an error is about; none when it is about several of them together. */
+/** The setting that an error concerns; undefined for an error about several settings together. */
 function settingOf(error: ErrorObject): string | undefined {
   if (error.schemaPath === '#/required') return String(error.params['missingProperty']);
   return error.instancePath === '' ? undefined : error.instancePath.split('/')[1];
@@ -88,17 +88,17 @@ function problemOf(name: string, rule: Rule, { environment, paths }: Given): str
   return `${name}: expected ${expectation(rule)}, ${got}`;
 }
 
-/** A rule between settings stands on the schema itself, as `anyOf` with what each way requires. */
+/** A rule between settings stands in the schema as `anyOf`, with the required settings of each alternative. */
 function problemBetween(schema: TObject & Rule, { environment, problems }: Given): string[] {
   const concerned = (schema.anyOf ?? []).flatMap((way) => way.required ?? []);
-  // One that is given and cannot be read has its own line.
+  // A setting whose file cannot be read has a problem of its own.
   if (concerned.some((name) => problems.has(name))) return [];
   const given = [...new Set(concerned)].filter((name) => isSet(environment[name]));
   const got = given.join(' and ') || 'none of them';
   return [`expected ${schema.expected ?? 'settings that go together'}, got ${got}`];
 }
 
-/** An address with an @ may carry a password, and a file that was named by mistake anything. */
+/** The value as a message may show it: an address with an @ may hold a password, and a wrong file may hold anything. */
 function printable(rule: Rule, text: string, path: string | undefined): string {
   if (path !== undefined) return `${text.length} characters of ${JSON.stringify(path)} that are not shown`;
   if (rule.secret || text.includes('@')) return `${text.length} characters that are not shown`;

@@ -1,5 +1,5 @@
-// Settings that may stand in a file instead of the environment: every secret, and the addresses that may hold a password.
-// `<NAME>_FILE` has the path. A process reads the file once, when it starts.
+// Reads settings from files: `<NAME>_FILE` may hold the path of a file with the value of a secret, or of an address that may hold a
+// password. A process reads the file once, when it starts.
 import { readFileSync } from 'node:fs';
 import type { TObject, TSchema } from 'typebox';
 import { isSet, mayStandInFile, type Environment, type Given } from './explain.ts';
@@ -30,7 +30,7 @@ const both = (name: string): Read => ({
   problem: `${name}, ${fileSettingOf(name)}: expected one of them, got both`,
 });
 
-/** Editors and most tools end a file with a newline, which is no part of what it holds. */
+/** Removes the newline at the end of the file, which editors and most tools add. */
 function readText(name: string, path: string): Read {
   const refused = (why: string): Read => ({
     problem: `${fileSettingOf(name)}: cannot read ${JSON.stringify(path)} (${why})`,
@@ -48,7 +48,7 @@ function reasonOf(error: unknown): string {
   return fileReasons.get(code) ?? String(error);
 }
 
-/** By the codes of Node. */
+/** Why a file cannot be read, by the error code of Node. */
 export const fileReasons: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'there is no such file'],
   ['ENOTDIR', 'there is no such file'],

@@ -1,10 +1,9 @@
-// Settings come from the environment, are read once, and are checked as a whole: a process that starts has
-// settings that make sense, and one that does not says everything that is wrong at once.
+// Reads the settings from the environment, once, and checks all of them: a process starts with valid settings, or reports every
+// problem in one error.
 //
-// A schema's property names are the variables' names. Beside JSON Schema's own words a property may carry
-// `secret: true` (its value is never printed), `file: true` (its value may stand in a file, as a secret's may), `expected`
-// (words for a rule that the schema states tersely), `check` (a rule that only code can state, such as whether its
-// reader can read the value), and `beside` (what is wrong with it and other settings together).
+// The names of a schema's properties are the names of environment variables. A property may have further keywords: `secret: true`
+// (never printed), `file: true` (a file may hold the value, as for secrets), `expected` (a description of valid values), `check` (a
+// rule in code), and `beside` (a function that returns the problems of several settings together).
 import { Ajv } from 'ajv';
 import type { Static, TObject, TSchema } from 'typebox';
 import { ownSchemas } from '../schemas.ts';
@@ -19,7 +18,7 @@ export { natsOptionsOf, natsSettings, type NatsLogin, type NatsOptions, type Nat
 export { baseSettings, storeSettings } from './settings.ts';
 export { tracingSettings, type TracingConfig } from './tracing.ts';
 
-/** Says what is wrong in words meant for the person who starts the process: one line per problem. */
+/** The problems with the settings, a line each, for the person who starts the process. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
@@ -28,7 +27,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** A port that cannot be had; `settings` name it. */
+/** The error for a port on which the process cannot listen; `settings` are the names of the settings. */
 export function portRefused(settings: string, address: string, cause: unknown): ConfigError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   const words = cause instanceof Error ? cause.message : String(cause);
@@ -36,7 +35,7 @@ export function portRefused(settings: string, address: string, cause: unknown): 
   return new ConfigError([`${settings}: cannot listen on ${address} (${why})`], { cause });
 }
 
-/** One for all schemas: it compiles each of them once. */
+/** One instance for all schemas, as Ajv compiles each schema once. */
 const ajv = new Ajv({
   ...ownSchemas,
   allErrors: true,
@@ -73,7 +72,7 @@ function valuesOf(schema: TObject, environment: Environment): Record<string, unk
   return values;
 }
 
-/** Text that is not exactly a value of the declared type stays text, so that the schema refuses it. */
+/** Converts the text to the type of the setting; other text stays text, so that the schema refuses it. */
 function valueOf({ type }: Rule, text: string): unknown {
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   if (type === 'number' && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) return Number(text);

@@ -1,9 +1,9 @@
-// The settings of a process as its log may show them.
+// The settings of a process without secrets, for its log.
 import type { TObject } from 'typebox';
 import { redactUrl } from '../log.ts';
 import type { Rule } from './explain.ts';
 
-/** Every setting by its name. Of a secret it says only that it is set, and of an address only where it leads. */
+/** Every setting by its name: a secret shows only that it is set, and an address loses credentials and query. */
 export function maskSettings(schema: TObject, config: object): Record<string, unknown> {
   const rules: Record<string, Rule | undefined> = schema.properties;
   return Object.fromEntries(
@@ -21,7 +21,7 @@ function maskValue(rule: Rule | undefined, value: unknown): unknown {
   return shown.includes(undefined) ? hidden : shown.join();
 }
 
-/** Undefined where an `@` stands elsewhere than behind the login that `redactUrl` hid: a password may be before it. */
+/** Undefined if an `@` is left besides that of the login that `redactUrl` hid: a password may stand before it. */
 function maskAddress(address: string): string | undefined {
   const shown = redactUrl(address).replace(/[?#][^]*$/, '?…');
   return !address.includes('@') || /^[^@]*:\/\/\*\*\*@[^@]*$/.test(shown) ? shown : undefined;

@@ -1,5 +1,4 @@
-// How a process comes in at NATS: where the servers are, as whom it logs in, by what it knows them and they know it, and
-// under which subjects JetStream answers.
+// The settings of the NATS connection: servers, login, TLS, and the subjects of the JetStream API.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { Type, type Static, type TObject } from 'typebox';
 import { parseNatsServers } from './addresses.ts';
@@ -24,12 +23,12 @@ function works(read: () => unknown): boolean {
   }
 }
 
-/** What every service needs to come in. */
+/** The settings with which every service connects to NATS. */
 export const natsSettings = {
   NATS_URL: Type.String({
     description:
-      'Address of NATS: `nats://user:password@host:4222`, or with a token in place of both; `tls://` where nothing but ' +
-      'TLS will do. Several servers of one cluster are separated by commas.',
+      'Address of NATS: `nats://user:password@host:4222`, or a token in place of user and password; `tls://` requires ' +
+      'TLS. Several servers of one cluster are separated by commas.',
     default: 'nats://127.0.0.1:4222',
     check: (text: string) => parseNatsServers(text) !== undefined,
     expected: 'an address such as nats://127.0.0.1:4222, or several separated by commas',
@@ -37,11 +36,11 @@ export const natsSettings = {
     beside: problemsOfNats,
   }),
   NATS_USER: Type.Optional(
-    Type.String({ description: 'The user at NATS, with NATS_PASSWORD, where NATS_URL has none.' }),
+    Type.String({ description: 'The user at NATS, with NATS_PASSWORD, if NATS_URL names no user.' }),
   ),
   NATS_PASSWORD: Type.Optional(Type.String({ description: 'The password of NATS_USER.', secret: true })),
   NATS_TOKEN: Type.Optional(
-    Type.String({ description: 'The token that NATS asks for, where NATS_URL has none.', secret: true }),
+    Type.String({ description: 'The token for NATS, if NATS_URL holds no token.', secret: true }),
   ),
   NATS_NKEY_SEED: Type.Optional(
     Type.String({
@@ -54,7 +53,7 @@ export const natsSettings = {
   NATS_CREDENTIALS: Type.Optional(
     Type.String({
       description:
-        'What a credentials file of NATS holds (`nsc generate creds`): a JWT and the seed of its user.',
+        'The content of a credentials file of NATS (`nsc generate creds`): the JWT of a user and its seed.',
       pattern: '^[^]*-----BEGIN NATS USER JWT-----[^]+-----BEGIN USER NKEY SEED-----[^]+$',
       expected: 'a credentials file, with the JWT of a user and its seed',
       secret: true,
@@ -63,8 +62,8 @@ export const natsSettings = {
   NATS_TLS_CA: Type.Optional(
     Type.String({
       description:
-        'The certificates, in PEM, of those whose word for nats-server is taken, in place of the well-known ones. With ' +
-        'it, or with NATS_TLS_CERT, nothing but TLS will do.',
+        'The certificates, in PEM, of the authorities that may sign the certificate of nats-server, in place of the ' +
+        'well-known authorities. NATS_TLS_CA and NATS_TLS_CERT each require TLS.',
       check: isCertificates,
       expected: 'one or more certificates in PEM',
       secret: true,
@@ -72,9 +71,9 @@ export const natsSettings = {
   ),
   NATS_TLS_CERT: Type.Optional(
     Type.String({
-      description: 'The certificate, in PEM, by which nats-server knows this client, with NATS_TLS_KEY.',
+      description: 'The client certificate for nats-server, in PEM, with NATS_TLS_KEY.',
       check: isCertificates,
-      expected: 'a certificate in PEM, and behind it those that it stands on',
+      expected: 'a certificate in PEM, followed by the certificates of its issuers',
       secret: true,
     }),
   ),
@@ -88,12 +87,11 @@ export const natsSettings = {
   ),
 };
 
-/** What those need beside it that keep events in streams. */
+/** The settings of JetStream, for services that use streams. */
 export const jetstreamSettings = {
   NATS_JETSTREAM_DOMAIN: Type.Optional(
     Type.String({
-      description:
-        'The domain of JetStream that has the streams, where NATS has several, as with leaf nodes.',
+      description: 'The JetStream domain of the streams, if NATS has several domains, as with leaf nodes.',
       pattern: '^[A-Za-z0-9_-]{1,64}$',
       expected: 'a name of 1 to 64 letters, digits, _ or -',
     }),
@@ -101,8 +99,7 @@ export const jetstreamSettings = {
   NATS_JETSTREAM_PREFIX: Type.Optional(
     Type.String({
       description:
-        'The subject before those by which JetStream is asked, in place of `$JS.API`, where the account imports ' +
-        'JetStream from another one.',
+        'The prefix of the JetStream API in place of `$JS.API`, if the account imports JetStream from another account.',
       pattern: '^[A-Za-z0-9_$-]+(\\.[A-Za-z0-9_$-]+)*$',
       expected: 'a subject without wildcards, such as js.events.API',
     }),
@@ -121,9 +118,9 @@ export interface NatsTls {
 }
 
 export interface NatsOptions {
-  /** As NATS_URL has it. */
+  /** The value of NATS_URL. */
   url: string;
-  /** Where the address has none. */
+  /** The login, if the address has none. */
   login?: NatsLogin;
   tls?: NatsTls;
   jetstream?: { domain: string } | { apiPrefix: string };
@@ -164,7 +161,7 @@ const pairs = [
   ['NATS_TLS_CERT', 'NATS_TLS_KEY'],
 ] as const;
 
-/** The ways to log in, by the setting that each begins with. */
+/** The kinds of login, each by its first setting. */
 const logins = ['NATS_USER', 'NATS_TOKEN', 'NATS_NKEY_SEED', 'NATS_CREDENTIALS'] as const;
 
 function problemsOfNats(settings: Settings): string[] {
@@ -189,7 +186,7 @@ function hasLogin(url: unknown): boolean {
   return parsed?.user !== undefined || parsed?.token !== undefined;
 }
 
-/** Of one that is missing, or no certificate or no key, another line speaks. */
+/** Whether the key fits the certificate; true if one is missing or unreadable, as another check reports that. */
 function isOfPair(cert: unknown, key: unknown): boolean {
   if (typeof cert !== 'string' || typeof key !== 'string') return true;
   if (!isCertificates(cert) || !isPrivateKey(key)) return true;

@@ -1,18 +1,18 @@
-// The settings that several services share. A service's own ones stand in its `config.ts`.
+// The settings that several services share. The `config.ts` of a service has its own settings.
 import { Type } from 'typebox';
 import { isHttpAddress } from './addresses.ts';
 import { jetstreamSettings, natsSettings } from './nats.ts';
 import { tracingSettings } from './tracing.ts';
 
-/** What every service with streams needs. */
+/** The settings of every service that uses streams. */
 export const baseSettings = {
   ...natsSettings,
   ...jetstreamSettings,
   NATS_MONITOR_URL: Type.Optional(
     Type.String({
       description:
-        'Where the monitoring of nats-server answers. With it, readiness refuses a server that acknowledges ' +
-        'what it has not written to its disk.',
+        'Address of the monitoring of nats-server. If set, a service is not ready while nats-server acknowledges ' +
+        'messages before they are on its disk.',
       check: isHttpAddress,
       expected: 'an address such as http://127.0.0.1:8222, without user and password',
     }),
@@ -20,8 +20,8 @@ export const baseSettings = {
   STREAM_REPLICAS: Type.Optional(
     Type.Integer({
       description:
-        'How many NATS servers keep a copy of each stream: 3 on a cluster. Without it 1 where a stream is made, ' +
-        'and what it has where it is there. Fewer need STREAMS_MAY_SHRINK.',
+        'How many NATS servers keep a copy of each stream: 3 on a cluster. Unset: a new stream has 1 copy, an ' +
+        'existing stream keeps its copies. Fewer copies need STREAMS_MAY_SHRINK.',
       minimum: 1,
       maximum: 5,
     }),
@@ -29,8 +29,8 @@ export const baseSettings = {
   EVENTS_KEEP_DAYS: Type.Optional(
     Type.Integer({
       description:
-        'For how many days EVENTS and EVENT_BATCHES keep an event. Unset: new streams keep one for 7 days, ' +
-        'existing ones as they do. Fewer days need STREAMS_MAY_SHRINK.',
+        'For how many days the streams EVENTS and EVENT_BATCHES keep an event. Unset: new streams keep an event for ' +
+        '7 days, existing streams keep their limit. Fewer days need STREAMS_MAY_SHRINK.',
       minimum: 1,
       maximum: 3_650,
     }),
@@ -39,23 +39,23 @@ export const baseSettings = {
     Type.Integer({
       description:
         'How many bytes the stream EVENTS may have; 0: no limit. Unset: a new stream has no limit, ' +
-        'an existing one keeps its own. A lower limit needs STREAMS_MAY_SHRINK.',
+        'an existing stream keeps its limit. A lower limit needs STREAMS_MAY_SHRINK.',
       minimum: 0,
     }),
   ),
   STREAMS_MAY_SHRINK: Type.Boolean({
     description:
-      'Whether this process may take copies, days or bytes from a stream that is there, where its settings ' +
-      'say fewer. Set it for one start, and take it out again.',
+      'Whether this process may reduce the copies, days or bytes of an existing stream to what its settings say. ' +
+      'Set to true for one start, then remove the setting.',
     default: false,
   }),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-    description: 'The least serious kind of line that is logged.',
+    description: 'The lowest level of log lines that are written.',
     default: 'info',
   }),
   BUILD_REVISION: Type.String({
     description:
-      'Which commit this process was built from. The image sets it; metrics and `nats micro info` show it.',
+      'The commit from which this process was built. The image sets the value; metrics and `nats micro info` show it.',
     default: 'unknown',
   }),
   METRICS_HOST: Type.String({
@@ -71,18 +71,18 @@ export const baseSettings = {
   ...tracingSettings,
 };
 
-/** What a service with records of its own needs beside them. */
+/** The settings of MongoDB, for services that store records. */
 export const storeSettings = {
   MONGODB_URL: Type.String({
     description:
-      'Address of MongoDB. Options in it are kept, except those that the service sets itself: a line at its start names them.',
+      'Address of MongoDB. Options in the address apply, except those that the service sets itself and names in the log.',
     default: 'mongodb://127.0.0.1:27017',
     pattern: '^mongodb(\\+srv)?://\\S+$',
     expected: 'an address such as mongodb://127.0.0.1:27017',
     file: true,
   }),
   MONGODB_DATABASE: Type.String({
-    description: 'Name of the database. Each service keeps to its own collections in it.',
+    description: 'Name of the database. Each service uses only its own collections.',
     default: 'integration_sync',
     pattern: '^[A-Za-z0-9_-]{1,63}$',
     expected: 'a name of 1 to 63 letters, digits, _ or -',

@@ -1,4 +1,4 @@
-// The settings of traces, under the names that OpenTelemetry has given them.
+// The settings of traces, under the names that OpenTelemetry defines.
 import { Type, type Static, type TObject } from 'typebox';
 import { isHttpAddress } from './addresses.ts';
 
@@ -11,21 +11,19 @@ export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
     Type.String({
       description:
-        'Where a collector takes traces, by OTLP over HTTP: `/v1/traces` is added. Without it nothing is traced.',
+        'Address of a collector that takes traces by OTLP over HTTP: `/v1/traces` is added. Unset, nothing is traced.',
       ...collectorAddress,
     }),
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Type.Optional(
     Type.String({
-      description:
-        'The same, as the whole address to which traces go. It wins over OTEL_EXPORTER_OTLP_ENDPOINT.',
+      description: 'The complete address to which traces are sent; wins over OTEL_EXPORTER_OTLP_ENDPOINT.',
       ...collectorAddress,
     }),
   ),
   OTEL_EXPORTER_OTLP_HEADERS: Type.Optional(
     Type.String({
-      description:
-        'What the collector wants to see in each request: `name=value`, several separated by commas.',
+      description: 'Headers of each request to the collector: `name=value`, several separated by commas.',
       secret: true,
     }),
   ),
@@ -34,7 +32,7 @@ export const tracingSettings = {
     default: 'http/protobuf',
   }),
   OTEL_SDK_DISABLED: Type.Boolean({
-    description: 'Whether nothing is traced, whatever the other settings say.',
+    description: 'true turns tracing off, whatever the other settings say.',
     default: false,
   }),
   OTEL_TRACES_SAMPLER: Type.Enum(
@@ -48,7 +46,7 @@ export const tracingSettings = {
     ],
     {
       description:
-        'Which traces are recorded. With `parentbased_…` a caller that sends `traceparent` decides for its own.',
+        'Which traces are recorded. With `parentbased_…`, a caller that sends `traceparent` decides for its trace.',
       default: 'parentbased_always_on',
     },
   ),

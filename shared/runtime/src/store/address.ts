@@ -1,20 +1,18 @@
-// What MONGODB_URL asks for beside a place: what of it does not hold here, and what cannot be had. No IO.
+// Checks the options in MONGODB_URL: options that the service overrides, and options that this process cannot honour. No IO.
 import type { MongoClient, MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../config/index.ts';
 import { missingPackages } from './mongodb-driver/optional-packages.ts';
 
-/** Throws where this process could not do its work in the way that the address asks for. */
+/** Throws for an option that this process cannot honour. */
 export function checkAddress({ options }: MongoClient): void {
   const { mode } = options.readPreference;
   const problems = missingPackages(options);
   if (mode !== 'primary')
-    problems.unshift(
-      `expected no readPreference other than primary, as what is read decides what is written, got ${mode}`,
-    );
+    problems.unshift(`expected no readPreference other than primary, as writes depend on reads, got ${mode}`);
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `MONGODB_URL: ${problem}`));
 }
 
-/** The options of an address in whose place these hold, as `w=1: majority`. */
+/** The options of the address that `ours` override, each as `w=1: majority`. */
 export function overriddenIn(address: string, ours: MongoClientOptions): string[] {
   const holding = new Map(Object.entries(ours).map(([name, value]) => [name.toLowerCase(), String(value)]));
   return [...optionsIn(address)].flatMap(([name, value]) => {
@@ -23,7 +21,7 @@ export function overriddenIn(address: string, ours: MongoClientOptions): string[
   });
 }
 
-/** By their names in lower case, as the driver takes them in any. */
+/** The options of an address by their names in lower case, as the driver ignores case. */
 export const optionsIn = (address: string): ReadonlyMap<string, string> =>
   new Map(
     Array.from(new URLSearchParams(address.split('?')[1] ?? ''), ([name, value]) => [

@@ -1,24 +1,24 @@
-// Writing and reading much at once. Turning hundreds of documents into bytes, or bytes into them, takes milliseconds, so
-// it gives way now and then.
+// Writes and reads hundreds of documents. Encoding and decoding them takes milliseconds, so both yield to the event loop after each
+// chunk.
 import type { BulkWriteResult, Collection, Document, FindCursor, UnorderedBulkOperation } from 'mongodb';
 import { inChunks, nextChunkItems, nextTurn } from '../pace.ts';
 import { decode } from './mongodb-driver/decode.ts';
 
-/** One unordered write, as `bulkWrite` would make it; `confirm` is asked right before it is sent, and may throw. */
+/** One unordered bulk write. `confirm` runs right before the write is sent, and may throw to prevent it. */
 export async function writeInChunks<T extends Document, One>(
   collection: Collection<T>,
   all: readonly One[],
   confirm: () => Promise<void>,
   add: (bulk: UnorderedBulkOperation, one: One) => void,
 ): Promise<BulkWriteResult> {
-  // The driver turns each into bytes when it is added.
+  // The driver encodes each operation as it is added.
   const bulk = collection.initializeUnorderedBulkOp();
   await inChunks(all, (one) => add(bulk, one));
   await confirm();
   return bulk.execute();
 }
 
-/** All that is found by a cursor of `raw` documents, where the database answers with all of it at once. */
+/** Reads all documents of a `raw` cursor, which must fit into the database's first answer. */
 export async function readInChunks<Found>(
   cursor: FindCursor<unknown>,
   read: (document: Document) => Found,

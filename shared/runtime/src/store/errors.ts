@@ -1,5 +1,5 @@
-// What went wrong with the database, in the three words that a caller can act on: it is away (try again), another
-// writer was first (a fact to work with), or this code has a mistake (nothing to do but to say so).
+// Sorts errors of the database into three kinds: the database is unavailable (try again), another writer was first (a duplicate),
+// or the code has a bug.
 import { Failure } from '@integration-sync/contracts';
 import {
   MongoBulkWriteError,
@@ -24,7 +24,7 @@ export function sortStoreError(error: unknown): StoreErrorKind {
   return isAway(error) ? 'unavailable' : 'bug';
 }
 
-/** The failure to answer with when the database is away. Any other error is thrown as it is: it is a bug. */
+/** The failure that a caller gets while the database is unavailable. Any other error is thrown again: it is a bug. */
 export function storeFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (sortStoreError(error) !== 'unavailable') throw error;
@@ -34,7 +34,7 @@ export function storeFailure(error: unknown): Failure {
   });
 }
 
-/** Whether the document was inserted; false if another writer inserted one of the same id before. */
+/** Whether the document was inserted; false if another writer had inserted a document of the same id. */
 export async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
   try {
     await inserting;
@@ -45,17 +45,14 @@ export async function isFirst(inserting: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/**
- * Which operations of an unordered write lost to a document that is already there, by their index.
- * Throws the error again if anything else failed as well.
- */
+/** The indexes of operations of an unordered write that met an existing document. Throws an error with another cause again. */
 export function duplicateIndexes(error: unknown): number[] {
   if (!(error instanceof MongoBulkWriteError) || sortBulkError(error) !== 'duplicate') throw error;
   return writeErrorsOf(error).map((failed) => failed.index);
 }
 
 function sortBulkError(error: MongoBulkWriteError): StoreErrorKind {
-  // The driver wraps whatever stopped a bulk write as a whole, and keeps the original here.
+  // `errorResponse` has the error that stopped the bulk write as a whole.
   const whole: unknown = error.errorResponse;
   if (whole instanceof Error) return sortStoreError(whole);
   const kinds = new Set(writeErrorsOf(error).map(({ code, errmsg }) => sortServerError(code, errmsg ?? '')));
@@ -75,8 +72,8 @@ function sortServerError(code: unknown, message: string): StoreErrorKind {
   return postgresAway.test(message) ? 'unavailable' : 'bug';
 }
 
-// What a server says that is alive but cannot serve: it stops, it is no longer the primary, it took too long, its
-// disk is full, or it could not make a write durable (which the caller must not take for done).
+// Codes of a server that runs but cannot serve: it shuts down, is no longer the primary, took too long, has a full disk, or could
+// not make a write durable (the caller must not take such a write for done).
 const awayCodes = new Set([
   6, // HostUnreachable
   7, // HostNotFound
@@ -98,8 +95,8 @@ const awayCodes = new Set([
   14_031, // OutOfDiskSpace
 ]);
 
-// FerretDB is alive while the PostgreSQL behind it is not. It has no code of its own for that (1, or 4293 where the disk is
-// full), only PostgreSQL's words.
+// FerretDB runs while its PostgreSQL does not. FerretDB has no code for that (1, or 4293 for a full disk), only PostgreSQL's
+// message.
 const postgresAway =
   /failed to connect|connection refused|connection reset|broken pipe|unexpected EOF|terminating connection|conn closed|closed pool|database system is|too many clients|deadline exceeded|no space left|read-only transaction/i;
 
@@ -111,7 +108,7 @@ const awayErrors = [
   MongoServerClosedError,
   MongoTopologyClosedError,
   MongoClientClosedError,
-  // No operation here has a session of its own: the driver ends its own ones where it closes its connections.
+  // No code here opens a session, so the driver has ended an implicit session as it closed its connections.
   MongoExpiredSessionError,
 ];
 
@@ -120,7 +117,7 @@ const isAway = (error: unknown): boolean =>
   (error instanceof MongoError && poolErrors.has(error.name)) ||
   isBrokenSocket(error);
 
-/** The driver passes on what Node says of a socket that the server closed while something was being sent. */
+/** The driver passes on Node's error for a socket that the server closed during a write. */
 const isBrokenSocket = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && socketCodes.has(error.code);
 

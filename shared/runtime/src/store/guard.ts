@@ -1,12 +1,9 @@
-// Puts the watchdog under everything that is done with a collection, so that no caller has to think of it.
+// Wraps the driver's database, collections and cursors, so that the watchdog ends each of their operations while MongoDB is away.
 import { AbstractCursor, AggregationCursor, Collection, UnorderedBulkOperation } from 'mongodb';
 import { spanning, type Tracing } from '../tracing/index.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/**
- * The same driver object, whose operations end when the database goes away. The driver's rule makes this
- * short: what reaches the server is an async method, and what is not async only builds something that will.
- */
+/** A proxy of a driver object. In the driver, async methods reach the server, and other methods only build objects that will. */
 export function guarded<T extends object>(target: T, operate: Operate): T {
   const proxy: T = new Proxy(target, {
     get(_target, key) {
@@ -27,7 +24,7 @@ export function guarded<T extends object>(target: T, operate: Operate): T {
   return proxy;
 }
 
-/** It is told of hundreds of documents, one by one, and reaches the server once. */
+/** A bulk operation collects its documents by many calls and reaches the server only in `execute`. */
 function guardedAtItsEnd(
   bulk: UnorderedBulkOperation,
   target: object,
@@ -40,16 +37,16 @@ function guardedAtItsEnd(
 
 const AsyncFunction = (async () => {}).constructor;
 
-// One operation on the database: it ends when the database goes away, and is a step of the trace to which it belongs. No
-// value that is asked for or stored stands in a span.
+// One operation on the database: the watchdog ends it while MongoDB is away, and tracing makes a span of it. No span holds a value
+// of a query or of a document.
 
-/** `target` is the driver's object whose method is called, and `name` that of the method. */
+/** `target` is the driver's object, and `name` the called method of that object. */
 export type Operate = <T>(target: object, name: string, work: () => Promise<T>) => Promise<T>;
 
 export function openOperate(watchdog: Watchdog, tracing: Tracing | undefined): Operate {
   if (tracing === undefined) return (_target, _name, work) => watchdog.during(work);
   return (target, name, work) => {
-    // What no request asks for, such as looking for what was left behind, belongs to no trace.
+    // Background operations, such as those of the sweeper, belong to no trace.
     const parent = tracing.current?.traceparent;
     if (parent === undefined || isLocal(target, name)) return watchdog.during(work);
     const collection = collectionOf(target);
@@ -68,7 +65,7 @@ export function openOperate(watchdog: Watchdog, tracing: Tracing | undefined): O
   };
 }
 
-/** A cursor has a hundred documents and more from each answer of the server, and hands them out one by one. */
+/** Whether a cursor's method needs no server: the cursor still buffers documents of the server's last answer. */
 const isLocal = (target: object, name: string): boolean =>
   target instanceof AbstractCursor && (name === 'close' || target.bufferedCount() > 0);
 
@@ -77,7 +74,7 @@ function collectionOf(target: object): string | undefined {
   return target instanceof AbstractCursor ? target.namespace.collection : undefined;
 }
 
-/** Whatever a caller does with a cursor, the driver sends the query for it. */
+/** Every method of a cursor sends the query of the cursor. */
 function operationOf(target: object, name: string): string {
   if (!(target instanceof AbstractCursor)) return name;
   return target instanceof AggregationCursor ? 'aggregate' : 'find';

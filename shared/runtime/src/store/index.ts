@@ -1,5 +1,5 @@
-// The door to MongoDB, and the only room that knows its driver. Writes through it are durable, operations end
-// when the database goes away, indexes are ensured, and errors come sorted. What is stored is the callers'.
+// Opens the MongoDB client; no other folder imports the driver. Writes are durable, operations fail when the database goes away,
+// indexes are ensured, and errors are sorted into kinds.
 import { setTimeout as wait } from 'node:timers/promises';
 import { MongoClient, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../config/index.ts';
@@ -31,37 +31,37 @@ export interface StoreOptions {
   url: string;
   database: string;
   log: Log;
-  /** Connections for operations; one more serves to notice that the database is away. */
+  /** Connections for operations; the watchdog has one more. */
   poolSize?: number;
-  /** Ends the wait for a database that does not come. */
+  /** Aborts the wait for the first answer of the database. */
   signal?: AbortSignal | undefined;
-  /** What a traced step asks the database is a step of its own. */
+  /** Makes a span for each operation within a span. */
   tracing?: Tracing | undefined;
-  /** Is told of every command that is sent for an operation. The driver keeps count of them only where this is given. */
+  /** Called for every command of an operation. Without it, the driver does not monitor commands. */
   onCommand?: ((command: SentCommand) => void) | undefined;
 }
 
 export interface SentCommand {
   /** `find`, `update`. */
   name: string;
-  /** As it is sent. */
+  /** The command document as it is sent. */
   command: Document;
 }
 
 export interface Store extends AsyncDisposable {
   readonly database: Db;
-  /** Whether the database answers: known at any moment, and at most 2 s old. */
+  /** Whether the database answers, as of at most 2 s ago. */
   readonly connected: boolean;
-  /** Whether a mongos gave the first answer: it passes each command on to the shards that the command names. */
+  /** Whether a mongos gave the first answer; a filter with the shard key then reaches one shard only. */
   readonly isSharded: boolean;
   collection<T extends Document>(name: string): Collection<T>;
-  /** Creates what is missing. An index that is there under the same name must be the same. */
+  /** Creates missing indexes. An existing index of the same name must be the same. */
   ensureIndexes(name: string, indexes: readonly NamedIndex[]): Promise<void>;
-  /** Asks the database itself; rejects while it is away. */
+  /** Sends a ping; rejects while the database is away. */
   ping(): Promise<void>;
 }
 
-/** Resolves once the database answers, however long that takes. */
+/** Resolves once the database answers; waits without a limit. */
 export async function openStore({
   url,
   database: name,
@@ -81,9 +81,9 @@ export async function openStore({
   const overridden = overriddenIn(url, options);
   if (overridden.length > 0) log.warn({ overridden }, 'options of MONGODB_URL do not hold here');
   const watcher = opening.adopt(clientOf(url, { ...options, maxPoolSize: 1, socketTimeoutMS: 5_000 }), close);
-  // The watchdog connects it again within half a second, or says that it cannot.
+  // The watchdog's next question, within half a second, connects the closed client again.
   const renew = (deaf: MongoClient): void => {
-    log.warn('the MongoDB driver hears nothing any more, connecting again');
+    log.warn('the MongoDB driver no longer gets answers, connecting again');
     close(deaf).catch((error: unknown) => log.warn({ err: error }, 'the MongoDB driver did not close'));
   };
   let connectionsLost = 0;
@@ -91,7 +91,7 @@ export async function openStore({
   const watchdog = opening.use(
     startWatchdog({
       async ask() {
-        // A no-op once connected; after a failed attempt the driver wants to be told again.
+        // `connect` does nothing once connected; after a failed attempt the driver does not retry by itself.
         await Promise.all([client.connect(), watcher.connect()]);
         isSharded ??= (await watcher.db(name).command({ hello: 1 }))['msg'] === 'isdbgrid';
         await watcher.db(name).command({ ping: 1 });
@@ -106,9 +106,9 @@ export async function openStore({
       log: log.child({ mongodb: redactUrl(url) }),
     }),
   );
-  // Connections end in three ways. An operation that fails with its own clears the driver's pool. Of idle ones the driver
-  // notices one when it comes to use it, or none, where the server is back before the driver asks how it is; the watcher,
-  // which asks all the time, needs a new connection then.
+  // Lost connections show in three ways. An operation that fails with its connection clears the driver's pool. The driver closes
+  // a dead idle connection when it next needs it. If the server is back before the next heartbeat, only the watcher's new
+  // connection shows the loss.
   client.on('connectionPoolCleared', () => watchdog.connectionsEnded());
   client.on('connectionClosed', ({ reason }) => {
     if (reason === 'error') watchdog.connectionsEnded();
@@ -134,13 +134,13 @@ export async function openStore({
   };
 }
 
-/** The last resort, for an operation that a living server does not finish. */
+/** The driver's socket time-out, the last resort for an operation that a running server does not finish. */
 const operationMsMax = 120_000;
 
-/** What holds whatever the address says. */
+/** Options that win over the address. */
 const optionsOf = (url: string, maxPoolSize: number): MongoClientOptions => ({
   appName: 'integration-sync',
-  // Each by its own name: only so does it win over the address. The driver knows `journal` by an older name too.
+  // An option wins over the address only under the same name, and the driver also knows `journal` as `j`.
   w: 'majority',
   journal: true,
   ...(optionsIn(url).has('j') ? { j: true } : {}),
@@ -160,7 +160,7 @@ function clientOf(url: string, options: MongoClientOptions): MongoClient {
   }
 }
 
-/** Waits for the first answer; what waiting cannot mend, such as a refused password, is a wrong setting. */
+/** Waits for the first answer. An error that waiting cannot mend, such as a refused password, is a wrong setting. */
 async function answered({ firstAnswer }: Watchdog, signal: AbortSignal | undefined): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal?.reason);
@@ -178,7 +178,7 @@ function wrongUrl(error: unknown): ConfigError {
   return new ConfigError([`MONGODB_URL: ${reason}`], { cause: error });
 }
 
-/** The driver says goodbye to the server, which takes long where the server stands still. */
+/** The driver ends its sessions at the server as it closes, which takes long if the server is frozen. */
 async function close(client: MongoClient): Promise<void> {
   await Promise.race([client.close(), wait(2_000, undefined, { ref: false })]);
 }

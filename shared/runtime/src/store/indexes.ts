@@ -1,8 +1,8 @@
-// Indexes are part of the code: ensured by every replica, at its start or when first one is needed, and never changed behind
-// anybody's back.
+// Ensures the indexes that the code defines, by every replica, at its start or at the first use. An existing index is never
+// changed.
 import { MongoServerError, type Collection, type Document, type IndexDescription } from 'mongodb';
 
-/** Every index has a name, so that a changed one is noticed instead of built beside the old one. */
+/** Every index has a name, so that a changed definition is an error and builds no second index. */
 export type NamedIndex = IndexDescription & { name: string };
 
 export async function ensureIndexes<T extends Document>(
@@ -19,11 +19,11 @@ export async function ensureIndexes<T extends Document>(
       );
     }
   }
-  // One that is listed may still be in the making elsewhere; the database then answers when it is done.
+  // A listed index may still be building for another replica; `createIndexes` resolves once it is built.
   await collection.createIndexes([...indexes]);
 }
 
-/** None where the collection is not there yet: its first index creates it. */
+/** Empty for a collection that does not exist yet: its first index creates the collection. */
 async function listIndexes<T extends Document>(collection: Collection<T>): Promise<Document[]> {
   try {
     return await collection.listIndexes().toArray();
@@ -35,7 +35,7 @@ async function listIndexes<T extends Document>(collection: Collection<T>): Promi
 
 const namespaceNotFound = 26;
 
-/** Everything that makes two indexes of one name the same, in the order that matters for the key. */
+/** The properties by which two indexes count as the same. The order of the fields of the key matters. */
 function identity(index: Document): string {
   const key = index['key'] instanceof Map ? Object.fromEntries(index['key']) : index['key'];
   const { unique, sparse, expireAfterSeconds, partialFilterExpression } = index;

@@ -1,31 +1,30 @@
-// Whether the database answers.
+// The watchdog tells whether the database answers.
 //
-// The driver notices a server that was killed. It does not notice one that stands still, or whose own storage does:
-// connections stay open, and an operation waits until some long time-out, which cannot be a short one, since a large
-// write on a busy server takes seconds too. So the watchdog tells the two apart by a small question that any living
-// server answers at once, asked on a connection of its own where it never queues.
+// The driver notices a killed server, but not a frozen server, or a server whose storage is frozen: connections stay open, and an
+// operation waits for the socket time-out. That time-out must be long, as a large write on a busy server takes seconds. So the
+// watchdog pings the server on its own connection, which no operation delays.
 //
-//   asked every 0.5 s ── no answer for 2 s ──▶ away: what is under way fails, and so does what comes
-//                     ◀── the next answer ────
+//   a ping every 0.5 s ── no answer for 2 s ──▶ away: running and new operations fail
+//                      ◀── the next answer ────
 //
-// An operation that ends well is an answer too, so that the watchdog takes nothing but silence for silence.
+// A successful operation counts as an answer too.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { DatabaseAway, openOperations, type OperationsOptions } from './mongodb-driver/operations.ts';
 
 export interface Watchdog extends Disposable {
   readonly connected: boolean;
-  /** Resolves with the first answer; rejects with an error that waiting will not mend. */
+  /** Resolves with the first answer; rejects with an error that waiting cannot mend. */
   readonly firstAnswer: Promise<void>;
-  /** The driver ended its connections: what is under way ends soon, or never. */
+  /** The driver ended its connections: running operations end soon, or never. */
   connectionsEnded(): void;
-  /** The operation's own outcome, or DatabaseAway as soon as the database is. */
+  /** Runs the operation; rejects with `DatabaseAway` as soon as the database is away. */
   during<T>(operation: () => Promise<T>): Promise<T>;
 }
 
 export interface WatchdogOptions extends OperationsOptions {
   ask: () => Promise<unknown>;
-  /** Whether waiting may mend it. */
+  /** Whether waiting may mend the error. */
   passing: (error: unknown) => boolean;
   log: Log;
 }
@@ -63,8 +62,7 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): W
     }
   };
 
-  // The watchdog counts silence in ticks and reads no clock: a time in which this process itself stood still, and
-  // could not hear an answer, counts as one tick.
+  // The watchdog counts ticks and reads no clock: a time in which this process was frozen counts as one tick.
   const ticks = setInterval(() => {
     operations.tick();
     silentTicks += 1;
@@ -77,7 +75,7 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): W
     }
   }, tickMs);
 
-  first.promise.catch(() => {}); // The process may have stopped waiting for it.
+  first.promise.catch(() => {}); // No caller may be waiting for the first answer any more.
   void keepAsking();
   return {
     get connected() {
@@ -85,7 +83,7 @@ export function startWatchdog({ ask, passing, onLost, log }: WatchdogOptions): W
     },
     firstAnswer: first.promise,
     connectionsEnded() {
-      // While the database does not answer, no operation begins; and the first connections of all ended nothing.
+      // No operation begins while the database is away, and before the first answer no connection was lost.
       operations.connectionsEnded(connected);
     },
     during<T>(operation: () => Promise<T>) {

@@ -1,6 +1,6 @@
-// Traces: which way a request takes through the services, up to the receivers of its events, and how long each step
-// takes. OpenTelemetry makes and sends them, where a setting names a collector; otherwise no module of its SDK is loaded,
-// nothing is measured, and only what a caller says of its own trace is handed on (traceparent.ts).
+// Traces of requests through the services, up to the receivers of their events. If a setting names a collector, OpenTelemetry's SDK
+// makes and sends the spans. Otherwise no module of the SDK is loaded, and services only pass on a caller's `traceparent`
+// (traceparent.ts).
 import type { Log } from '../log.ts';
 import type { TracingConfig } from '../config/index.ts';
 import type { Tracing } from './span.ts';
@@ -14,7 +14,7 @@ export interface TracingOptions {
   log: Log;
 }
 
-/** Undefined where nothing is traced. */
+/** Undefined if tracing is off. */
 export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
   const url = addressOf(config);
   if (url === undefined || config.OTEL_SDK_DISABLED) return undefined;

@@ -1,7 +1,7 @@
-// Spans by OpenTelemetry's SDK. Loaded only where there is a collector (index.ts).
+// Spans by OpenTelemetry's SDK, loaded only if a setting names a collector (index.ts).
 //
-// Spans wait in a queue of 2,048 and go out together, every five seconds or 512 at a time. Those that find the queue full
-// are dropped: a collector that is away costs that much memory and no request any time.
+// A queue holds up to 2,048 spans, and sends them every five seconds, up to 512 in one request. A full queue drops new spans: a
+// collector that is away costs the memory of the queue, and delays no request.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure, codes } from '@integration-sync/contracts';
@@ -33,12 +33,12 @@ import type { Attributes, Span, SpanStart, Tracing } from './span.ts';
 export interface SdkOptions {
   service: string;
   config: Readonly<TracingConfig>;
-  /** To which spans are posted. */
+  /** The address to which spans are posted. */
   url: string;
   log: Log;
 }
 
-/** What is still in the queue when the process ends has so long to go out. */
+/** How long a process that ends waits for its queue of spans to be sent. */
 const flushMs = 1_000;
 
 export function startTracing({ service, config, url, log }: SdkOptions): Tracing {
@@ -64,7 +64,7 @@ export function startTracing({ service, config, url, log }: SdkOptions): Tracing
     },
     get current() {
       const span = storage.getStore();
-      // Work that a step has left behind, such as what is announced afterwards for many, is no part of it.
+      // Background work that outlives its span, such as announcing, does not belong to the span.
       return span?.isOver === false ? span : undefined;
     },
     async [Symbol.asyncDispose]() {
@@ -76,7 +76,7 @@ export function startTracing({ service, config, url, log }: SdkOptions): Tracing
   };
 }
 
-/** Tells operators when a collector takes no spans, and when it takes them again: one line each. */
+/** Logs one line when the collector stops taking spans, and one line when it takes spans again. */
 function reporting(exporter: SpanExporter, log: Log): SpanExporter {
   let lost = 0;
   return {
@@ -84,7 +84,7 @@ function reporting(exporter: SpanExporter, log: Log): SpanExporter {
       exporter.export(spans, (result) => {
         const { error } = result;
         if (error !== undefined && lost === 0) {
-          log.warn({ err: error }, 'the collector takes no spans, and they are dropped');
+          log.warn({ err: error }, 'the collector takes no spans: spans are dropped');
         } else if (error === undefined && lost > 0) {
           log.info({ lost }, 'the collector takes spans again');
           lost = 0;
@@ -98,7 +98,7 @@ function reporting(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-/** What the environment says of this service wins over its own name for itself. */
+/** OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME win over the attributes that the code sets. */
 const resourceOf = (service: string) =>
   resourceFromAttributes({ 'service.namespace': 'integration-sync', 'service.name': service })
     .merge(detectResources({ detectors: [serviceInstanceIdDetector] }))
@@ -142,22 +142,22 @@ class OpenSpan implements Span {
   }
 }
 
-/** A driver's own words may hold what a record holds, so its errors are named by their class. */
+/** An error of a driver is named by its class, as its message may quote a record. */
 function typeOf(error: unknown): string {
   if (error instanceof Failure) return error.code;
   if (error instanceof Error) return error.name;
   return typeof error === 'string' ? error : typeof error;
 }
 
-/** What a caller did wrong is no fault of the step that says so. */
+/** A failure that the caller caused (4xx) is no fault of the span. */
 const isFault = (error: unknown): boolean => !(error instanceof Failure) || codes[error.code].status >= 500;
 
-// Which traces are recorded, by the names that OpenTelemetry has for it. Its SDK knows the samplers, and not the settings.
+// The sampler for OTEL_TRACES_SAMPLER: OpenTelemetry's SDK has the samplers, but does not read the setting.
 
 function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TracingConfig): Sampler {
-  const begins = name.startsWith('parentbased_');
+  const isParentBased = name.startsWith('parentbased_');
   const root = rootOf(name.replace('parentbased_', ''), share);
-  return begins ? new ParentBasedSampler({ root }) : root;
+  return isParentBased ? new ParentBasedSampler({ root }) : root;
 }
 
 function rootOf(name: string, share: number): Sampler {

@@ -1,26 +1,26 @@
-// What a service says of the steps that it takes. Where nothing is measured there is no `Tracing`: `tracing?.begin({…})`
-// then makes nothing, its argument among it.
+// The interface of tracing. While tracing is off, `Tracing` is undefined, and `tracing?.begin({…})` does not even evaluate its
+// argument.
 
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanStart {
-  /** One of few: what it is done with stands in attributes. */
+  /** One of few names: values that vary are attributes. */
   name: string;
   kind: 'server' | 'client' | 'producer' | 'consumer';
-  /** The `traceparent` of the step from which it comes; without one a new trace begins. */
+  /** The `traceparent` of the parent span; undefined begins a new trace. */
   parent: string | undefined;
   attributes?: Attributes;
 }
 
-/** One step. No attribute holds a field of a record, a token, a query or the words of a driver. */
+/** One span. No attribute may hold a field of a record, a token, a query or the message of a driver's error. */
 export interface Span {
-  /** For the steps that come from this one. */
+  /** The `traceparent` for child spans. */
   readonly traceparent: string;
   readonly isOver: boolean;
   set(attributes: Attributes): void;
-  /** `work`, within which the span is `current` until it ends. */
+  /** Runs `work` with the span as `current`, until the span ends. */
   within<T>(work: () => T): T;
-  /** With what was thrown, or its code, where it failed. */
+  /** Ends the span; `error` is the thrown error, or its code. */
   end(error?: unknown): void;
 }
 
@@ -29,7 +29,7 @@ export interface Tracing extends AsyncDisposable {
   readonly current: Span | undefined;
 }
 
-/** `work` as one step, which fails as it does. */
+/** Runs `work` and ends the span with its outcome. */
 export async function spanning<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     const result = await work();

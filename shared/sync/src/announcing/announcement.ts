@@ -1,5 +1,5 @@
-// The events of one push, made from its journal entry alone, so that each replica makes the same ones, however often: the same
-// ids, the same bytes, the same order.
+// Makes the events of one push from its journal entry alone, so that each replica makes the same events: the same ids, the same
+// bytes, the same order.
 import {
   eventSubject,
   type Begin,
@@ -18,7 +18,7 @@ export interface Announcement {
   syncId: string;
   action: Action;
   integration: string;
-  /** Of the push, where it belongs to a trace. */
+  /** The `traceparent` of the push, if it belongs to a trace. */
   traceparent?: string | undefined;
   entityType: EntityType;
   counts: Counts;
@@ -26,7 +26,7 @@ export interface Announcement {
   completedAt: Date;
   /** The event that announces a draft, for a kind that has drafts. */
   draftEvent: EventKind | undefined;
-  /** Those that the push did something to, in the order of their places. */
+  /** The records of the push in the order of their places. Unchanged records get no event. */
   records: readonly AnnouncedRecord[];
 }
 
@@ -35,7 +35,7 @@ export interface AnnouncedRecord {
   internalId: string;
   externalId: string;
   outcome: Outcome;
-  /** The draft that the push made for it. */
+  /** The draft that the push made for the record. */
   draft?: Draft;
 }
 
@@ -52,7 +52,7 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
   const { syncId, action, integration, entityType, counts, draftEvent, records } = announcement;
   const timestamp = announcement.completedAt.toISOString();
 
-  /** What all messages of one event have in common: hundreds of them follow each other. */
+  /** By kind of event, the subject and the beginning of the body, which hundreds of messages share. */
   const alike = new Map<EventKind, Alike>();
   const alikeOf = (event: EventKind): Alike => {
     const known = alike.get(event);
@@ -79,7 +79,7 @@ export function makeEvents(announcement: Announcement): EventMessage[] {
     if (created) return message(`${entityType}.created`, `created-${place}`, named);
     if (changed.length === 0) return [];
     if (action === 'archive') return message(`${entityType}.archived`, `archived-${place}`, named);
-    // What is erased is named by its internal id alone, from here on.
+    // An erased record is named by its internal id alone.
     if (action === 'erase')
       return message('supplier.erased', `erased-${place}`, { externalId: '', internalId });
     return message(`${entityType}.updated`, `updated-${place}`, { ...named, changedFields: [...changed] });

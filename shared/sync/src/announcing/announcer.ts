@@ -1,10 +1,10 @@
-// Publishes the events of pushes that were answered, in the background: begun in the order of their completion, some
-// at a time. A cluster that is electing a leader takes no event for some seconds, so what fails is tried again for some
-// seconds. Where that fails as well, the announcer leaves the journal entry to the sweepers, and where the process dies the
-// entry is due by itself: a sweeper publishes the events again under the same ids.
+// Announces answered pushes in the background: publishes their events, in the order of completion, four pushes at a time. The
+// announcer retries for some seconds, as a cluster that elects a leader takes no events. If the retries fail, the announcer makes
+// the journal entry due for the sweepers; if the process dies, the entry becomes due by itself. A sweeper publishes the events
+// under the same ids.
 //
-// Events and event batches stand in two streams, each with a leader of its own. So each has lanes of its own: while one stream
-// has no leader, pushes that need the other one do not wait for it.
+// Events and event batches go to two streams with separate leaders. Each stream has its own semaphore, so that a stream without a
+// leader does not delay pushes at the other stream.
 import { setTimeout as wait } from 'node:timers/promises';
 import { Failure, type StoredEvents } from '@integration-sync/contracts';
 import { oneByOne, openBatcher } from '@integration-sync/runtime/batcher';
@@ -18,21 +18,21 @@ import { publishBatchOf, publishEvents, type PublishOptions } from './publish-ev
 
 export interface AnnouncerOptions extends PublishOptions {
   journal: Pick<Journal, 'markAnnounced' | 'leave'>;
-  /** Names this process in the journal. */
+  /** The id of this process as an owner of journal entries. */
   owner: string;
   log: Log;
   now: Clock;
 }
 
-/** Of events, and of event batches. Publishing at once hides the way to the disk and back; more would only hold more memory. */
+/** Pushes at a time for each stream. Parallel publishing hides the latency of the disk; more would only take more memory. */
 const lanes = { max: 4 };
 const pushesMax = 2_000;
-/** Of these pushes together: what each holds in memory is its records, or their events. */
+/** The limit of records of all waiting pushes, which bounds the memory of the announcer. */
 const recordsMax = 32_000;
 
 interface Waiting {
   announcement: Announcement;
-  /** By `performance.now()`. */
+  /** Until when retries may begin, by `performance.now()`. */
   untilMs: number;
 }
 
@@ -44,12 +44,17 @@ export function openAnnouncer(options: AnnouncerOptions) {
   const mark = openNotes(
     background,
     (syncIds) => journal.markAnnounced(syncIds, new Date(now())),
-    (err, syncIds) => log.warn({ err, syncIds }, 'announced, but not noted as such'),
+    (err, syncIds) =>
+      log.warn({ err, syncIds }, 'pushes are announced, but their journal entries do not say so yet'),
   );
   const leave = openNotes(
     background,
     (syncIds) => journal.leave(syncIds, owner, new Date(now())),
-    (err, syncIds) => log.warn({ err, syncIds }, 'sweepers find these when they are overdue'),
+    (err, syncIds) =>
+      log.warn(
+        { err, syncIds },
+        'pushes are not announced: sweepers take their entries over once they are due',
+      ),
   );
   const held = { pushes: 0, records: 0 };
   const end = ({ syncId, records }: Announcement, note: (syncId: string) => void): void => {
@@ -73,7 +78,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
   };
 
   return {
-    /** Publishes its events soon, unless too many pushes wait for that already. */
+    /** Publishes the events of the push soon. If too many pushes wait, a sweeper does so later. */
     announce(announcement: Announcement): void {
       const { syncId, records } = announcement;
       if (held.pushes >= pushesMax || held.records >= recordsMax) {
@@ -85,7 +90,7 @@ export function openAnnouncer(options: AnnouncerOptions) {
       const one = { announcement, untilMs: performance.now() + triesForMs };
       follow(inTurn.events(() => announceEvents(one)));
     },
-    /** Whether the bus has refused something lately, so that there may soon be something for the sweepers. */
+    /** Whether a publish failed in the last 15 s, so that the sweepers may soon have entries to settle. */
     get isHindered() {
       return tries.areHindered;
     },
@@ -93,9 +98,9 @@ export function openAnnouncer(options: AnnouncerOptions) {
   };
 }
 
-// Notes in the journal what became of pushes: one update for all that are within a short time.
+// Updates the journal entries of announced and of failed pushes: one update for all pushes of a short time.
 
-/** A note can wait a little for the next ones: until then an entry is only announced again by mistake. */
+/** How long an update waits for further pushes; if the process dies meanwhile, a sweeper announces a push again. */
 const delayMs = 200;
 
 function openNotes(
@@ -114,7 +119,7 @@ function openNotes(
   return (syncId) => follow(note(syncId));
 }
 
-// Work that goes on after its caller has gone on: it is waited for when the process stops.
+// Background work, for which the process waits as it stops.
 
 type Background = ReturnType<typeof openBackground>;
 
@@ -127,7 +132,7 @@ function openBackground() {
       const followed = work.finally(() => underWay.delete(followed));
       underWay.add(followed);
     },
-    /** Shorter where the process stops: from then on, no work waits for anything but its end. */
+    /** A pause that ends early when the process stops. */
     pause: (ms: number): Promise<void> =>
       Promise.race([wait(ms, undefined, { ref: false }), closing.promise]),
     get isClosing() {
@@ -141,18 +146,18 @@ function openBackground() {
   };
 }
 
-// Tries again for some seconds what NATS refuses, because a cluster that is electing a leader takes nothing.
+// Retries publishing for some seconds, as a cluster that elects a leader takes no message.
 
-/** How long after its push was answered a first or further try begins. */
+/** How long after the answer of a push its first and further tries may begin. */
 const triesForMs = 10_000;
 const againMs = 250;
-/** From a refusal on: longer than the tries of what was refused, so that the sweepers are awake when these are over. */
+/** How long sweepers look more often after a failed publish: longer than its retries, to take the entry over soon. */
 const hinderedMs = 15_000;
 
 function openTries(log: Log, background: Background) {
   let refusedAtMs = -Infinity;
   return {
-    /** Undefined where it was refused to the end. */
+    /** Resolves with undefined if the last try failed too. */
     async patiently<T>(
       { announcement: { syncId }, untilMs }: Waiting,
       work: () => Promise<T>,
@@ -162,17 +167,16 @@ function openTries(log: Log, background: Background) {
           mayRetry(error) {
             refusedAtMs = performance.now();
             if (background.isClosing || !mayTryAgain(error, untilMs)) return false;
-            log.debug({ err: error, syncId }, 'not announced yet, trying again');
+            log.debug({ err: error, syncId }, 'a push is not announced yet, trying again');
             return true;
           },
           pause: () => background.pause(againMs),
         });
       } catch (error) {
-        log.warn({ err: error, syncId }, 'announcing is left to the sweepers');
+        log.warn({ err: error, syncId }, 'a push is not announced: a sweeper will publish its events');
         return undefined;
       }
     },
-    /** Whether something was refused lately. */
     get areHindered() {
       return performance.now() - refusedAtMs < hinderedMs;
     },

@@ -1,5 +1,5 @@
-// A push's events, for other services and for webhooks: each as a message of its own, and then all of them as a event batch.
-// Under the same ids however often, so that each step is done again where it was cut off.
+// Publishes the events of a push: first each event as a message of EVENTS, then all events as one event batch of EVENT_BATCHES. The
+// message ids are always the same, so a replica may repeat each step.
 import {
   eventsStream,
   storeEventBatch,
@@ -20,7 +20,7 @@ export interface PublishOptions {
   tracing?: Tracing | undefined;
 }
 
-/** Resolves with what their event batch is made of. */
+/** Publishes the events to EVENTS. Resolves with the contents of the event batch. */
 export function publishEvents(options: PublishOptions, announcement: Announcement): Promise<StoredEvents> {
   const { syncId, integration, traceparent } = announcement;
   const span = options.tracing?.begin({

@@ -1,22 +1,22 @@
-// Which items of a push are accepted: those that are right in themselves and point at something that is there.
+// Splits the items of a push into accepted and rejected items: an accepted item is valid, and the record that it refers to exists.
 import { own } from './body.ts';
 import type { AcceptedItem } from './fold.ts';
 import type { Reason, Rejected } from './answer.ts';
 import type { Item, Reference } from '../kind.ts';
 import type { Verdict } from './validate.ts';
 
-/** Every record that some item points at, once. */
+/** The externalIds that the items refer to in `field`, each once. */
 export const referencedIds = (field: string, verdicts: readonly Verdict[]): string[] => [
   ...new Set(verdicts.flatMap((verdict) => referencedId(field, verdict) ?? [])),
 ];
 
-/** Also of an item that is wrong elsewhere, so that its errors come all at once. */
+/** Includes items with errors in other fields, so that an item's errors are reported together. */
 function referencedId(field: string, { item, reasons }: Verdict): string | undefined {
   const value = own(item, field);
   return typeof value === 'string' && value !== '' && !reasons.has(field) ? value : undefined;
 }
 
-/** `more` says what else is wrong with an item. */
+/** `more` returns further reasons against an item. */
 export function acceptItems<Found>(
   verdicts: readonly Verdict[],
   reference?: { rule: Reference<Found>; found: ReadonlyMap<string, Found> },

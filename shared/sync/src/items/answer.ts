@@ -1,38 +1,38 @@
-// What a push is answered with: an entry per pushed item, in the pushed order, and the counts. The status
-// is 200, also where each item has failed or there is none.
+// The answer to a push: an entry for each pushed item, in the pushed order, and the counts. The status is 200, even if every item
+// failed or the push has no items.
 import { limits, type PushError, type PushRecord, type RunError } from '@integration-sync/contracts';
 import type { PushedRecord } from './fold.ts';
 import type { Draft, Kind } from '../kind.ts';
 
 export interface Rejected {
   position: number;
-  /** Empty where the item has no usable one. */
+  /** Empty if the item has no valid externalId. */
   externalId: string;
   reasons: readonly Reason[];
 }
 
 /** Why an item is not accepted. */
 export interface Reason {
-  /** Empty where it is the item as a whole. */
+  /** Empty if the reason concerns the whole item. */
   field: string;
   detail: string;
-  /** The field is right in itself, and names a record that is not there. */
+  /** The field is valid, but names a record that does not exist. */
   notFound?: true;
-  /** No field of this name is known. */
+  /** The kind has no field of this name. */
   unknown?: true;
 }
 
 export interface Settled {
   record: PushedRecord;
   created: boolean;
-  /** How many of its items changed nothing. */
+  /** How many items of the record changed nothing. */
   idle: number;
 }
 
 export interface Counts {
   created: number;
   updated: number;
-  /** The part of `updated` that changed nothing. */
+  /** How many of the `updated` items changed nothing. */
   unchanged: number;
   failed: number;
 }
@@ -52,11 +52,11 @@ export interface Answered {
   settled: readonly Settled[];
   rejected: readonly Rejected[];
   counts: Counts;
-  /** Those that the push made. */
+  /** The drafts that the push made. */
   drafts: readonly { entry: Draft }[];
 }
 
-/** A kind that has drafts names the key under which the answer holds them. */
+/** For a kind with drafts, the answer has them under the kind's `answerKey`. */
 export function answerOf({ drafting }: Kind, { settled, rejected, counts, drafts }: Answered) {
   const { success, errors, records } = answerItems(settled, rejected, 'UPDATED');
   const { created, updated } = counts;
@@ -68,7 +68,7 @@ interface AnsweredRecord<Status> extends Omit<PushRecord, 'status'> {
   status: Status;
 }
 
-/** `done` is the status of an item of a record that was there already. */
+/** `done` is the status of items of existing records. */
 export function answerItems<Done extends string>(
   settled: readonly Settled[],
   rejected: readonly Rejected[],
@@ -88,7 +88,7 @@ export function answerItems<Done extends string>(
   return { success: errors.length === 0, errors, records };
 }
 
-/** What the history keeps of why items failed. */
+/** The errors that the journal entry keeps: the first failed items, with shortened texts. */
 export const keptErrors = (rejected: readonly Rejected[]): RunError[] =>
   inOrder(rejected)
     .slice(0, limits.runErrorsMax)

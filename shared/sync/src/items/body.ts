@@ -1,4 +1,5 @@
-// The first look at a push: bytes to JSON, the envelope, the count. What is wrong here refuses the whole request.
+// Reads the body of a push: parses the JSON and checks the envelope and the number of items. An error here refuses the whole
+// request.
 import {
   Failure,
   limits,
@@ -12,20 +13,17 @@ import { parseJson } from '@integration-sync/runtime/json';
 import type { Item, Kind } from '../kind.ts';
 
 export interface PushBody {
-  /** As they came: nothing is known about any of them yet. */
+  /** The items as the caller sent them, not validated yet. */
   items: readonly unknown[];
   drafting: boolean;
 }
 
 interface PlanBody extends PushBody {
-  /** Ids of referenced records that count as there. */
+  /** ExternalIds of referenced records that count as existing. */
   assume: readonly string[];
 }
 
-/**
- * Throws invalid_request, with everything that is wrong with the envelope, behind what is wrong with the query; where it is strict,
- * keys that are not known too.
- */
+/** Throws invalid_request with all errors of the query (`ofQuery`) and of the envelope. `strict` refuses unknown keys too. */
 export const readPush = (
   kind: Kind,
   bytes: Uint8Array,
@@ -42,7 +40,7 @@ const pushKeys = ({ plural, drafting }: Kind): Set<string> =>
 
 type IsId = (value: unknown) => value is string;
 
-/** The body of a push, and `assume`. */
+/** The body of a plan is the body of a push with `assume`. */
 export function readPlan(kind: Kind, bytes: Uint8Array, isId: IsId, strict = false): PlanBody {
   let assume: readonly string[] = [];
   const body = readEnvelope(kind, bytes, (given, errors) => {
@@ -90,7 +88,7 @@ function refuseTooMany(request: string, what: string, count: number): void {
   throw new Failure('too_many_items', detail);
 }
 
-/** `name` is that of the array in it. */
+/** `name`: the array that the body must have, for the error. */
 function readObject(bytes: Uint8Array, name: string): Item {
   const body = parseJson(bytes);
   if (isObject(body)) return body;
@@ -115,21 +113,21 @@ function readFlag(body: Item, name: string | undefined, errors: FailureEntry[]):
 export const isObject = (value: unknown): value is Item =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A property that was really sent; `constructor` and its like are there on every object. */
+/** A property that the caller sent, not an inherited one such as `constructor`. */
 export const own = (from: Item, name: string): unknown =>
   Object.hasOwn(from, name) ? from[name] : undefined;
 
-// The body of what is done with records that are there already: their ids, and nothing else.
+// The body of archive and erase: an array of externalIds, and no other key.
 
 const name = 'externalIds';
 const known: ReadonlySet<string> = new Set([name]);
 
-/** As they came: nothing is known about any of them yet. Throws invalid_request, with everything that is wrong. */
+/** The ids as the caller sent them, not validated yet. Throws invalid_request with all errors of the body. */
 export function readIdsBody(bytes: Uint8Array): readonly unknown[] {
   const body = readObject(bytes, name);
   const errors: FailureEntry[] = [];
   const given = readItems(body, name, errors);
-  // What a caller means by another key may be to spare some of them.
+  // An unknown key is refused, as the caller may mean it to exclude records.
   for (const key of unknownAmong(Object.keys(body), known)) {
     const detail = `The body must be a JSON object with an array "${name}" and nothing else.`;
     errors.push({ pointer: `/${pointerPart(key)}`, detail });

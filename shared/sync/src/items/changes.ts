@@ -1,13 +1,13 @@
-// From what an item says to what its record holds. Pure, and the only place that decides what is a change.
+// Turns an item into the fields of its record, and decides which fields the item changes. Pure.
 import type { TSchema } from 'typebox';
 import { fieldNames, type Fields, type FieldValue, type Item, type Kind } from '../kind.ts';
 
 export interface FieldReader {
-  /** In the order of the kind's schema. */
+  /** The names of fields, in the order of the kind's schema. */
   readonly names: readonly string[];
-  /** What a record without a past holds after the item. */
+  /** The fields of a record that the item creates. */
   readNew(item: Item): Fields;
-  /** The fields that the item changes: to a value, or to nothing. Those that stay what they are do not appear. */
+  /** The fields that the item changes, each with its new value, or undefined if the item clears the field. */
   readChanges(before: Fields, item: Item): Changes;
 }
 
@@ -29,7 +29,7 @@ export function fieldReader(kind: Kind): FieldReader {
     readChanges(before, item) {
       const changes = new Map<string, FieldValue | undefined>();
       for (const { name, stored } of readers) {
-        // An absent field keeps what it is; null and empty text clear it.
+        // An absent field stays as it is; null and an empty string clear the field.
         if (item[name] === undefined) continue;
         const value = stored(item[name]);
         if (!isSame(before[name], value)) changes.set(name, value);
@@ -48,7 +48,7 @@ export function withChanges(before: Fields, changes: Changes): Fields {
   return after;
 }
 
-/** How a right value is kept: as it was sent, but for the case of country codes and the sign of zero. */
+/** A valid value is stored as it was sent, except that country codes become upper case and -0 becomes 0. */
 function storedForm(schema: TSchema & { format?: string }): (value: unknown) => FieldValue | undefined {
   if (schema.format === 'country' || schema.format === 'origin') {
     return (value) => (typeof value === 'string' && value !== '' ? value.toUpperCase() : undefined);

@@ -1,15 +1,15 @@
-// One push's items by the record that they speak of, and what becomes of a record under them. The same
-// externalId twice is two items of one record, applied in the order of the array.
+// Groups the items of a push by record, and applies the items of a record in the order of the array. Items with the same externalId
+// belong to one record.
 import { isSame, withChanges, type Changes, type FieldReader } from './changes.ts';
 import type { FieldValue, Fields, Item } from '../kind.ts';
 
 export interface PushedRecord {
-  /** Its index among the records of the push; it names the record's place in creation order and its events. */
+  /** The index of the record among the records of the push; part of the record's `order` and of its event ids. */
   place: number;
   internalId: string;
   externalId: string;
   items: readonly Item[];
-  /** Where its items stand in the pushed array. */
+  /** The indexes of the record's items in the pushed array. */
   positions: readonly number[];
 }
 
@@ -45,7 +45,7 @@ export function gatherRecords(
 
 export interface Folded {
   fields: Fields;
-  /** From what was there before to what is there after; nothing for a record that is new. */
+  /** The changes of an existing record; empty for a new record. */
   changes: Changes;
   /** How many of the items changed nothing. */
   idle: number;
@@ -73,9 +73,9 @@ export function foldItems(reader: FieldReader, before: Fields | undefined, items
 
 const nothing: Changes = new Map();
 
-/** A field that two items changed there and back has not changed. */
+/** Compares the fields before and after all items: a field that two items changed and changed back is unchanged. */
 function differences(reader: FieldReader, before: Fields, after: Fields): Changes {
-  // Nearly always nothing was changed at all, and then it is the same object.
+  // `foldItems` returns the same object if no item changed a field, which is the usual case.
   if (before === after) return nothing;
   const changes = new Map<string, FieldValue | undefined>();
   for (const name of reader.names) {

@@ -1,26 +1,26 @@
-// The hidden field of a record: whether it is archived or erased. Every action changes it like any other field:
+// The field `syncStatus` of a record, which says whether the record is archived or erased. An action changes it like other fields:
 //
-//   action     of a record that is synced       that is archived             that is erased
+//   action     a synced record becomes          an archived record becomes   an erased record becomes
 //   ────────   ──────────────────────────────   ──────────────────────────   ──────────────────────────
 //   push       the pushed fields                the pushed fields, synced    the pushed fields, synced
 //   archive    archived                         stays                        stays
 //   erase      no fields, erased                no fields, erased            stays
 //
-// A record that stays as it was is `unchanged` in the answer, and no event announces it (records/classify.ts).
-// Of an erased record its externalId is gone as well (record-writes.ts). Pure.
+// A record that stays is `unchanged` in the answer, and has no event (records/classify.ts). Erasing also removes the externalId
+// (record-writes.ts). Pure.
 import type { Action } from '../action.ts';
 import { fieldReader, type Changes, type FieldReader } from './changes.ts';
 import type { Fields, Kind } from '../kind.ts';
 
-/** Absent of a record that is synced. Its name is also what an event lists among changed fields. */
+/** Absent in a synced record. Events list this name among the changed fields. */
 export const statusField = 'syncStatus';
 
 export const isErased = (fields: Fields): boolean => fields[statusField] === 'ERASED';
 
-/** What a listing shows. */
+/** The status as listings show it. */
 export const statusOf = (fields: Fields): string => String(fields[statusField] ?? 'SYNCED');
 
-/** What each action makes of a record. All three name the same fields, the hidden one last. */
+/** The reader of each action. All three readers have the same fields, `syncStatus` last. */
 export function actionReaders(kind: Kind): Readonly<Record<Action, FieldReader>> {
   const pushed = fieldReader(kind);
   const names = [...pushed.names, statusField];
@@ -52,7 +52,7 @@ const unchanged: Changes = new Map();
 const erasing = (before: Fields): Changes =>
   new Map([...Object.keys(before).map((name) => [name, undefined] as const), [statusField, 'ERASED']]);
 
-/** The record was there when the request was read, and no record is ever removed. */
+/** Cannot happen: the request found the record, and no record is ever removed. */
 function refuseNew(): never {
-  throw new Error('a record that was there is gone');
+  throw new Error('a record that this request found is gone');
 }

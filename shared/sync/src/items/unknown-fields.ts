@@ -1,4 +1,4 @@
-// The fields of items that are not known: ignored, unless the caller asks for strict handling. Pure.
+// Unknown fields of items, which are ignored unless the caller asks for strict handling. Pure.
 import { pointerPart, unknownAmong, unknownName } from '@integration-sync/contracts';
 import type { Item, Kind } from '../kind.ts';
 import type { Reason } from './answer.ts';
@@ -6,7 +6,7 @@ import { isObject } from './body.ts';
 
 const knownFields = ({ schema }: Kind): ReadonlySet<string> => new Set(Object.keys(schema.properties));
 
-/** For strict handling. The items of a push often have the same fields, so that each name is compared once. */
+/** For strict handling. The texts are cached, as the items of a push often have the same unknown fields. */
 export function refuseUnknown(kind: Kind): (item: Item) => Reason[] {
   const known = knownFields(kind);
   const details = new Map<string, string>();
@@ -18,7 +18,7 @@ export function refuseUnknown(kind: Kind): (item: Item) => Reason[] {
     });
 }
 
-/** Pointers into the body, to those that an item has beside the known ones. */
+/** JSON pointers into the body to the unknown fields of an item. */
 export function pointersToUnknown(kind: Kind): (item: unknown, position: number) => string[] {
   const known = knownFields(kind);
   return (item, position) =>

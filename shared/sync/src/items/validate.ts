@@ -1,5 +1,5 @@
-// Whether an item is right, and if not, why: at most one reason per field, in words for the person who reads
-// the answer. Compiled once per kind from the schema that the documentation is made of.
+// Validates items, with at most one reason for each field, in words for a person. The validator of a kind is compiled once, from
+// the schema from which the documentation is generated too.
 import { formats, hints, quote } from '@integration-sync/contracts';
 import { ownSchemas } from '@integration-sync/runtime/schemas';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
@@ -8,17 +8,17 @@ import { isObject, own } from './body.ts';
 import type { Item } from '../kind.ts';
 
 export interface Verdict {
-  /** What was pushed, if it is an object at all; right in every field that has no reason against it. */
+  /** The pushed item, or an empty object for another value; valid in every field without a reason. */
   item: Item;
-  /** Empty where the item has no usable one. */
+  /** Empty if the item has no valid externalId. */
   externalId: string;
-  /** By field, in the order of fields. Nothing for an item that is right. */
+  /** The reason against each invalid field, in the order of fields; empty for a valid item. */
   reasons: ReadonlyMap<string, string>;
 }
 
 export type Validator = (value: unknown) => Verdict;
 
-/** One for all kinds: it compiles each schema once. */
+/** One instance for all kinds, as Ajv compiles each schema once. */
 const ajv = new Ajv({ ...ownSchemas, strict: true, allowUnionTypes: true, formats: { ...formats } });
 ajv.addVocabulary(['x-expected', 'x-required']);
 
@@ -29,7 +29,7 @@ export function compileValidator(schema: TObject): Validator {
   );
 
   return (value) => {
-    // Nearly every item is right, and then this is all that it costs.
+    // Nearly every item is valid and needs only this check.
     if (isRight(value)) return { item: value, externalId: value.externalId, reasons: none };
     if (!isObject(value)) {
       const reasons = new Map([['', `expected an object, got ${describe(value)}`]]);
@@ -45,7 +45,7 @@ export function compileValidator(schema: TObject): Validator {
   };
 }
 
-/** Whether a push of the kind would take it as an externalId. */
+/** Whether a value is a valid externalId of the kind. */
 export const idCheck =
   (validate: Validator) =>
   (value: unknown): value is string =>
@@ -53,7 +53,7 @@ export const idCheck =
 
 const none: ReadonlyMap<string, string> = new Map();
 
-/** Why a value is wrong; undefined where it is right. */
+/** The reason against a value; undefined for a valid value. */
 type ReasonAgainst = (value: unknown) => string | undefined;
 
 interface Words {
@@ -79,7 +79,7 @@ function hintOn({ format = '' }: Words, value: unknown): string {
   return better === undefined ? '' : ` (use ${quote(better)})`;
 }
 
-/** Of an array, the element that is wrong, or how many there are. Of a text that is too long, its length as well. */
+/** Describes a wrong value. An array shows its wrong element, or its size; a string that is too long shows its length too. */
 function came(value: unknown, error: ErrorObject | undefined): string {
   if (error?.keyword === 'maxItems' && Array.isArray(value)) return `an array of ${value.length}`;
   const index = Number(error?.instancePath.split('/')[1] ?? Number.NaN);
@@ -91,7 +91,7 @@ function came(value: unknown, error: ErrorObject | undefined): string {
   return `${describe(wrong)}${place}${length}`;
 }
 
-/** In code points, as limits count. By index: an iterator makes a text of each point, and takes six times as long. */
+/** The length in code points, as limits count. An iterator over the code points takes six times as long as this loop. */
 function lengthOf(text: string): number {
   let length = text.length;
   for (let index = 0; index < text.length; index += 1) {

@@ -1,4 +1,4 @@
-// What the journal keeps of one push, and what it is completed with.
+// The journal entry of a push, and the fields that complete the entry.
 import type { EntityType, RunError } from '@integration-sync/contracts';
 import type { Collection } from '@integration-sync/runtime/store';
 import type { StatusChange } from '../action.ts';
@@ -13,37 +13,37 @@ export interface Entry extends Counts {
   action?: StatusChange;
   state: 'writing' | 'written' | 'announced';
   owner: string;
-  /** Until its events are published, the trace to which it belongs. */
+  /** The `traceparent` of the push, kept until its events are published. */
   traceparent?: string;
   due?: Date;
   startedAt: Date;
   completedAt: Date | null;
-  /** The records of the push in the order of their places: their hashes, 16 bytes each. */
+  /** The internal ids of the push's records in the order of their places, packed as hashes of 16 bytes. */
   ids?: Uint8Array;
   drafting: boolean;
   drafted: number;
-  /** The first items that failed; nothing where none did. */
+  /** The errors of the first failed items; absent if no item failed. */
   errors?: readonly RunError[];
   evidence?: Evidence;
-  /** What the push did to its records, and the names of the fields that this is said with. */
+  /** What the push did to each of its records (records/outcome.ts); `fields` names the bits of changed fields. */
   outcomes?: Uint8Array;
   fields?: readonly string[];
-  /** What its own process has counted in the listings before it found out that it had lost the entry. */
+  /** The records that the push's own process counted in the watermarks before it noticed that it had lost the entry. */
   counted?: Counted;
-  /** More of it reached the database after another replica had settled it, and its listings are not open again yet. */
+  /** Writes of the push arrived after another replica had settled the entry; its watermarks are not open again yet. */
   reopened?: true;
-  /** Settled for a writer of whom more may come. */
+  /** The entry is settled, but writes of its process may still arrive. */
   watched?: true;
-  /** The integration of a watched entry that no history shows. */
+  /** The integration of a watched entry that listings of pushes do not show. */
   hiddenFrom?: string;
 }
 
-/** An entry as the database has it, which removes it after `expireAt`. */
+/** An entry with the time at which the TTL index removes the entry. */
 export type StoredEntry = Entry & { expireAt?: Date };
 
 export type Entries = Collection<StoredEntry>;
 
-/** Where an entry stands; journal.ts has the table. */
+/** The phase of an entry, by the table in journal.ts. */
 export type Phase = 'writing' | 'reopened' | 'hidden' | 'written' | 'settled' | 'watched' | 'announced';
 
 export function phaseOf({ state, reopened, watched }: Pick<Entry, 'state' | 'reopened' | 'watched'>): Phase {
@@ -52,7 +52,7 @@ export function phaseOf({ state, reopened, watched }: Pick<Entry, 'state' | 'reo
   return watched ? 'watched' : 'announced';
 }
 
-/** By internal id, what a push changed in records that another one has changed again before it settled. */
+/** By internal id, the fields that a push changed in records that another push overwrote before the entry was settled. */
 export type Evidence = Readonly<Record<string, readonly string[]>>;
 
 export interface Counted {
@@ -60,7 +60,7 @@ export interface Counted {
   drafted: number;
 }
 
-/** What is known once a push has written. */
+/** The fields that an entry gets once its push has written. */
 export type Completion = Counts &
   Pick<Entry, 'drafted'> &
   Required<Pick<Entry, 'outcomes' | 'fields'>> & { completedAt: Date };

@@ -1,21 +1,21 @@
-// What the process of a push does with the push's entry in the journal, and what other pushes leave with it.
+// The updates of a journal entry by the process of its push, and the evidence that other pushes leave with the entry.
 import { isFirst, type Filter } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry, Evidence } from './journal-entry.ts';
 import { dueAfter, expiryAfter } from './journal-times.ts';
 
-/** The entries of which what their pushes did may still have to be found out. */
+/** Entries whose pushes may have done more than the entry says: being written, or watched. */
 export const unsettled: Filter<Entry> = { $or: [{ state: 'writing' }, { watched: true }] };
 
-/** What an entry keeps for as long as there may be something to announce. */
+/** The fields of an entry that are removed once the push is announced. */
 export const untilAnnounced = { due: '', ids: '', outcomes: '', fields: '', traceparent: '' } as const;
 
 export function openPushJournal(entries: Entries) {
-  /** Puts an entry back to be settled once more, with all that its writer knows. */
+  /** Makes another replica settle the entry once more, with all that the push's process knows. */
   const reopen = async (entry: Entry, at: Date): Promise<void> => {
     const { _id, evidence = {}, errors, ...known } = entry;
     const again = { ...known, state: 'writing', owner: '', due: at, reopened: true } as const;
     const left = Object.entries(evidence).map(([id, changed]) => [`evidence.${id}`, changed]);
-    // All that is known, for there may be a tombstone in its place; but not errors, which may have been forgotten since.
+    // Sets all fields, as a tombstone may stand in place of the entry; but not `errors`, which erasing may have removed.
     const { matchedCount } = await entries.updateOne(
       { _id },
       {
@@ -24,13 +24,13 @@ export function openPushJournal(entries: Entries) {
       },
     );
     if (matchedCount === 1) return;
-    // It had done nothing when it was settled, and so it was removed.
+    // The replica that settled the entry found no writes of the push, so the entry was removed.
     const whole = { _id, evidence, ...again, ...(errors === undefined ? {} : { errors }) };
     if (!(await isFirst(entries.insertOne(whole)))) await reopen(entry, at);
   };
 
   return {
-    /** False if something stands there already. */
+    /** False if an entry or a tombstone with this sync id exists. */
     insert: (entry: Entry): Promise<boolean> => isFirst(entries.insertOne(entry)),
     /** False if the entry has another owner by now. */
     async complete(syncId: string, owner: string, completion: Completion): Promise<boolean> {
@@ -49,7 +49,7 @@ export function openPushJournal(entries: Entries) {
         { $set: { state: 'announced', expireAt: expiryAfter(at) }, $unset: untilAnnounced },
       );
     },
-    /** Their process could not announce them: they are due at once, for any replica. */
+    /** The process could not announce these pushes: makes their entries due now, for any replica. */
     async leave(syncIds: readonly string[], owner: string, at: Date): Promise<void> {
       await entries.updateMany(
         { _id: { $in: [...syncIds] }, owner, state: 'written' },
@@ -65,7 +65,7 @@ export function openPushJournal(entries: Entries) {
       const found = await entries.findOne({ _id: syncId }, { projection: { evidence: 1 } });
       return found?.evidence ?? {};
     },
-    /** Removes what runs of the kind say of failed items with these ids, which may quote what such an item held. */
+    /** Removes the errors of failed items with these ids from all entries of the kind, as an error may quote an item. */
     async forgetErrors(
       { integration, entityType }: Pick<Entry, 'integration' | 'entityType'>,
       externalIds: readonly string[],

@@ -1,15 +1,15 @@
-// What the journal says about several entries at once. It changes none of them.
+// Queries of the journal over several entries. They change no entry.
 import type { Filter } from '@integration-sync/runtime/store';
 import type { Entries, Entry } from './journal-entry.ts';
 import { unsettled } from './journal-pushes.ts';
 
-/** Pushes that are not announced yet. */
+/** How many pushes are not announced yet, and since when. */
 export interface Backlog {
   count: number;
   oldestAt: Date | undefined;
 }
 
-/** Counting must not become a burden itself, after an outage. */
+/** Limits the count, which must not burden the database after an outage. */
 const backlogMax = 10_000;
 
 export function openJournalQuestions(entries: Entries) {
@@ -22,12 +22,12 @@ export function openJournalQuestions(entries: Entries) {
   };
 
   return {
-    /** Those of which what they did may still have to be found out. */
+    /** The pushes among these that may have done more than their entries say. */
     unsettledAmong: (syncIds: readonly string[]) => among(syncIds, unsettled),
-    /** Those whose records their watermarks have not counted yet. */
+    /** The pushes among these whose records the watermarks may not have counted yet. */
     pendingAmong: (syncIds: readonly string[]) =>
       among(syncIds, { due: { $exists: true }, watched: { $exists: false } }),
-    /** By sync id, the packed ids of the records that these pushes speak of, as long as there may be something to write. */
+    /** By sync id, the packed internal ids of the records of those pushes that still write. */
     async idsOf(syncIds: readonly string[]): Promise<Map<string, Uint8Array>> {
       const found = await entries
         .find(
@@ -50,7 +50,7 @@ export function openJournalQuestions(entries: Entries) {
         .toArray();
       return found ?? { count: 0, oldestAt: undefined };
     },
-    /** Pushes of the integration that were answered and may not be announced yet: all that are, up to so many. */
+    /** The sync ids of the integration's pushes that have written and may not be announced yet, up to `countMax`. */
     async unannounced(integration: string, countMax: number): Promise<string[]> {
       const found = await entries
         .find({ due: { $gt: new Date(0) }, integration, state: 'written' }, { projection: { _id: 1 } })

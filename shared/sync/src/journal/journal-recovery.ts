@@ -1,10 +1,10 @@
-// What a replica does with entries that others left behind: it takes them over, settles them, and looks at them again.
+// How a replica takes over and settles the journal entries of dead processes, and checks settled entries once more.
 import { isFirst, type Collection } from '@integration-sync/runtime/store';
 import type { Completion, Entries, Entry } from './journal-entry.ts';
 import { untilAnnounced } from './journal-pushes.ts';
 import { dueAfter, dueAgainAfter, expiryAfter, lookAfter } from './journal-times.ts';
 
-/** Stands where a push was taken for dead before it had an entry. */
+/** Takes the id of a push that counts as dead before it had an entry, so that no entry can be inserted. */
 export interface Tombstone {
   _id: string;
   expireAt: Date;
@@ -17,10 +17,10 @@ export interface LeftBehind {
 
 export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tombstone>) {
   return {
-    /** Sees to it that no entry comes there any more. False if something stands there already. */
+    /** Inserts a tombstone. False if an entry or a tombstone with this sync id exists. */
     bury: (syncId: string, at: Date): Promise<boolean> =>
       isFirst(tombstones.insertOne({ _id: syncId, expireAt: expiryAfter(at) })),
-    /** Those that no replica works on any more, the longest waiting first. */
+    /** The entries that are due, that is, on which no replica works any more; the longest due first. */
     async leftBehind(at: Date, countMax: number): Promise<LeftBehind[]> {
       const found = await entries
         .find({ due: { $lte: at } }, { projection: { due: 1 } })
@@ -30,7 +30,7 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
         .toArray();
       return found.flatMap(({ _id, due }) => (due === undefined ? [] : [{ syncId: _id, due }]));
     },
-    /** Takes one over, unless another replica did. */
+    /** Takes the entry over, unless another replica has done so. */
     async claim({ syncId, due }: LeftBehind, owner: string, at: Date): Promise<Entry | undefined> {
       const claimed = await entries.findOneAndUpdate(
         { _id: syncId, due },
@@ -40,19 +40,18 @@ export function openRecoveryJournal(entries: Entries, tombstones: Collection<Tom
       if (claimed === null) return undefined;
       return { ...claimed, integration: claimed.hiddenFrom ?? claimed.integration };
     },
-    /** It could not be settled, and is due again soon, unless another replica has taken it over. */
+    /** Makes an entry that could not be settled due again soon, unless another replica has taken the entry over. */
     async postpone({ _id, owner, startedAt }: Entry, at: Date): Promise<void> {
-      // One that is done with has no time at which it is due.
+      // A finished entry has no `due`.
       const mine = { _id, owner, due: { $exists: true } };
       await entries.updateOne(mine, { $set: { due: dueAgainAfter(startedAt, at) } });
     },
   };
 }
 
-/** How an entry is settled that its own process left behind, and looked at again. */
 export function openSettling(entries: Entries) {
   return {
-    /** Completes it for a writer of whom more may come. False if it has another owner by now. */
+    /** Completes the entry of a process whose writes may still arrive. False if the entry has another owner by now. */
     async settle(syncId: string, owner: string, completion: Completion): Promise<boolean> {
       const { matchedCount } = await entries.updateOne(
         { _id: syncId, owner, state: 'writing' },
@@ -60,7 +59,7 @@ export function openSettling(entries: Entries) {
       );
       return matchedCount === 1;
     },
-    /** For a push of which nothing was found stored: listings no longer show its entry, unless a later look finds more. */
+    /** For a push without stored writes: hides the entry from listings of pushes, unless a later check finds writes. */
     async hide(
       { _id, owner, integration }: Pick<Entry, '_id' | 'owner' | 'integration'>,
       at: Date,
@@ -73,14 +72,14 @@ export function openSettling(entries: Entries) {
         },
       );
     },
-    /** What was settled is announced, and is looked at again later. */
+    /** Marks a settled entry as announced, and makes it due for another check. */
     async watch(syncId: string, owner: string, at: Date): Promise<void> {
       await entries.updateOne(
         { _id: syncId, owner, state: 'written' },
         { $set: { state: 'announced', due: lookAfter(at) } },
       );
     },
-    /** More came than its watermarks have counted. */
+    /** Reopens an entry whose push has stored more records than the watermarks have counted. */
     async settleAgain(
       { _id, owner, integration }: Pick<Entry, '_id' | 'owner' | 'integration'>,
       at: Date,
@@ -93,7 +92,7 @@ export function openSettling(entries: Entries) {
         },
       );
     },
-    /** The watermarks of a reopened entry are open again. False if it has another owner by now. */
+    /** Notes that the watermarks of a reopened entry are open again. False if the entry has another owner by now. */
     async noteOpened(syncId: string, owner: string): Promise<boolean> {
       const { matchedCount } = await entries.updateOne(
         { _id: syncId, owner, state: 'writing' },
@@ -101,7 +100,7 @@ export function openSettling(entries: Entries) {
       );
       return matchedCount === 1;
     },
-    /** Nothing came after it was settled, and nothing will. */
+    /** Ends the watch of an entry: no write came since the settling, and none can come any more. */
     async finish(
       { _id, owner, hiddenFrom }: Pick<Entry, '_id' | 'owner' | 'hiddenFrom'>,
       at: Date,

@@ -1,17 +1,17 @@
-// How long an entry of the journal is left alone, watched, and kept.
+// How long a journal entry belongs to its owner, is watched, and is kept.
 import { limits } from '@integration-sync/contracts';
 
-/** How long an entry is left to its owner. */
+/** After this time another replica may take an entry over. */
 export const ownedMs = 15_000;
 
-/** An operation is never on its way for longer: the driver gives up a connection that was silent for two minutes. */
+/** Longer than any operation can be on its way: the driver closes a connection that was silent for two minutes. */
 export const watchMs = 150_000;
 
 const keptMs = limits.runsKeptDays * 24 * 60 * 60 * 1_000;
 
 export const dueAfter = (at: Date): Date => new Date(at.getTime() + ownedMs);
 
-/** What could not be settled is due again after a sixteenth of its age, but soon while a cluster elects a leader. */
+/** An entry that could not be settled is due again after a sixteenth of its age: soon, while a cluster elects a leader. */
 export const againLeastMs = 1_000;
 const againShare = 1 / 16;
 

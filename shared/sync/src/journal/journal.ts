@@ -1,29 +1,28 @@
-// The journal: write-ahead log, outbox and sync history in one. One entry per push.
+// The journal: write-ahead log, outbox and history of pushes. Each push has one entry.
 //
-//   phase      stored as                     shown as   due                   left by
+//   phase      stored as                     shown as   due                   next phase
 //   ─────────  ────────────────────────────  ─────────  ────────────────────  ──────────────────────────────────────────────
-//   writing    writing                       running    15 s after it began   its own process, with its outcomes: written;
-//                                                                             a replica that takes it over: settled, or
-//                                                                             hidden where nothing of it is found
-//   written    written                       completed  15 s after it ended   events are published: announced
-//   announced  announced                     completed  –                     expiry; its own process, which wrote on after
-//                                                                             others had settled it: reopened
-//   settled    written, watched              completed  15 s after that       events are published: watched
-//   watched    announced, watched            completed  150 s after that      nothing more came: announced; more: reopened
-//   hidden     writing, watched, hiddenFrom  –          150 s after that      nothing more came: removed; more: reopened
-//   reopened   writing, reopened             running    at once               its listings are open again: writing
+//   writing    writing                       running    15 s after the start  its own process completes it: written;
+//                                                                             another replica takes it over: settled, or
+//                                                                             hidden if no write of the push is found
+//   written    written                       completed  15 s after the end    events are published: announced
+//   announced  announced                     completed  –                     expiry; its own process wrote on after
+//                                                                             another replica had settled it: reopened
+//   settled    written, watched              completed  15 s after settling   events are published: watched
+//   watched    announced, watched            completed  150 s after that      no further write: announced; else reopened
+//   hidden     writing, watched, hiddenFrom  –          150 s after that      no further write: removed; else reopened
+//   reopened   writing, reopened             running    immediately           its watermarks are open again: writing
 //   (none)     a tombstone                   –          –                     expiry
 //
-// From `due` on another replica may take the entry over. `owner` names the process that works on it: a replica that takes
-// it over puts its own name there, and from then on the owner before can no longer complete it.
+// From `due` on, another replica may take the entry over. `owner` is the id of the process that works on the entry. A replica that
+// takes the entry over sets its own id, and from then on the owner before can no longer complete the entry.
 //
-// A replica that settles an entry that was left `writing` cannot know whether all that its writer has sent has come: an
-// operation may wait on a connection that stands still, and the writer may be slow. So such an entry is watched: it
-// keeps what was found, other pushes leave evidence with it as with one that is being written, and a replica looks once
-// more when nothing can come any more.
+// A replica that settles an entry in phase `writing` cannot know whether further writes of the push will arrive: a connection may
+// be frozen, or the process slow. So the entry is watched: it keeps the outcomes found, other pushes leave evidence with it, and
+// a replica checks once more after 150 s, when no write can arrive any more.
 //
-// Where a push was taken for dead before it had an entry, a tombstone stands: an id, and nothing by which a
-// query finds it, so that the entry can no longer come.
+// A tombstone takes the id of a push that counts as dead before it had an entry, so that no entry can be inserted. It has no
+// field by which a query finds it.
 import type { NamedIndex, Store } from '@integration-sync/runtime/store';
 import type { StoredEntry } from './journal-entry.ts';
 import { openPushJournal } from './journal-pushes.ts';

@@ -1,8 +1,8 @@
-// Where a listing ended, sealed: a caller can carry a cursor but neither change nor make one, nor use it on
-// another listing than the one that issued it. What may stand beside a cursor: `checkBesideCursor` of the contracts.
+// The sealed cursor of a listing: a caller can neither make nor change a cursor, nor use it on another listing. Which parameters
+// may accompany a cursor: `checkBesideCursor` of the contracts.
 import { seal, unseal } from '@integration-sync/runtime/seal';
 
-/** What a listing is narrowed by beside `since`: values by the names of their parameters. */
+/** The filters of a listing besides `since`: values by the names of their parameters. */
 export type Filters = Readonly<Record<string, string>>;
 
 export interface Cursor {
@@ -13,24 +13,24 @@ export interface Cursor {
   limit: number;
   since: Date | undefined;
   filters: Filters;
-  /** An `order` at which the walk ends: what is created while it goes on belongs to the next. */
+  /** The `order` at which the listing ends: records created after its first page belong to the next listing. */
   until: string | undefined;
-  /** What the first page said, so that it does not matter from which page it is taken. */
+  /** The `X-Next-Since` of the first page, which all pages repeat. */
   nextSince: Date | undefined;
 }
 
-// A cursor begins with a version, which a replica refuses that knows less, instead of going on without what the cursor keeps:
+// A cursor begins with a version, so that a replica of an earlier release refuses a cursor whose filters it does not know:
 //
-//   1   nothing beside `since`
-//   2   filters
-//   3   what a listing of records is narrowed by
-//   4   listings of changes
+//   1   no filter but `since`
+//   2   filters of sync runs
+//   3   filters of records: externalId, until, details
+//   4   changedSince
 const versions = /^[1-4]$/;
 const narrowing = new Set(['externalId', 'until', 'details']);
-/** In none of the parts. */
+/** No part of a cursor contains a space. */
 const separator = ' ';
 
-/** `listing` names whose entities of which kind are listed. */
+/** `listing` names the integration and the listed collection. */
 export function sealCursor(key: Uint8Array, listing: string, cursor: Cursor): string {
   const { after, page, limit, since, until, nextSince } = cursor;
   const filters = new URLSearchParams(cursor.filters).toString();
@@ -54,11 +54,11 @@ function versionOf(filters: Filters): string {
   return names.some((name) => narrowing.has(name)) ? '3' : '2';
 }
 
-/** Undefined for whatever this listing did not issue. */
+/** Undefined for a text that this listing did not issue. */
 export function openCursor(key: Uint8Array, listing: string, text: string): Cursor | undefined {
   const content = unseal(key, listing, text);
   if (content === undefined) return undefined;
-  // Ours, so its form is known, unless another release made it.
+  // A sealed cursor has this form, unless a later release made it.
   const [version = '', after, page, limit, since, until, nextSince, filters] = content.split(separator);
   if (!versions.test(version) || after === undefined) return undefined;
   return {

@@ -1,5 +1,5 @@
-// What a listing is asked for, worked out from its query, and the way to the page after. Pure.
-// What a time may look like: contracts/time.ts. `since` and `changedSince` are exclusive, `until` is inclusive (narrowing.ts).
+// Reads the query of a listing, and makes the link to its next page. Pure.
+// The format of times: contracts/time.ts. `since` and `changedSince` are exclusive, `until` is inclusive (narrowing.ts).
 import {
   basePath,
   checkBesideCursor,
@@ -12,17 +12,17 @@ import {
 import { openCursor, sealCursor, type Cursor, type Filters } from './cursor.ts';
 
 export interface PageAsked extends Omit<Cursor, 'after'> {
-  /** Without it, whole pages are passed over. */
+  /** The last `order` of the page before; undefined for a numbered page, which skips records. */
   after: string | undefined;
 }
 
 export interface CursorSeal {
   key: Uint8Array;
-  /** Names what is listed, and for whom. */
+  /** Names the integration and the listed collection. */
   listing: string;
 }
 
-/** Reads what a listing can be narrowed by beside what it has `asked` for, and adds what is wrong to `errors`. */
+/** Reads the filters of a listing that are not in `asked`, and adds invalid ones to `errors`. */
 export type ReadFilters = (
   parameters: URLSearchParams,
   errors: FailureEntry[],
@@ -31,7 +31,7 @@ export type ReadFilters = (
 
 const withoutFilters: ReadFilters = () => ({});
 
-/** Throws invalid_request, with everything that is wrong. */
+/** Throws invalid_request with all errors of the query. */
 export function readPageAsked(
   parameters: URLSearchParams,
   seal: CursorSeal,
@@ -57,27 +57,26 @@ const keptOf = ({ limit, since, filters }: Pick<Cursor, 'limit' | 'since' | 'fil
 });
 
 /**
- * Throws for a cursor whose listing is gone: records leave a watermark (`left`: its stamp), runs are there (`left`: how many)
- * until they are too old. The integration that it was issued to was removed.
+ * Throws for a cursor whose integration was removed since (`ops purge`), so that `left` is 0: the stamp of the watermark for a
+ * listing of records, or the number of sync runs.
  */
 export function refuseCursorOfRemoved({ after }: PageAsked, left: number): void {
   if (after !== undefined && left === 0)
     refuseIfAny([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
 }
 
-/** A `Link` header to the page after, relative to wherever the caller reaches us. */
+/** A `Link` header to the next page, relative to the caller's URL of this API. */
 export function linkToNext(path: string, seal: CursorSeal, asked: PageAsked, after: string): string {
   const cursor = sealCursor(seal.key, seal.listing, { ...asked, after, page: asked.page + 1 });
   return `<${basePath}/${path}?cursor=${cursor}>; rel="next"`;
 }
 
-/** How a page under `since` is found: by time and then sorted, or in order and then filtered. */
+/** How a page with `since` is found: by the index of times and sorted, or by the index of `order` and filtered. */
 export type SincePlan = 'by-time' | 'in-order';
 
 /**
- * Sorting needs every match; walking in order needs as many records as it takes to meet a page of matches.
- * The matches are taken to be spread evenly, though the newest ones stand at the end, so walking must be far
- * cheaper to be chosen.
+ * Sorting reads every match; walking in order reads records until a page of matches is found. The estimate assumes evenly spread
+ * matches, though the newest are at the end, so walking must be ten times cheaper to be chosen.
  */
 export function choosePlan(matches: number, total: number, wanted: number): SincePlan {
   if (matches <= sortedMax) return 'by-time';

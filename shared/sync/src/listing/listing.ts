@@ -1,4 +1,4 @@
-// One page of a listing, for every kind of thing that is listed in creation order.
+// Answers a page of a listing in creation order: of records or of drafts.
 import { limits, type Listing } from '@integration-sync/contracts';
 import { queryOf, type BusHandler } from '@integration-sync/runtime/bus';
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
@@ -24,16 +24,16 @@ import {
   type TimeAsked,
 } from './narrowing.ts';
 
-/** How a document is shown: the fields that are read of it, and the entity that they make. */
+/** How a document is shown: the fields to read, and the entity that is made from them. */
 interface Showing<Document> {
   fields: readonly string[];
   entityOf(document: Document): unknown;
 }
 
 export interface ListingRule<Document extends ListedDocument> extends Showing<Document> {
-  /** The collection, and the last part of the path. */
+  /** The name of the collection and the last part of the path. */
   name: string;
-  /** For a listing of records, which takes more than `since`, and can show records whole. */
+  /** For a listing of records, which has more filters than `since` and can show whole records (`details`). */
   whole?: Showing<Document> & { of: KindEngine };
 }
 
@@ -57,7 +57,7 @@ export function openListing<Document extends ListedDocument>(
     const { showing, projection } = (narrowing.details && inFull) || byName;
     const { walk, found, total, stamp } = await readWithWatermark(listing, async (watermark) => {
       const begun = beginWalk(asked, watermark, narrowing, engine.now());
-      // After the watermark: what that says of the past holds for the records that have no time of change as well.
+      // Asked after the watermark, so that a record without `changedAt` that a push stored before is not missed.
       const time = await timeAsked(narrowing, of, integration);
       const query = { watermark, narrowing, projection, time };
       const page = await findPage<Document>(documents, integration, begun, query);
@@ -67,7 +67,7 @@ export function openListing<Document extends ListedDocument>(
     const bounds = { limit: asked.limit, bytesMax: bytesMaxOf(engine) };
     const { entities, last } = await takePage(found, bounds, (document) => showing.entityOf(document));
     const answer: Omit<Listing<unknown>, 'entities'> = {
-      // A push that is under way, or was cut off, has records that are not counted yet.
+      // The watermark does not count the records of an open push yet.
       total: entities.length === 0 ? total : Math.max(total, skipOf(asked) + entities.length),
       page: asked.page,
       limit: asked.limit,
@@ -86,7 +86,7 @@ export function openListing<Document extends ListedDocument>(
 const projectionOf = ({ fields }: Pick<Showing<never>, 'fields'>): Projection =>
   Object.fromEntries(['order', ...fields].map((field) => [field, 1]));
 
-/** What a walk keeps from its first page to its last. */
+/** Fixes the end and the `X-Next-Since` of a listing on its first page. */
 function beginWalk(
   asked: PageAsked,
   watermark: Watermark,
@@ -96,8 +96,8 @@ function beginWalk(
   const { since, after, until, nextSince = nextSinceOf(watermark, narrowing) } = asked;
   const isPoll = since !== undefined || narrowing.changedSince !== undefined;
   if (after !== undefined || !isPoll) return { ...asked, until, nextSince };
-  // A poll that also showed what is created while it goes on would show it again the next time. Whatever was
-  // synchronised by `nextSince` was begun by then, on whichever clock; the next poll shows what was not.
+  // A poll (`since` or `changedSince`) that also showed records created meanwhile would show them again at the next poll. Pushes
+  // with records up to `nextSince` began by then, on any replica's clock; the next poll shows later records.
   return { ...asked, until: syncIdsFrom(new Date(Math.max(now, nextSince.getTime()) + 1)), nextSince };
 }
 
@@ -107,12 +107,12 @@ async function timeAsked(
   integration: string,
 ): Promise<TimeAsked> {
   if (changedSince === undefined) return 'synced';
-  // A few records are found by their ids, whatever times they have.
+  // A listing by ids does not use the index of times.
   const isIndexed = ids === undefined && (await of?.changeTimes.areComplete(integration));
   return isIndexed === true ? 'changed' : 'changed-or-synced';
 }
 
-/** What was not shown, as it came after `until`, is for the poll that begins there. */
+/** `X-Next-Since`: the next poll begins at `until`, or earlier if records up to `until` may still appear. */
 function nextSinceOf(watermark: Watermark, { until }: Narrowing): Date {
   const settled = settledUntil(watermark);
   return until === undefined || until > settled ? settled : until;
@@ -125,7 +125,7 @@ interface PageQuery {
   time: TimeAsked;
 }
 
-/** One more document than fits on the page, where there is more. */
+/** Finds the documents of the page and, if there are more, one further document. */
 async function findPage<Document extends ListedDocument>(
   documents: Collection<ListedDocument>,
   integration: string,
@@ -141,7 +141,7 @@ async function findPage<Document extends ListedDocument>(
       : await documents.countDocuments(matching, { hint: indexFor(narrowing, 'by-time', time) });
   if (skip > counted + uncountedMax(watermark)) return { found: [], total: counted };
 
-  // Whole records may be large, and are read as far as they fit on the page; of others the database sends all at once.
+  // Whole records may be large and are read until the page is full; short entities come in one answer of the database.
   const isReadInParts = narrowing.details && wanted > wholeAtOnceMax;
   const cursor = documents
     .find<Document>(
@@ -165,7 +165,7 @@ async function findPage<Document extends ListedDocument>(
   return { found: isReadInParts ? cursor : await cursor.toArray(), total: counted };
 }
 
-/** A numbered page shows what is there. */
+/** The bounds of a page after a cursor; a numbered page has none. */
 function orderWithin({ after, until }: PageAsked): Filter<ListedDocument> {
   if (after === undefined) return {};
   return { order: { $gt: after, ...(until === undefined ? {} : { $lt: until }) } };
@@ -175,21 +175,20 @@ const skipOf = ({ page, limit, after }: PageAsked): number => (after === undefin
 
 const uncountedMax = ({ open }: Watermark): number => Object.keys(open).length * limits.itemsPerPushMax;
 
-/** Whole records may be large: a page is full at 4 MiB, and what is read beyond that is read in vain. */
+/** How many whole records are read at a time: a page is full at 4 MiB, and reading more is wasted. */
 const wholeAtOnceMax = 26;
 
-/** What goes beside the entities in one message of the bus. */
+/** Bytes of the NATS message that are kept for everything but the entities. */
 const besidesBytes = 64 * 1024;
 
 const bytesMaxOf = ({ bus }: Engine): number =>
   Math.min(limits.detailsBytesMax, bus.maxPayloadBytes - besidesBytes);
 
-// From the documents that a page would show to what it shows: as many as were asked for, and as many bytes as an answer may
-// have.
+// Cuts a page to `limit` entities and to the bytes that an answer may have.
 
 /**
- * There is one more than the limit where there are more. They are read no further than is needed. Resolves with each entity as
- * JSON, and with the last document where more follow. An entity that is larger than `bytesMax` stands alone.
+ * `found` has one document more than `limit` if there is a next page, and is read only as far as needed. Resolves with each
+ * entity as JSON, and with the last document if there is a next page. An entity that is larger than `bytesMax` stands alone.
  */
 async function takePage<Document>(
   found: AsyncIterable<Document> | Iterable<Document>,
@@ -209,19 +208,18 @@ async function takePage<Document>(
   return { entities, last: undefined };
 }
 
-// Pages of listings that no push changes at the moment. A page is read after the watermark, which says of what is past that all of it
-// can be seen. Where two pages in a row had the same watermark, the next one is read with that, and beside the question whether
-// it still holds, so that it comes after one answer of the database and not after two:
+// Listings without current pushes save a round trip. A page is normally read after the watermark, which says up to which time all
+// records can be seen. If two pages in a row had the same watermark, the next page is read in parallel with the watermark:
 //
 //   the last two watermarks            the page
 //   ─────────────────────────────────  ────────────────────────────────────────────────────────────────────────
 //   differ, or a push was open in one  is read after the watermark
-//   are the same                       is read beside the watermark, and once more after it where that has changed
+//   are the same                       is read in parallel, and once more if the watermark has changed
 //
-// What a watermark says of the past holds for all that is read later. Each push changes it before it writes, so one that is
-// unchanged has missed no push that was answered before the page was asked for.
+// A watermark holds for all later reads. Each push changes the watermark before it writes, so an unchanged watermark includes each
+// push that was answered before the page was asked for.
 
-/** Reads a page with the watermark of its listing, as that is at some moment after this call. */
+/** Reads a page with the watermark of its listing, as of some moment after the call. */
 type ReadWithWatermark = <Page>(
   key: string,
   pageOf: (watermark: Watermark) => Promise<Page>,
@@ -229,11 +227,11 @@ type ReadWithWatermark = <Page>(
 
 interface Remembered {
   watermark: Watermark;
-  /** The one before it was the same. */
+  /** Whether the watermark before was the same. */
   isQuiet: boolean;
 }
 
-/** Those that were not read for longest are forgotten. */
+/** Beyond this number, the least recently read watermarks are forgotten. */
 const rememberedMax = 10_000;
 
 export function openQuietListings({ read }: Pick<Watermarks, 'read'>): ReadWithWatermark {

@@ -1,6 +1,6 @@
-// What a listing of records is narrowed by, and whether it shows them whole: `externalId`, `until`, `changedSince`, `details`, and
-// beside `since` the filter that they make. A cursor keeps them as its filters. It keeps internal ids in place of external
-// ones, which a hundred of may be longer than a URL. Pure.
+// The parameters of a listing of records besides `since`: `externalId`, `until`, `changedSince` and `details`, and the MongoDB
+// filter that they make. A cursor keeps these parameters, with internal ids in place of externalIds, as a hundred externalIds may
+// be longer than a URL. Pure.
 import {
   limits,
   quote,
@@ -19,23 +19,23 @@ import { orderIndex, syncedIndex } from '../names.ts';
 import type { ReadFilters, SincePlan } from './listing-request.ts';
 
 export interface Narrowing {
-  /** Only these, whether they are there or not. */
+  /** The internal ids to which the listing is limited; such records need not exist. */
   ids: readonly string[] | undefined;
-  /** Only what was synchronised by then; beside `changedSince`, what had last changed by then. */
+  /** Only records synchronised by this time; with `changedSince`, only records last changed by this time. */
   until: Date | undefined;
-  /** Only what has changed since. */
+  /** Only records that have changed after this time. */
   changedSince: Date | undefined;
-  /** Whether each entity says all that its record holds. */
+  /** Whether each entity shows its whole record. */
   details: boolean;
 }
 
-/** What every listed document has. */
+/** The fields that every listed document has. */
 export interface ListedDocument {
   _id: string;
   integration: string;
   order: string;
   lastSyncedAt: Date;
-  /** Of records. */
+  /** Absent in drafts. */
   changedAt?: Date;
 }
 
@@ -66,7 +66,7 @@ export const readNarrowing =
     };
   };
 
-/** Only a listing of records is narrowed. */
+/** The narrowing that a cursor's or request's filters stand for; only a listing of records has one. */
 export const narrowingOf = (
   of: Asked | undefined,
   { externalId, until, changedSince, details }: Filters,
@@ -80,7 +80,7 @@ export const narrowingOf = (
   details: details === 'true',
 });
 
-/** In one order, each once: said again in another order they are the same. */
+/** The internal ids sorted and without duplicates, so that the same ids in another order make the same filter. */
 function readIds(
   { kind, validate }: Asked,
   integration: string,
@@ -106,21 +106,21 @@ function readIds(
   return [...ids].toSorted();
 }
 
-/** Pages that end early, or whose records leave it meanwhile, have no place that a number could name. */
+/** Refuses `page` beside `details` or `until`: such pages may end early or lose records, so page numbers mean nothing. */
 function refuseNumberedPage({ page, cursor }: ListingQuery, errors: FailureEntry[]): void {
   if (page === limits.pageDefault || cursor !== undefined) return;
   const detail = 'page: expected none beside details or until; follow the Link header from the first page';
   errors.push({ pointer: 'page', detail });
 }
 
-/** Which time a listing asks for, and so by which index it finds what it shows. */
+/** The time by which a listing finds its records, and so the index that it uses. */
 export type TimeAsked =
   | 'synced'
   | 'changed'
-  /** Some records have no time of change, and count as changed when they were last synchronised. */
+  /** Some records have no `changedAt`, and count as changed at `lastSyncedAt`. */
   | 'changed-or-synced';
 
-/** Undefined for all records of the integration, whose number is known. */
+/** The filter of a listing; undefined for all records of the integration, whose number the watermark has. */
 export function matchingOf(
   integration: string,
   { since }: Pick<ListingQuery, 'since'>,
@@ -146,7 +146,7 @@ function timesBetween(
   if (Object.keys(at).length === 0) return {};
   if (time === 'synced') return { lastSyncedAt: at };
   if (time === 'changed') return { changedAt: at };
-  // No record changes later than it is synchronised, so that the index of those times has all of them.
+  // `changedAt` is never later than `lastSyncedAt`, so the index of `lastSyncedAt` finds all of these records.
   return { lastSyncedAt: after, $or: [{ changedAt: at }, { ...withoutTime, lastSyncedAt: at }] };
 }
 

@@ -1,4 +1,4 @@
-// How records are listed: by name, or with `details` whole, as they would be pushed again; and how the drafts of a kind are.
+// The rules of two listings: of records, with a name or whole (`details`), and of drafts.
 import type { ListingEntity, RecordDetails } from '@integration-sync/contracts';
 import type { KindEngine } from '../engine.ts';
 import { internalIdOf, syncIdOf } from '../ids.ts';
@@ -16,17 +16,17 @@ export function recordListing(of: KindEngine): ListingRule<RecordDocument> {
   const entityOf = ({ _id, externalId, fields, lastSyncedAt }: RecordDocument): ListingEntity => ({
     externalId,
     internalId: _id,
-    // An erased record has none.
+    // An erased record has no name.
     name: String(fields[nameField] ?? ''),
     syncStatus: statusOf(fields),
     lastSyncedAt: lastSyncedAt.toISOString(),
   });
 
-  /** In the order of the kind's fields, whatever order they were changed in. */
+  /** The fields in the order of the kind's schema; the database has them in the order in which they were set. */
   const inOrder = (fields: Fields): Fields =>
     Object.fromEntries(names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])));
 
-  /** The internal id of the record that it refers to. */
+  /** The internal id of the record to which the document refers. */
   const linkOf = ({ integration, fields }: RecordDocument): Partial<RecordDetails> => {
     if (reference === undefined) return {};
     const { field, internalId } = reference;

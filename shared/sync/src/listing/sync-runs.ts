@@ -1,4 +1,4 @@
-// The journal as callers see it: what was pushed in the last days, newest first.
+// Sync runs: the pushes of the last days as callers see them, newest first, read from the journals of catalog and batches.
 import {
   Failure,
   RunsQuestion,
@@ -29,12 +29,13 @@ import {
   type ReadFilters,
 } from './listing-request.ts';
 
-/** Where the pushes of some kinds are written down. */
+/** Reads sync runs from the journal of this service or of another. */
 export interface RunJournal {
+  /** The kinds whose pushes the journal has. */
   entityTypes: readonly EntityType[];
-  /** Some of those of one integration. */
+  /** Some sync runs of one integration. */
   read(asking: Asking, question: RunsQuestion): Promise<RunsFound>;
-  /** One of them, with what was wrong with its items. */
+  /** One sync run with the errors of its items. */
   find(asking: Asking, syncId: string): Promise<SyncRunInFull | undefined>;
 }
 
@@ -71,7 +72,7 @@ export function openRuns(store: Store, collection: string, kinds: readonly Entit
   };
 }
 
-/** A sync id begins with the time at which its push did, so that `since` is a place in the index. */
+/** A sync id begins with the start time of its push, so `since` becomes a bound of `_id`. */
 function matchesOf(
   integration: string,
   { since, entityType, failed }: RunsFilter,
@@ -105,7 +106,7 @@ const runOf = (entry: Entry): SyncRun => ({
   completedAt: entry.state === 'writing' ? null : (entry.completedAt?.toISOString() ?? null),
 });
 
-/** Answers the service that lists the pushes of all. */
+/** Answers catalog, which lists the sync runs of both services. */
 export const answerRuns =
   (journal: RunJournal): BusHandler =>
   async (request) => {
@@ -113,7 +114,7 @@ export const answerRuns =
     return { body: JSON.stringify(found), logFields: { entities: found.runs.length } };
   };
 
-/** Answers the service that is asked for one push. */
+/** Answers catalog, which shows a single sync run of either service. */
 export const answerRun =
   (journal: RunJournal): BusHandler =>
   async (request) => {
@@ -121,12 +122,12 @@ export const answerRun =
     return { body: JSON.stringify(found), logFields: {} };
   };
 
-/** So many fit into an endpoint. There are more of them only after an outage of the bus. */
+/** As many sync ids as the document of an endpoint may hold. Only an outage of NATS leaves more pushes unannounced. */
 const unannouncedMax = 500;
 
 /**
- * Answers webhooks: which pushes of an integration were answered whose events may not stand on the stream yet. Their journal
- * entries say so before they are answered, and until after their events are published.
+ * Answers webhooks with the answered pushes of an integration whose events may not be published yet. A journal entry is in phase
+ * `written` from before the answer until after the events are published.
  */
 export const answerUnannounced =
   (journal: Pick<Journal, 'unannounced'>): BusHandler =>
@@ -137,7 +138,7 @@ export const answerUnannounced =
 
 const syncIdIn = ({ headers }: BusRequest): string => headers.get(requestHeaders.id) ?? '';
 
-/** Answers with one push, whichever of the journals has it. */
+/** Answers with one sync run, from the first journal that has it. */
 export const getRun =
   (journals: readonly RunJournal[]): BusHandler =>
   async (request) => {
@@ -166,7 +167,7 @@ function filterOf({ since, filters }: PageAsked): RunsFilter {
   };
 }
 
-/** Answers a listing of the pushes of all the journals. */
+/** Answers a listing of the sync runs of all journals. */
 export const listRuns =
   (journals: readonly RunJournal[], cursorKey: Uint8Array): BusHandler =>
   async (request) => {
@@ -192,8 +193,8 @@ export const listRuns =
     };
   };
 
-// The newest pushes of several journals as one list. Each journal can say what stands at a rank of its own; the
-// ranks in the whole are found by halving, so that a deep page costs a few small questions and no long answer.
+// Merges the sync runs of several journals, newest first. A journal can return the run at a rank. For a deep page, a search by
+// ranks finds how many runs of each journal to skip, with a few small queries instead of one long answer.
 
 export type ReadRuns = (question: RunsQuestion) => Promise<RunsFound>;
 
@@ -207,7 +208,7 @@ export async function readNewest(
   const newest = mergeRuns(first);
   if (skip === 0 || newest[0] === undefined) return { runs: newest.slice(0, limit), total };
   if (skip >= total) return { runs: [], total };
-  // What begins from now on must not move the ranks of what is there.
+  // Pushes that begin from now on must not shift the ranks.
   const upTo = `${newest[0].syncId}~`;
   const skips = await passOver(sources, upTo, skip);
   const found = await Promise.all(
@@ -216,7 +217,7 @@ export async function readNewest(
   return { runs: mergeRuns(found).slice(0, limit), total };
 }
 
-/** How many of each source are among the newest `count` of all. */
+/** How many runs of each source are among the newest `count` of all sources. */
 async function passOver(sources: readonly ReadRuns[], before: string, count: number): Promise<number[]> {
   const skips = sources.map(() => 0);
   for (let left = count; left > 0;) {
@@ -226,7 +227,7 @@ async function passOver(sources: readonly ReadRuns[], before: string, count: num
         read({ before, skip: (skips[index] ?? 0) + step - 1, limit: 1, counted: false }),
       ),
     );
-    // The source whose `step`th is the newest of all has all of these `step` among the newest `left`.
+    // The newest of the probes: its source has all runs up to the probe, `step` of them, among the newest `left`.
     const [winner] = mergeRuns(probes);
     if (winner === undefined) break;
     const index = probes.findIndex(({ runs }) => runs.includes(winner));

@@ -1,7 +1,6 @@
-// What a push, an archiving and an erasing have in common once it is known which records they speak of: from the moment
-// of writing to the announcement.
+// The steps that push, archive and erase share once their records are known, from the journal entry to the announcement.
 //
-//   begin ── ask whether it is waited for ── write ── complete ── announce
+//   begin ── does the caller still wait? ── write ── complete ── announce
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import type { Action } from '../action.ts';
 import type { Counts } from '../items/answer.ts';
@@ -60,8 +59,8 @@ export async function carryOut(
 }
 
 /**
- * Removes what failed pushes said of every named record, of one that was never accepted too. Runs before the answer: a
- * caller without an answer erases again.
+ * Removes the errors of earlier pushes about every named record from the journal, including records that were never accepted. Runs
+ * before the answer, because a caller without an answer erases again.
  */
 async function forgetErrors({ journal }: Engine, { of, integration, records, rejected }: Run): Promise<void> {
   const named = [...records, ...rejected].map(({ externalId }) => externalId);

@@ -1,13 +1,13 @@
-// Which of a push's records get a draft: each that has none.
+// Makes the drafts of a push: one for each record that has no draft yet.
 import type { Log } from '@integration-sync/runtime/log';
 import type { NewDraft } from '../records/drafts.ts';
 import type { PushedRecord } from '../items/fold.ts';
 import type { Fields, Kind } from '../kind.ts';
 
 export interface DraftFacts {
-  /** By externalId, the records that the pushed ones point at. */
+  /** By externalId, the records to which the pushed records refer. */
   found: ReadonlyMap<string, unknown>;
-  /** The ids of the drafts that were there already; undefined where the push asks for none. */
+  /** The ids of existing drafts; undefined if the push does not ask for drafts. */
   draftedBefore: ReadonlySet<string> | undefined;
 }
 

@@ -1,12 +1,12 @@
-// A request that writes, carried out after those that came before it and name one of its records.
+// Carries out a writing request after the earlier requests that name one of its records.
 import { Failure } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import type { Engine, KindEngine } from '../engine.ts';
 import { watermarkKey } from '../watermarks.ts';
 
 /**
- * `idsOf` says which externalIds a body has, as they came. A push that waits holds no place of the semaphore, and its body stays
- * bytes: the parsed body takes more memory.
+ * `idsOf` returns the externalIds of a body, not validated. A waiting push holds no permit of the semaphore, and parses its body
+ * again after the wait, as a parsed body takes more memory than bytes.
  */
 export async function inOrder<Body>(
   { semaphore, queues }: Pick<Engine, 'semaphore' | 'queues'>,
@@ -28,8 +28,11 @@ export async function inOrder<Body>(
   return await work(body ?? read());
 }
 
-/** The push waited for its turn longer than its caller did for the answer. */
+/** Refuses a push whose caller has timed out while the push waited for its turn. */
 function refuseIfUnawaited({ deadline }: BusRequest): void {
   if (Date.now() <= deadline) return;
-  throw new Failure('timeout', 'The push had to wait too long for its turn; nothing of it was written.');
+  throw new Failure(
+    'timeout',
+    'The push had to wait too long for its turn; none of its records was written.',
+  );
 }

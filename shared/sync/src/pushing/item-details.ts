@@ -1,5 +1,5 @@
-// What became of each item of a push, or what a plan says would become of it: which fields it changed, what was wrong with it,
-// and which of its fields were ignored.
+// The details of each item in the answer to a push or a plan: the fields that the item changes, its problems, and its ignored
+// fields.
 import { isStrict, pointerPart, readOneOf } from '@integration-sync/contracts';
 import type { FailureEntry, ItemDetails } from '@integration-sync/contracts';
 import { queryOf, type BusRequest } from '@integration-sync/runtime/bus';
@@ -11,19 +11,19 @@ import type { KindEngine } from '../engine.ts';
 import type { Kind } from '../kind.ts';
 import type { WrittenRecord } from './run.ts';
 
-/** Whether a push asks for them. Adds to `errors` where that cannot be told. */
+/** Whether a push asks for details of its items. Adds to `errors` if `details` has another value than true or false. */
 export const wantsDetails = (request: Pick<BusRequest, 'headers'>, errors: FailureEntry[]): boolean =>
   readOneOf(queryOf(request), 'details', ['true', 'false'], errors) === 'true';
 
 interface Facts {
-  /** As they came. */
+  /** The items as the caller sent them. */
   items: readonly unknown[];
   settled: readonly WrittenRecord[];
   rejected: readonly Rejected[];
   counts: Pick<Counts, 'unchanged'>;
 }
 
-/** The part of the answer that says it, in the pushed order. */
+/** The details of the items, in the pushed order. */
 export function itemDetailsOf(
   { kind, readers }: KindEngine,
   request: Pick<BusRequest, 'headers'>,
@@ -46,7 +46,7 @@ export function itemDetailsOf(
   return { unchanged, details };
 }
 
-/** The items of one record follow each other: the second of two may change what the first has made. */
+/** Applies the items of a record one after another: the second item may change a field that the first has set. */
 function tellItems(
   reader: FieldReader,
   { record: { items, positions }, before }: WrittenRecord,

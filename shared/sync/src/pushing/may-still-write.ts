@@ -1,34 +1,34 @@
-// Whether a push may still write. The gateway may have answered its caller meanwhile that it failed, or the caller has hung
-// up, and may have pushed something newer since; so the replica asks before it writes:
+// Whether a push may still write. The caller may have got an error or hung up meanwhile, and may have pushed newer data since. So
+// the replica asks the caller's gateway whether the caller still waits, before a write in these cases:
 //
-//   when                                                     why
+//   case                                                     why
 //   ───────────────────────────────────────────────────────  ───────────────────────────────────────────────────────────
-//   it waited for its turn, or in a socket                   its caller may have hung up, and its gateway have died
-//   its place in the order of pushes is taken (its stamp),   what is acknowledged to a caller that gave up before bears
-//   and the caller promised nothing for that moment          a later stamp, from here on
-//   it is about to overwrite what a later push wrote         that one may be what the caller pushed instead
-//   it reads and writes once more                            the same
-//   the last yes is too old                                  the process may have stood still
+//   the push waited for its turn, or in a socket             the caller may have hung up and the gateway have died
+//   the push has its stamp, and no promise of the caller     a push that the caller sends after giving up gets a later
+//   covers that moment                                       stamp
+//   the push is about to overwrite a later push              the later push may be the caller's newer data
+//   the push reads and writes once more                      the same
+//   the last confirmation is too old                         this process may have been frozen
 //
-// A caller promises not to fail for some time after it sent the request, and to say so where it hangs up all the same; then
-// it need not be asked (bus/request.ts). What is on its way to the database when it gives up takes effect only on what was read
-// before (record-writes.ts). Together these keep every acknowledged push from being overwritten by an older one.
+// For some time after it sent the request, a caller promises not to fail and to tell if it hangs up, and is not asked
+// (bus/request.ts). A write that is on its way when the caller gives up takes effect only on records that are as the push read
+// them (record-writes.ts). Together these rules keep an older push from overwriting an acknowledged one.
 import { Failure } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 
 export type Permission = ReturnType<typeof openPermission>;
 
-/** So much of the promise is left to a push that came at once and found a place. */
+/** A push with this much of the caller's promise left came without delay and had its turn immediately. */
 const promptLeftMs = 400;
 const recentMs = 1_000;
-/** Longer than an answer may take: only a process that stood still while it asked asks again at once. */
+/** Longer than an answer may take, so that only a process that was frozen during the question repeats it. */
 const answeredWithinMs = 3_000;
 
 export function openPermission(
   request: Pick<BusRequest, 'waitedForUntilMs' | 'isWaitedFor'>,
   now: () => number = () => performance.now(),
 ) {
-  // While another one waited, its gateway may have died, and then no replica hears that its caller hung up.
+  // A push that is not prompt may have lost its gateway, and then no replica hears that the caller hung up.
   const isPrompt = request.waitedForUntilMs - now() >= promptLeftMs;
   /** When this replica last asked the gateway and heard that the caller still waits. */
   let confirmedAtMs = -Infinity;
@@ -41,13 +41,13 @@ export function openPermission(
   const isPromised = (): boolean => isPrompt && now() <= request.waitedForUntilMs;
 
   return {
-    /** As `confirm`, but asks in any case. */
+    /** Throws if the caller no longer waits; always asks. */
     renew,
-    /** As `confirm`, but no earlier yes suffices; only a promise does. */
+    /** Throws if the caller no longer waits; asks unless the caller's promise still holds. */
     async renewUnlessPromised(): Promise<void> {
       if (!isPromised()) await renew();
     },
-    /** Throws where the caller does not wait any more; asks it where its last yes is not recent. */
+    /** Throws if the caller no longer waits; asks unless its promise holds or its last confirmation is recent. */
     async confirm(): Promise<void> {
       if (isPromised()) return;
       for (let allowedMs = recentMs; now() - confirmedAtMs > allowedMs; allowedMs = answeredWithinMs) {
@@ -58,4 +58,7 @@ export function openPermission(
 }
 
 const notWaitedFor = (): Failure =>
-  new Failure('timeout', 'The caller no longer waits for this push, so nothing more of it is written.');
+  new Failure(
+    'timeout',
+    'The caller no longer waits for this push, so the service writes no more of its records.',
+  );

@@ -1,13 +1,14 @@
-// Which of the pushes goes first that replicas carry out at once and that speak of the same records: the one that has waited
-// longest. A push that lost records to another one claims to go first, in the watermark of their listing; a push that sees a claim
-// on its records claims as well, and waits for those that have waited longer.
+// Decides which of two concurrent pushes of the same records, in different replicas, goes first: the push that has waited
+// longest. A push that lost records to another push notes a claim in the watermark of the listing. A push that sees a claim on
+// its records also claims, and waits for older claims.
 //
-//   no claim when it opened              writes at once; this took no question of its own
-//   older claims, none on its records    the same, after one look at their entries
-//   an older claim on its records        waits until that is gone, for `claimMs` at most, and then takes it away
+//   the push sees, as it opens           the push
+//   no claim                             writes immediately, without a further query
+//   older claims, none on its records    writes after one query for the records of those pushes
+//   an older claim on its records        waits until the claim is gone, for `claimMs` at most, and then removes it
 //
-// This decides who waits, and nothing else. A write takes effect only on what was read before (record-writes.ts), and a push whose
-// caller no longer waits writes nothing (may-still-write.ts).
+// Correctness does not depend on claims: a write takes effect only on records that are as the push read them (record-writes.ts),
+// and a push whose caller no longer waits writes nothing (may-still-write.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine } from '../engine.ts';
 import { internalIdsOf, unpackIds } from '../ids.ts';
@@ -15,17 +16,17 @@ import type { Begun } from './run-lifecycle.ts';
 
 export type Precedence = ReturnType<typeof openPrecedence>;
 
-/** Longer than a push takes: one that still claims then may be of a dead process. */
+/** Longer than a push takes: a claim that is older may be of a dead process. */
 const claimMs = 2_000;
 const lookEveryMs = 20;
 
 interface Contender {
   syncId: string;
-  /** Of the listing's watermark. */
+  /** The key of the listing's watermark. */
   key: string;
   idPrefix: string;
   records: readonly { internalId: string }[];
-  /** When it opened its watermark, it had waited for so long. */
+  /** How long the push had waited when it opened its watermark. */
   waitedMs: number;
 }
 
@@ -37,11 +38,11 @@ export function openPrecedence(
   { records: openedAt, claims: seen }: Pick<Begun, 'records' | 'claims'>,
   forMs = claimMs,
 ) {
-  /** By the clock of the watermark, which all replicas share. */
+  /** Since when the push waits, by the stamps of the watermark, which all replicas share. */
   const since = Math.floor(openedAt.getTime() - waitedMs);
   let claims = seen;
   let hasClaim = false;
-  /** Whether it speaks of a record of this push. */
+  /** By sync id, whether that push has a record of this push. */
   const isRivalById = new Map<string, boolean>([[syncId, false]]);
   const seenAtById = new Map<string, number>();
 
@@ -65,7 +66,7 @@ export function openPrecedence(
     return theirs < since || (theirs === since && id < syncId);
   };
 
-  /** Those that are still worth waiting for. */
+  /** The pushes with an older claim on this push's records. Removes claims that are `forMs` old. */
   const waitedFor = async (): Promise<string[]> => {
     const older = (await rivals()).filter((id) => isOlder(id));
     const now = performance.now();
@@ -87,9 +88,9 @@ export function openPrecedence(
   };
 
   return {
-    /** Others are to see how long this push has waited. */
+    /** Notes in the watermark since when this push waits. */
     claim,
-    /** Waits for pushes with an older claim on its records. False where there is none, and what was read before may still hold. */
+    /** Waits for pushes with an older claim on its records. False if the push did not wait, so that its reads may still hold. */
     async yield(): Promise<boolean> {
       if ((await rivals()).length === 0) return false;
       if (!hasClaim) await claim();
@@ -101,9 +102,9 @@ export function openPrecedence(
       }
       return hasWaited;
     },
-    /** The push has failed: no other push waits for it any more. */
+    /** Withdraws the claim of a push that has failed. */
     abandon(): void {
-      // Where that fails, others wait for `claimMs`.
+      // If the withdrawal fails, other pushes wait for `claimMs`.
       if (hasClaim) void watermarks.withdrawClaim(key, syncId).catch(() => undefined);
     },
   };

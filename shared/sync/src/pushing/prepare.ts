@@ -1,5 +1,5 @@
-// The steps of a push up to the moment of writing, which a plan takes as well: what is right, what it refers to, and which
-// records it speaks of.
+// The steps of a push before it writes, which a plan takes too: validates the items, finds the records to which they refer, and
+// groups the items by record.
 import { isStrict, quote } from '@integration-sync/contracts';
 import type { BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
@@ -15,16 +15,16 @@ import { refuseUnknown } from '../items/unknown-fields.ts';
 import type { Stored } from '../records/classify.ts';
 
 export interface Prepared {
-  /** Those that the push speaks of, in the order of their places. */
+  /** The records that the push names, in the order of their places. */
   records: readonly PushedRecord[];
   rejected: readonly Rejected[];
-  /** By externalId, the records that the pushed ones refer to. */
+  /** By externalId, the records to which the pushed records refer. */
   found: ReadonlyMap<string, unknown>;
-  /** By internal id, what is there of them, where that was read already. */
+  /** By internal id, the stored records, if they were read already. */
   stored?: ReadonlyMap<string, Stored>;
 }
 
-/** What is in `assumed` counts as there, whether it is or not. */
+/** The externalIds in `assumed` count as existing records. */
 export async function prepare(
   { kind, validate }: KindEngine,
   request: BusRequest,
@@ -50,7 +50,7 @@ export async function prepare(
   return { records, rejected, found };
 }
 
-// Which records a caller names by their ids, and which of these ids name none.
+// For archive and erase: the records that the externalIds name, and the externalIds that name no record.
 
 export async function prepareNamed(
   { kind, validate, records }: KindEngine,
@@ -88,7 +88,7 @@ export async function prepareNamed(
   return { records: there, rejected, found: new Map(), stored };
 }
 
-/** What is erased can be erased again, and is not there for anything else. */
+/** An erased record exists for a repeated erase only. */
 const isThere = (stored: Stored | undefined, action: StatusChange): boolean =>
   stored !== undefined && (action === 'erase' || !isErased(stored.fields));
 

@@ -1,9 +1,8 @@
-// A push, from its bytes to its answer. The steps that only compute are elsewhere; this is their order, and what
-// the database and the other services are asked in between.
+// The handlers of push, plan, archive and erase, from the bytes of the request to the answer. The steps of a push are:
 //
 //   order ── check ── references ── carry out (carry-out.ts) ── answer
 //
-// A plan ends before it carries anything out: it writes nothing.
+// A plan leaves out the step "carry out": it writes nothing.
 import { isStrict, type FailureEntry } from '@integration-sync/contracts';
 import type { BusReply, BusRequest } from '@integration-sync/runtime/bus';
 import { giveWay } from '@integration-sync/runtime/pace';
@@ -45,7 +44,7 @@ const idsOf = ({ items }: PushBody): unknown[] => items.map(externalIdOf);
 const externalIdOf = (item: unknown): unknown =>
   isObject(item) && 'externalId' in item ? item.externalId : undefined;
 
-// A plan: the push's own steps up to the moment of writing, and what the push would then answer. It writes nothing.
+// A plan takes the steps of a push before its writes, and answers what the push would answer.
 
 export async function plan(
   { log }: Pick<Engine, 'log'>,
@@ -78,7 +77,7 @@ export async function plan(
   };
 }
 
-// Archiving and erasing: the records that a caller names by their ids get another status, by the way that a push takes.
+// Archive and erase change the status of the named records, by the same steps as a push.
 
 const words = {
   archive: { counted: 'archived', status: 'ARCHIVED' },

@@ -1,5 +1,5 @@
-// How a push stands in the journal and in the watermarks of its listings: begun before its first write, completed
-// after its last. A caller sees the state `running` until the push is written, then `completed` (listing/sync-runs.ts).
+// Begins a push in the journal and in its watermarks before the first write, and completes both after the last write. A caller sees
+// the state `running` until then, and `completed` afterwards (listing/sync-runs.ts).
 import { Failure } from '@integration-sync/contracts';
 import type { Announcement } from '../announcing/announcement.ts';
 import type { Engine } from '../engine.ts';
@@ -8,8 +8,9 @@ import type { Claims } from '../watermarks.ts';
 import { concludeRun, entryOf, watermarkKeys, type Run, type Written } from './run.ts';
 
 export interface Begun {
-  /** The times at which what follows is synchronised. */
+  /** `lastSyncedAt` of the records that the push writes. */
   records: Date;
+  /** `lastSyncedAt` of the drafts that the push makes. */
   drafts: Date;
   /** Pushes of the same listing that claim to go first. */
   claims: Claims;
@@ -22,23 +23,23 @@ export async function beginRun(engine: Engine, run: Run): Promise<Begun> {
     keys.drafts === undefined ? undefined : engine.watermarks.open(keys.drafts, run.syncId),
     engine.journal.insert(entryOf(engine, run)),
   ]);
-  // A sweeper has closed it already, and a listing would miss what it wrote.
-  if (!entered) throw takenOver(run, 'Nothing of it was written');
+  // A sweeper has closed the watermarks already, so that listings could miss the push's writes.
+  if (!entered) throw takenOver(run, 'None of its records was written');
   return { records: records.at, drafts: drafts?.at ?? records.at, claims: records.claims };
 }
 
-/** By its journal entry a push is dead after 15 s. A replica whose clock is ahead takes it over earlier. */
+/** Another replica may take a journal entry over after 15 s, or earlier if its clock is ahead. */
 const takenOver = (run: Run, what: string): Failure => {
   const seconds = (run.elapsedMs() / 1000).toFixed(1);
   const detail = `Another replica took the push over after ${seconds} s. ${what}; push it again.`;
   return new Failure('unavailable', detail, { retryAfterSeconds: 1 });
 };
 
-/** The point of no return: from here on the push is answered with what it did, and announced. */
+/** The point of no return: a push whose entry is completed is answered and announced. */
 export async function completeRun(engine: Engine, run: Run, written: Written): Promise<Announcement> {
   const { completion, announcement } = concludeRun(run, written, new Date(engine.now()));
   if (run.records.length === 0) {
-    // It had nothing to lose between its beginning and its end, and so it has no entry yet.
+    // A push without valid items writes no records, so its entry is inserted only here.
     await engine.journal.insert({ ...entryOf(engine, run), ...completion, state: 'written' });
     return announcement;
   }
@@ -51,7 +52,7 @@ export async function completeRun(engine: Engine, run: Run, written: Written): P
   return announcement;
 }
 
-/** Resolves with how many of them were counted thereby. */
+/** Resolves with how many records and drafts this call counted. */
 async function closeWatermarks(engine: Engine, run: Run, { created, drafted }: Completion): Promise<Counted> {
   const keys = watermarkKeys(run);
   const [records, drafts] = await Promise.all([
@@ -61,12 +62,12 @@ async function closeWatermarks(engine: Engine, run: Run, { created, drafted }: C
   return { created: records ? created : 0, drafted: drafts ? drafted : 0 };
 }
 
-/** Another replica took this process for dead and settled what had been written until then: it has to be settled again. */
+/** Another replica took the entry over and settled the writes that it found: the entry must be settled again. */
 async function giveBack(engine: Engine, run: Run, { settled }: Written, counted: Counted): Promise<never> {
   const changed = settled.filter((one) => one.changed.length > 0);
   const evidence = Object.fromEntries(
     changed.map(({ record, changed: names }) => [record.internalId, names]),
   );
   await engine.journal.reopen({ ...entryOf(engine, run), evidence, counted }, new Date(engine.now()));
-  throw takenOver(run, 'Part of it may have been written');
+  throw takenOver(run, 'Some of its records may have been written');
 }

@@ -1,4 +1,4 @@
-// One push on its way: what is known of it from its start, what it has written, and what both say in the end.
+// The state of one push: what is known at its start, what it has written, and the completion and announcement made from both.
 import type { Action } from '../action.ts';
 import type { Announcement } from '../announcing/announcement.ts';
 import { countItems, keptErrors, type Rejected, type Settled } from '../items/answer.ts';
@@ -18,36 +18,36 @@ export interface Run {
   action: Action;
   of: KindEngine;
   integration: string;
-  /** Where it belongs to a trace. */
+  /** The `traceparent` of the request, if it belongs to a trace. */
   traceparent: string | undefined;
-  /** Those that the push speaks of, in the order of their places. */
+  /** The records that the push names, in the order of their places. */
   records: readonly PushedRecord[];
   rejected: readonly Rejected[];
   drafting: boolean;
   startedAt: Date;
-  /** Since it came to this replica. */
+  /** How long ago the request came to this replica. */
   waitedMs: () => number;
-  /** By a clock that goes on while the process stands still. */
+  /** How long ago the push started, by a clock that goes on while the process is frozen. */
   elapsedMs: () => number;
   permission: Permission;
 }
 
-/** One record that was written, or found to be as it should be. */
+/** A record that the push has written or has found unchanged. */
 export interface WrittenRecord extends Settled {
   changed: readonly string[];
-  /** What was there of it; undefined where it is new. */
+  /** The fields before the push; undefined for a new record. */
   before: Fields | undefined;
-  /** What it holds now. */
+  /** The fields after the push. */
   fields: Fields;
 }
 
 export interface Written {
-  /** In the order of places. */
+  /** The records in the order of their places. */
   settled: readonly WrittenRecord[];
   drafts: readonly NewDraft[];
 }
 
-/** The listings that a push may add to. */
+/** The keys of the watermarks of the listings to which a push may add. */
 export function watermarkKeys({ of, integration, drafting }: Pick<Run, 'of' | 'integration' | 'drafting'>) {
   const collection = drafting ? of.kind.drafting?.collection : undefined;
   return {
@@ -77,7 +77,7 @@ export const entryOf = (engine: Engine, run: Run): Entry => ({
   ...(run.rejected.length === 0 ? {} : { errors: keptErrors(run.rejected) }),
 });
 
-/** What the journal keeps of a push that has written, and what is announced of it. */
+/** The completion of the journal entry of a push that has written, and its announcement. */
 export function concludeRun(
   run: Run,
   { settled, drafts }: Written,

@@ -1,5 +1,5 @@
-// Writing the records of a push: what is new is inserted, what changes is changed, what does not is noted as
-// seen. What another push wrote first is read and sorted again, until nothing is left.
+// Writes the records of a push: inserts new records, updates changed records, and touches unchanged records (a new `lastSyncedAt`).
+// Records that another push wrote first are read and sorted again, until no record is left.
 import { Failure } from '@integration-sync/contracts';
 import { giveWay } from '@integration-sync/runtime/pace';
 import { sortRecords, type Fresh, type Known, type Stored } from '../records/classify.ts';
@@ -13,7 +13,7 @@ import type { Prepared } from './prepare.ts';
 import type { Writing } from '../records/record-document.ts';
 import { watermarkKeys, type Run, type Written, type WrittenRecord } from './run.ts';
 
-/** A write that began later might meet a replica that has taken the push over. */
+/** No write begins later, as another replica may take the push over after 15 s. */
 const writingMsMax = 12_000;
 
 export async function writeRecords(
@@ -44,7 +44,7 @@ export async function writeRecords(
   return { settled, drafts };
 }
 
-/** In this order: a push that is acknowledged to a caller that gave up before bears a later stamp than this one. */
+/** Asks the caller after taking the stamp: a push that the caller sends after giving up then has a later stamp. */
 async function begin(engine: Engine, run: Run): Promise<Begun> {
   const begun = await beginRun(engine, run);
   await run.permission.renewUnlessPromised();
@@ -52,9 +52,9 @@ async function begin(engine: Engine, run: Run): Promise<Begun> {
 }
 
 /**
- * A push is mostly of records that are all new or all known, and reading hundreds of absent ones costs a fifth of
- * writing them. So unless the one before it met known ones, a few records tell whether to read all of them; and a few
- * records are not read at all, as inserting them takes no longer. Where that misleads, the database says who was there.
+ * The records of a push are mostly all new or all known, and reading hundreds of absent records costs a fifth of writing them. So
+ * unless the listing's last push met known records, a sample tells whether to read all records. A push of few records reads none.
+ * Inserting a record that exists after all fails as a duplicate.
  */
 async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string, Stored>> {
   const ids = internalIdsOf(run.records);
@@ -70,7 +70,7 @@ async function readStored(engine: Engine, run: Run): Promise<ReadonlyMap<string,
 
 const sampleMax = 8;
 
-/** What becomes of a record once it is written. */
+/** The result for a record that is written, or that a plan would write. */
 export function settledOf({ record, folded, stored }: Fresh & Partial<Known>): WrittenRecord {
   const { fields, changes, idle } = folded;
   return {
@@ -96,7 +96,7 @@ async function settleRecords(
 ): Promise<WrittenRecord[]> {
   const { integration, syncId } = run;
   const { records, readers } = run.of;
-  // Alone, a push has the whole database to itself, and halves of it can be written side by side.
+  // A push that runs alone in this process writes two parts in parallel.
   const parts = engine.semaphore.held === 1 ? 2 : 1;
   const confirm = (): Promise<void> => run.permission.confirm();
   const writing: Writing = { integration, syncId, at: begun.records, parts, confirm };
@@ -139,20 +139,23 @@ async function settleRecords(
   return settled;
 }
 
-/** A push that began later has been there; by now this one may be an older one that nothing waits for. */
+/** Whether a later push has written one of the records, so that the caller of this push may have given up. */
 function isOvertaken(stored: ReadonlyMap<string, Stored>, begun: Begun): boolean {
   return stored.values().some(({ lastSyncedAt }) => lastSyncedAt > begun.records);
 }
 
 function refuseIfLate(run: Run): void {
   if (run.elapsedMs() < writingMsMax) return;
-  throw new Failure('timeout', 'The push took too long; part of it may have been written. Push it again.');
+  throw new Failure(
+    'timeout',
+    'The push took too long; some of its records may have been written. Push it again.',
+  );
 }
 
 /**
- * Returns those that another push has changed since they were read. What is about to be overwritten may be all that says
- * what an unfinished push did, so it is left with that push first. All pushes do so, and what this one has changed is never
- * taken for lost because another has changed it again.
+ * Returns the records that another push has changed since this push read them. A record may be the only trace of an unfinished
+ * push, so this push first leaves the record's changed fields as evidence with that push's entry. Every push does so, and a
+ * record with evidence in this push's entry counts as changed by this push.
  */
 async function changeRecords(
   engine: Engine,
@@ -174,12 +177,12 @@ async function changeRecords(
   await run.permission.confirm();
   const others = await run.of.records.change(known, writing);
   if (others.length === 0) return [];
-  // Read after the records: a push that has overwritten one of ours by then has left evidence by then.
+  // Read after the records: a push that has overwritten a record of this push left its evidence before.
   const evidence = await engine.journal.evidenceOf(run.syncId);
   return others.filter(({ record }) => !Object.hasOwn(evidence, record.internalId));
 }
 
-/** One for each accepted record that has none. */
+/** Inserts a draft for each accepted record that has none. */
 async function draftMissing(
   engine: Engine,
   run: Run,

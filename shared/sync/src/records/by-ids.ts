@@ -1,15 +1,15 @@
-// Documents by their ids, in the one way that is fast on every engine and that a sharded MongoDB sends to one shard.
+// Filters and options for queries by id that are fast on every engine, and that a sharded MongoDB sends to one shard.
 import type { Store } from '@integration-sync/runtime/store';
 
-/** Filters; what else they ask for, the caller adds. */
+/** Filters by one id or by several ids, to which the caller may add conditions. */
 export interface ByIds {
   one: (integration: string, id: string) => { _id: string; integration?: string };
   these: (integration: string, ids: readonly string[]) => { _id: { $in: string[] }; integration?: string };
 }
 
 /**
- * An id says of which integration it is, but not to a mongos, which has to know the shard to ask. No other server has to
- * be told, and FerretDB, which looks at each document for each field of a filter, reads a fifth longer for one more.
+ * An id alone finds a document, but a mongos needs the shard key, the integration. Other servers get no integration: FerretDB
+ * checks each field of a filter in each document, and one more field makes reads a fifth slower.
  */
 export function filtersByIds({ isSharded }: Pick<Store, 'isSharded'>): ByIds {
   const shardOf = (integration: string) => (isSharded ? { integration } : {});
@@ -19,15 +19,11 @@ export function filtersByIds({ isSharded }: Pick<Store, 'isSharded'>): ByIds {
   };
 }
 
-/**
- * For what is written. MongoDB would otherwise try the indexes that begin with the integration too, and might keep to
- * one of them.
- */
+/** For writes: without the hint MongoDB also tries indexes that begin with the integration, and might cache such a plan. */
 export const byTheirIds = { hint: '_id_' } as const;
 
 /**
- * For what is read. One round trip, where the driver would otherwise ask for the first hundred and then for the rest;
- * and without the hint, with which DocumentDB takes four times as long. MongoDB tries its indexes beside each other
- * once, and the one of the ids wins, as every step of it finds a record.
+ * For reads: one round trip, while the driver's default batch is a hundred documents. Reads have no hint, as it makes DocumentDB
+ * four times slower. MongoDB's planner chooses the index of ids anyway, as each of its steps finds a document.
  */
 export const allOfThem = (count: number) => ({ batchSize: count + 1, singleBatch: true });

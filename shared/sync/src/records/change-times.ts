@@ -1,9 +1,8 @@
-// `changedAt` is the time of the last visible change of a record. record-writes.ts sets it, and `changedSince` asks for records
-// after a time (listing/narrowing.ts). Its index is made for the first such listing of a collection: every
-// push pays for an index, and an installation that never asks for changes has none. A record that an earlier release wrote has
-// no such time, and counts as changed when it was last synchronised; the first listing of changes of an integration that meets
-// such records dates them. The service indexes and dates in the background; until then the listing finds records by both times
-// (listing/narrowing.ts).
+// `changedAt` is the time of the last visible change of a record. record-writes.ts sets `changedAt`, and listings with
+// `changedSince` ask for it. The index of `changedAt` is built for the first such listing, because every push pays for an index.
+// Records of an earlier release have no `changedAt` and count as changed at `lastSyncedAt`. The first such listing of an
+// integration starts dating its records, that is, setting `changedAt`. Both run in the background, and until they end the listing
+// finds records by both times (listing/narrowing.ts).
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '@integration-sync/runtime/log';
 import { writeInChunks, type Collection, type Store } from '@integration-sync/runtime/store';
@@ -12,9 +11,9 @@ import type { RecordDocument } from './record-document.ts';
 
 export const changedIndex = { name: 'last-changed', key: { integration: 1, changedAt: 1 } } as const;
 
-/** So many records are read and written at a time. */
+/** How many records are dated at a time. */
 const datedAtOnceMax = 500;
-/** A listing waits so long to learn that the index is there, and then goes on without it. */
+/** How long a listing waits for the index before it goes on without. */
 const indexMs = 250;
 
 export function openChangeTimes(store: Store, collection: string, log: Log) {
@@ -31,7 +30,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
       isIndexed = true;
     } catch (error) {
       if (stopping.signal.aborted) return;
-      log.warn({ err: error, collection }, 'the index of changes could not be made, trying again later');
+      log.warn({ err: error, collection }, 'the index of changedAt could not be built, trying again later');
     } finally {
       indexing = undefined;
     }
@@ -44,7 +43,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
         const found = await undated(records, integration).limit(datedAtOnceMax).toArray();
         if (found.length === 0) break;
         await writeInChunks(records, found, atOnce, (bulk, { _id, lastSyncedAt }) => {
-          // A push may have changed the record since it was read, and has dated it.
+          // A push that has changed the record meanwhile has set `changedAt`.
           bulk
             .find({ ...byIds.one(integration, _id), ...withoutTime })
             .hint(byTheirIds.hint)
@@ -52,11 +51,11 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
         });
         dated += found.length;
       }
-      log.info({ integration, collection, dated }, 'dated records of an earlier release');
+      log.info({ integration, collection, dated }, 'set changedAt in records of an earlier release');
     } catch (error) {
       log.warn(
         { err: error, integration, collection, dated },
-        'records could not be dated, trying again later',
+        'changedAt could not be set in records of an earlier release, trying again later',
       );
     } finally {
       dating.delete(integration);
@@ -64,7 +63,7 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
   };
 
   return {
-    /** Whether the index finds each change of the integration. Where it does not, indexing and dating begin. */
+    /** Whether the index exists and has all records of the integration. If not, starts indexing and dating. */
     async areComplete(integration: string): Promise<boolean> {
       if (!isIndexed) {
         indexing ??= index();
@@ -78,13 +77,13 @@ export function openChangeTimes(store: Store, collection: string, log: Log) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       stopping.abort();
-      // The database goes on with an index that it makes.
+      // The database finishes an index build by itself.
       await Promise.all(dating.values());
     },
   };
 }
 
-/** The index has these records under the value null. */
+/** The filter of records that are not dated; the index has them under the value null. */
 export const withoutTime = { changedAt: { $exists: false } } as const;
 
 const undated = (records: Collection<RecordDocument>, integration: string) =>

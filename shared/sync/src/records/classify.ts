@@ -1,18 +1,17 @@
-// Which records of a push are new, which change, and which stay as they are. What each action makes of a record that is
-// archived or erased: items/sync-status.ts. Pure; what the database then says
-// may move a new one to the others.
+// Sorts the records of a push into new, changed and unchanged. A new record becomes one of the others if another push inserts it
+// first (write.ts). What each action makes of an archived or erased record: items/sync-status.ts. Pure.
 import { foldItems, type Folded, type PushedRecord } from '../items/fold.ts';
 import type { FieldReader } from '../items/changes.ts';
 import type { Fields } from '../kind.ts';
 
-/** What was read of a record that is there already. */
+/** The fields that are read of an existing record. */
 export interface Stored {
   fields: Fields;
-  /** The push that last changed it, or created it: two reads with the same one have seen the same fields. */
+  /** The push that created or last changed the record: two reads with the same push have the same fields. */
   push: string;
-  /** Moves with every push that found the record as it should be, too. */
+  /** The stamp of the last push of the record, even if that push changed no field. */
   lastSyncedAt: Date;
-  /** What that push changed; nothing where it created the record. */
+  /** The fields that `push` changed; absent if it created the record. */
   changed?: readonly string[];
 }
 
@@ -37,7 +36,7 @@ export function sortRecords(
   storedById: ReadonlyMap<string, Stored>,
 ): Sorted {
   const sorted: Sorted = { fresh: [], changed: [], unchanged: [] };
-  // Mostly none of them is there, and V8 has a price for looking up a string that it has not seen before.
+  // Mostly no record exists, and V8 must hash each id for a lookup.
   const isAnyThere = storedById.size > 0;
   for (const record of records) {
     const stored = isAnyThere ? storedById.get(record.internalId) : undefined;

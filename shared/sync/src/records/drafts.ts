@@ -1,4 +1,4 @@
-// Documents that are drafted once for a record: the id follows from the record's, so that there are never two.
+// The drafts of records. The id of a draft follows from the id of its record, so that a record has one draft at most.
 import { duplicateIndexes, type Store } from '@integration-sync/runtime/store';
 import { orderOf } from '../ids.ts';
 import type { Draft, Drafting } from '../kind.ts';
@@ -22,7 +22,6 @@ export interface NewDraft {
   entry: Draft;
 }
 
-/** All but `insert` take the internal ids of records. */
 export function openDrafts(
   store: Store,
   { collection, idOf }: Pick<Drafting<unknown>, 'collection' | 'idOf'>,
@@ -30,7 +29,7 @@ export function openDrafts(
   const drafts = store.collection<DraftDocument>(collection);
   const { these } = filtersByIds(store);
   return {
-    /** The ids of the drafts that are there already. */
+    /** The ids of the existing drafts of these records. */
     async existing(integration: string, internalIds: readonly string[]): Promise<Set<string>> {
       if (internalIds.length === 0) return new Set();
       const found = await drafts
@@ -41,7 +40,7 @@ export function openDrafts(
         .toArray();
       return new Set(found.map(({ _id }) => _id));
     },
-    /** Returns those that it made; another push may have made the others meanwhile. */
+    /** Returns the inserted drafts; another push has inserted the others meanwhile. */
     async insert(
       several: readonly NewDraft[],
       { integration, syncId, at }: Pick<Writing, 'integration' | 'syncId' | 'at'>,
@@ -64,7 +63,7 @@ export function openDrafts(
         return several.filter((draft) => !lost.has(draft));
       }
     },
-    /** Those that the push made, by the internal ids of their records. */
+    /** The drafts that the push made for these records, by the internal ids of the records. */
     async madeBy(integration: string, syncId: string, internalIds: readonly string[]) {
       const made = new Map<string, Draft>();
       if (internalIds.length === 0) return made;
@@ -78,7 +77,7 @@ export function openDrafts(
       for (const { _id, entry } of found) made.set(byDraftId.get(_id) ?? '', entry);
       return made;
     },
-    /** Moves the time of what the push has made. */
+    /** Raises `lastSyncedAt` of the drafts that the push made. */
     async stamp(integration: string, syncId: string, internalIds: readonly string[], at: Date) {
       const made = { ...these(integration, internalIds.map(idOf)), push: syncId };
       await drafts.updateMany(made, { $max: { lastSyncedAt: at } }, byTheirIds);

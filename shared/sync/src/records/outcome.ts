@@ -1,5 +1,4 @@
-// What a push did to its records, small enough to be kept in its journal entry until its events are out: two
-// bytes a record, in the order of places.
+// The outcome of a push for each of its records, packed for the journal entry: two bytes a record, in the order of places.
 //
 //   bit 15       the push created the record
 //   bit 14       the push made a draft for it
@@ -14,7 +13,7 @@ export interface Outcome {
 
 export const untouched: Outcome = { created: false, drafted: false, changed: [] };
 
-/** Whether a push did something to a record that it had not done by an earlier look. It changes a record once. */
+/** Whether `later` shows a creation, a draft or a change that `earlier` does not. A push changes a record at most once. */
 export const isMore = (later: Outcome, earlier: Outcome): boolean =>
   (later.created && !earlier.created) ||
   (later.drafted && !earlier.drafted) ||
@@ -48,27 +47,27 @@ export function unpackOutcomes(packed: Uint8Array, fields: readonly string[]): O
   });
 }
 
-// What the documents say of a push that could not say it itself.
+// Recovery finds the outcomes of a dead process's push from the stored records.
 
-/** The part of a document that tells whose work it is. */
+/** The fields of a record that tell which pushes created and changed it. */
 export interface Trace {
   externalId: string;
-  /** Names the push that created it, for ever. */
+  /** Begins with the sync id of the push that created the record. */
   order: string;
-  /** Names the push that last changed it. */
+  /** The push that created or last changed the record. */
   push: string;
   changed?: readonly string[];
 }
 
 interface Traces {
   documents: ReadonlyMap<string, Trace>;
-  /** What the push changed in documents that another one has changed again since. */
+  /** The fields that the push changed in records that another push has overwritten since. */
   evidence: Readonly<Record<string, readonly string[]>>;
   /** By internal id, the drafts that the push made. */
   drafts: Pick<ReadonlySet<string>, 'has'>;
 }
 
-/** In the order of `ids`, which is that of places. */
+/** The outcome for each id, in the order of `ids`. */
 export function examine(
   syncId: string,
   ids: readonly string[],
@@ -77,7 +76,7 @@ export function examine(
   return ids.map((id) => {
     const trace = documents.get(id);
     const created = trace !== undefined && isCreatedBy(trace.order, syncId);
-    // One push changes a document at most once, so both ways of knowing never speak at the same time.
+    // A push changes a record at most once, so the record and the evidence never both name changed fields.
     const changed = trace?.push === syncId ? trace.changed : evidence[id];
     return { created, changed: created ? [] : (changed ?? []), drafted: drafts.has(id) };
   });

@@ -1,30 +1,30 @@
-// A record as the database has it, and what is the same for everything that a push writes.
+// The stored form of a record, and the parameters that all writes of a push share.
 import type { Fields } from '../kind.ts';
 
 export interface RecordDocument {
   /** The internal id. */
   _id: string;
   integration: string;
-  /** Empty of an erased record. */
+  /** Empty in an erased record. */
   externalId: string;
   fields: Fields;
-  /** Where it stands among all records of its kind. Holds the push that created it, for ever. */
+  /** The sort key among all records of the kind. Begins with the sync id of the push that created the record. */
   order: string;
-  /** The push that last changed it, or created it. */
+  /** The push that created or last changed the record. */
   push: string;
   changed?: string[];
   lastSyncedAt: Date;
-  /** Of that push. Absent of what an earlier release wrote and no listing has dated (change-times.ts). */
+  /** The stamp of `push`. Absent in records of an earlier release that no listing has dated yet (change-times.ts). */
   changedAt?: Date;
 }
 
-/** What is the same for everything that a push writes. */
+/** The parameters that all writes of a push share. */
 export interface Writing {
   integration: string;
   syncId: string;
   at: Date;
-  /** How many writes go side by side. */
+  /** How many writes run in parallel. */
   parts: number;
-  /** Throws where nothing more may be written; asked when a write is ready to be sent, as making it ready takes time. */
+  /** Throws if the push may write no more. Called when a write is encoded and about to be sent. */
   confirm: () => Promise<void>;
 }

@@ -1,8 +1,8 @@
-// In which order a replica carries out pushes of the same records: that in which they came. A push waits for each push that
-// came before it and names one of its records; pushes of other records do not wait for it.
+// Queues pushes of the same records in this replica, in the order in which they came. A push waits for each earlier push that
+// names one of its records.
 //
-// Only this replica's pushes stand here, and the order is no promise of correctness: a write takes effect only on what was read
-// before (record-writes.ts). So no push waits for one whose caller has given up.
+// Correctness does not depend on the order: a write takes effect only on records that are as the push read them
+// (record-writes.ts). So no push waits for a push whose caller has given up.
 import { openWatch } from '@integration-sync/runtime/watch';
 
 interface Member {
@@ -10,7 +10,7 @@ interface Member {
   ids: Iterable<string>;
   isGivenUp: () => boolean;
   isOver: boolean;
-  /** So many pushes it waits for. */
+  /** How many pushes the member waits for. */
   ahead: number;
   behind: Member[];
   begin: () => void;
@@ -26,7 +26,7 @@ export function openRecordQueues() {
 
   const end = (member: Member): void => {
     member.isOver = true;
-    // It did not wait to the end, but who came after it waits for those before it.
+    // The push gave up its wait, but later pushes still wait for the pushes before.
     if (member.ahead > 0) return;
     waitedFor.delete(member);
     const last = lastByListing.get(member.listing);
@@ -47,8 +47,8 @@ export function openRecordQueues() {
 
   return {
     /**
-     * `isGivenUp`: whether its caller said that it does not wait any more. `turn` is undefined where the push need not wait.
-     * Disposed of where the push has ended, or does not wait any more.
+     * `isGivenUp`: whether the caller of the push has given up. `turn` is undefined if the push need not wait. Must be disposed
+     * of when the push has ended or stops waiting.
      */
     join(listing: string, ids: Iterable<string>, isGivenUp: () => boolean) {
       const { promise, resolve } = Promise.withResolvers<void>();

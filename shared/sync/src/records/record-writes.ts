@@ -1,6 +1,6 @@
-// Inserting new records, changing those that were there, and noting those that are as they should be, which get a new time of
-// synchronisation and nothing else. A change takes effect only on what was read. Writes of many records go to the database in
-// a few parts at once, in the order that all pushes share.
+// Inserts new records, updates changed records, and touches unchanged records, which get a new `lastSyncedAt` only. An update
+// takes effect only on a record that is as the push read it. Writes of many records go to the database in parallel parts, in an
+// order that all pushes share.
 import { duplicateIndexes, writeInChunks, type Collection } from '@integration-sync/runtime/store';
 import type { Fresh, Known } from './classify.ts';
 import { orderOf } from '../ids.ts';
@@ -9,7 +9,7 @@ import type { RecordDocument, Writing } from './record-document.ts';
 import { isErased, statusField } from '../items/sync-status.ts';
 
 export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByIds) {
-  /** One update for each. */
+  /** One update for each record. */
   const updateEach = async (
     part: readonly Known[],
     { integration, confirm }: Writing,
@@ -40,13 +40,13 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
   };
 
   return {
-    /** Returns those that another push has created meanwhile: write.ts reads them again and changes them, as UPDATED. */
+    /** Returns the records that another push has created meanwhile: write.ts reads and updates these. */
     async insert(fresh: readonly Fresh[], writing: Writing): Promise<Fresh[]> {
       const lost = await inParts(fresh, writing.parts, (part) => insertPart(records, part, writing));
       return lost.flat();
     },
 
-    /** Returns those that now bear another push: it came before this one, or has changed them again since. */
+    /** Returns the records that name another push afterwards, which wrote before or after this push. */
     async change(known: readonly Known[], writing: Writing): Promise<Known[]> {
       const { integration, syncId } = writing;
       const matched = await inParts(known, writing.parts, (part) =>
@@ -57,7 +57,7 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
       return known.filter(({ record }) => !own.has(record.internalId));
     },
 
-    /** Notes that they are as they should be. Returns those that another push has changed since they were read. */
+    /** Touches unchanged records. Returns the records that another push has changed since this push read them. */
     async touch(known: readonly Known[], writing: Writing): Promise<Known[]> {
       const { at, parts } = writing;
       const byPush = Map.groupBy(known, ({ stored }) => stored.push);
@@ -71,7 +71,7 @@ export function openRecordWrites(records: Collection<RecordDocument>, byIds: ByI
             updateEach(part, writing, ({ stored }) => touchOf(stored.push, at)),
           ));
       if (sumOf(matched.flat()) === known.length) return [];
-      // Those that bear a later stamp are as good as noted.
+      // An unchanged record with a later stamp counts as touched.
       const now = await pushesOf(records, byIds.these(writing.integration, idsOf(known)));
       return known.filter(({ record, stored }) => now.get(record.internalId) !== stored.push);
     },
@@ -102,17 +102,15 @@ async function pushesOf(
   return new Map(found.map(({ _id, push }) => [_id, push]));
 }
 
-/**
- * What is as it should be is mostly the work of few pushes, and one command a push takes half as long as one a record.
- */
+/** Unchanged records mostly name few pushes, and one command for each of these pushes takes half as long as one for each record. */
 const touchedTogetherMax = 4;
 
 const idsOf = (several: readonly Fresh[]): string[] => several.map(({ record }) => record.internalId);
 const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
 /**
- * So many parts of about the same size, at once; one, where there is not enough to share. All pushes write in the same order,
- * so that none waits for another in a circle.
+ * Runs up to `parts` parts of about the same size in parallel; few records are one part. All pushes write in the same order, so
+ * that they cannot deadlock.
  */
 async function inParts<One extends Fresh, Result>(
   all: readonly One[],
@@ -125,7 +123,7 @@ async function inParts<One extends Fresh, Result>(
   return Promise.all(starts.map((start) => run(sorted.slice(start, start + size))));
 }
 
-/** Less than this is written as fast as it is sent. */
+/** A smaller part does not make a write faster. */
 const partMin = 100;
 
 function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writing): RecordDocument {
@@ -142,8 +140,8 @@ function documentOf({ record, folded }: Fresh, { integration, syncId, at }: Writ
 }
 
 /**
- * Takes effect only on what was read: the push that last changed it stands for everything in it, and the time of
- * synchronisation for the pushes that were acknowledged because they found it as they wanted it.
+ * The update takes effect only on the record as it was read: `push` stands for all fields, and `lastSyncedAt` for acknowledged
+ * pushes that found the record unchanged.
  */
 function changeOf({ record, folded, stored }: Known, { syncId, at }: Writing) {
   const { fields, changes } = folded;
@@ -169,8 +167,8 @@ function changeOf({ record, folded, stored }: Known, { syncId, at }: Writing) {
 }
 
 /**
- * Still as it was read, or a late change would go unnoticed. Of many pushes at once only the last one need write, so
- * records with a later stamp are left alone.
+ * Touches a record only while its `push` is the one that was read, so that a change by another push is noticed. A record with a
+ * later stamp is left alone, as only the last of many pushes need write.
  */
 const touchOf = (push: string, at: Date) => ({
   filter: { push, lastSyncedAt: { $lt: at } },

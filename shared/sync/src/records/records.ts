@@ -1,5 +1,5 @@
-// The records of one kind in the database. Keys and field names in every query come from code, values only as operands of
-// plain operators.
+// Reads and writes the records of one kind in MongoDB. In each query, field names come from the code, and a caller's values are
+// only operands of plain operators.
 import { readInChunks, type Store } from '@integration-sync/runtime/store';
 import type { Stored } from './classify.ts';
 import { allOfThem, byTheirIds, filtersByIds } from './by-ids.ts';
@@ -40,7 +40,7 @@ export function openRecords(store: Store, collection: string) {
       return new Map(found.map((trace) => [trace._id, trace]));
     },
 
-    /** Moves the time of what the push has written. */
+    /** Raises `lastSyncedAt` and `changedAt` of the records that the push wrote last. */
     async stamp(
       integration: string,
       internalIds: readonly string[],

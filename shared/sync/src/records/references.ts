@@ -1,4 +1,4 @@
-// Whether records are there, archived ones included, and what they hold, for those who point at them.
+// Looks up records to which other records refer: whether they exist, and their fields. Archived records count as existing.
 import type { Store } from '@integration-sync/runtime/store';
 import { LRUCache } from 'lru-cache';
 import { internalIdOf } from '../ids.ts';
@@ -10,17 +10,17 @@ export type Lookup = ReturnType<typeof openLookup>;
 
 const rememberedMax = 100_000;
 
-/** Where records can be erased: no reference to one of them is satisfied a second later, on any replica. */
+/** For kinds with erase: a second after an erase, no replica accepts a reference to the record. */
 export const erasableForMs = 500;
 
 const name = (integration: string, externalId: string): string => `${integration}/${externalId}`;
 
-/** `forMs` says how long a record that was seen counts as there: 0, for ever, where none is ever erased. */
+/** `forMs`: how long a record that was found counts as existing; 0 is for ever, for kinds without erase. */
 export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>, forMs = 0) {
-  // Only what a majority has: anything else might be undone when a server is lost.
+  // Only records that a majority has (`readConcern`): others may be rolled back when a server is lost.
   const records = store.collection<RecordDocument>(kind.plural);
   const { these } = filtersByIds(store);
-  // Made when it is first needed: its room takes some 15 ms of processor time, which no start has to wait for.
+  // Made at the first use: allocating the cache takes some 15 ms of CPU time, for which no start should wait.
   let cache: LRUCache<string, true> | undefined;
   const seen = (): LRUCache<string, true> =>
     (cache ??= new LRUCache({ max: rememberedMax, ttl: forMs, ttlResolution: 0 }));
@@ -34,12 +34,12 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
         ...allOfThem(ids.length),
       })
       .toArray();
-    // An erased one does not say what it was called.
+    // An erased record has no externalId, and counts as missing.
     return found.filter(({ externalId }) => externalId !== '');
   };
 
   return {
-    /** Those that exist, and are not erased. What was seen once is not looked for again for some time. */
+    /** The externalIds of existing records, without erased ones. A record that was found is cached for `forMs`. */
     async existing(integration: string, externalIds: readonly string[]): Promise<Set<string>> {
       const existing = new Set(
         externalIds.filter((externalId) => seen().get(name(integration, externalId)) === true),
@@ -53,7 +53,7 @@ export function openLookup(store: Store, kind: Pick<Kind, 'plural' | 'idPrefix'>
       }
       return existing;
     },
-    /** What they hold now, by externalId. */
+    /** The current fields of the records, by externalId. */
     async read(integration: string, externalIds: readonly string[]): Promise<Map<string, Fields>> {
       if (externalIds.length === 0) return new Map();
       const found = await find(integration, externalIds, true);

@@ -1,10 +1,9 @@
-// Settling an entry that was left behind in the journal. Everything here may be done twice, by two replicas at
-// once, or be cut off anywhere, to the same end. By its phase (journal.ts):
+// Settles a journal entry that a dead process left behind. Each step may be repeated, run by two replicas at a time, or be
+// interrupted anywhere, with the same result. By the phase of the entry (journal.ts):
 //
-//   writing, reopened   the documents tell what was done; as if it had never been, where that is nothing
-//   written, settled    it says itself what was done; its watermarks may still have to count it, and its events be
-//                       published
-//   watched, hidden     the documents tell what has come since it was settled: where that is nothing, it is done with
+//   writing, reopened   the stored records tell what the push did; an entry without writes is hidden
+//   written, settled    the entry has the outcomes; its watermarks may still have to count, and its events be published
+//   watched, hidden     the stored records tell whether writes came after the settling; an entry without any is finished
 import type { AnnouncedRecord, Announcement } from '../announcing/announcement.ts';
 import type { Engine, KindEngine } from '../engine.ts';
 import { unpackIds } from '../ids.ts';
@@ -42,23 +41,22 @@ async function lookAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<
   await (more ? engine.journal.settleAgain(entry, at) : engine.journal.finish(entry, at));
 }
 
-/** Undefined where nothing is left to announce, or another replica has taken the entry over. */
+/** Undefined if the push has nothing to announce, or if another replica has taken the entry over. */
 async function settleWriting(engine: Engine, of: KindEngine, entry: Entry): Promise<Entry | undefined> {
   if (phaseOf(entry) === 'reopened') {
     await openAgain(engine, of, entry);
     if (!(await engine.journal.noteOpened(entry._id, entry.owner))) return undefined;
   }
-  // Before it is looked at: its own process might count what comes after that, and we count it once more later.
+  // Before the records are read: otherwise the push's own process might also count writes that this replica counts.
   await takeWatermarks(engine, of, entry);
   const outcomes = await outcomesOf(engine, of, entry);
   const created = outcomes.filter((outcome) => outcome.created).length;
   const drafted = outcomes.filter((outcome) => outcome.drafted).length;
   const updated = outcomes.filter((outcome) => outcome.changed.length > 0).length;
   const at = new Date(engine.now());
-  // Counted before the entry says so: a replica that goes on where this one was cut off finds the watermarks closed, and
-  // counts nothing.
+  // The watermarks count before the entry is settled: a replica that repeats the step finds them closed and counts nothing.
   if (!(await settleWatermarks(engine, of, entry, { created, drafted }))) {
-    // More came after they had counted.
+    // More records are stored than the watermarks have counted.
     await engine.journal.settleAgain(entry, at);
     return undefined;
   }
@@ -87,14 +85,14 @@ async function outcomesOf(engine: Engine, of: KindEngine, entry: Entry): Promise
     of.records.trace(entry.integration, ids),
     draftsOf(of, entry, ids),
   ]);
-  // Read after the documents: a push that has overwritten one of them by then has left evidence by then.
+  // Read after the records: a push that has overwritten a record of this push left its evidence before.
   const evidence = await engine.journal.evidenceOf(entry._id);
   return examine(entry._id, ids, { documents, evidence, drafts });
 }
 
 /**
- * Its writer wrote on after the listings had said that nothing more would come at its time: what it wrote gets a later one.
- * The entry notes that this was done, so that no replica opens what another has counted and closed.
+ * The push's process wrote on after its watermarks were closed, when listings had promised no further record with its stamp: its
+ * records get a later stamp. `noteOpened` then keeps another replica from opening the watermarks again.
  */
 async function openAgain(engine: Engine, of: KindEngine, entry: Entry): Promise<void> {
   const keys = watermarkKeys({ ...entry, of });
@@ -114,7 +112,7 @@ async function takeWatermarks(engine: Engine, of: KindEngine, entry: Entry): Pro
   if (keys.drafts !== undefined) await engine.watermarks.take(keys.drafts, entry._id, drafted);
 }
 
-/** False if they have counted fewer before. */
+/** Closes the push in its watermarks. False if they were closed with fewer records before. */
 async function settleWatermarks(
   engine: Engine,
   of: KindEngine,
@@ -128,7 +126,7 @@ async function settleWatermarks(
   return (await engine.watermarks.settle(keys.drafts, entry._id, now.drafted, drafted)) && ofRecords;
 }
 
-/** By its own process. */
+/** The records that the push's own process has counted. */
 const countedOf = ({ counted = { created: 0, drafted: 0 } }: Entry): Counted => counted;
 
 async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcement> {
@@ -146,7 +144,7 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
     const externalId = documents.get(internalId)?.externalId;
     const outcome = outcomes[place];
     if (externalId === undefined || outcome === undefined) return [];
-    // It has been erased since, and its events would name no record.
+    // The record was erased since, and its event would name no record.
     if (externalId === '' && entry.action !== 'erase') return [];
     const draft = drafts.get(internalId);
     return [{ place, internalId, externalId, outcome, ...(draft === undefined ? {} : { draft }) }];
@@ -162,14 +160,14 @@ async function announcementOf(of: KindEngine, entry: Entry): Promise<Announcemen
   };
 }
 
-/** Nothing, where it says nothing. */
+/** The outcomes that the entry has; empty if it has none. */
 const foundBefore = ({ outcomes = new Uint8Array(), fields = [] }: Entry): Outcome[] =>
   unpackOutcomes(outcomes, fields);
 
 const idsOf = (of: KindEngine, { ids }: Entry): string[] =>
   unpackIds(of.kind.idPrefix, ids ?? new Uint8Array());
 
-/** By the internal ids of their records, the drafts that the push made. */
+/** The drafts that the push made, by the internal ids of their records. */
 const draftsOf = async (
   { drafts }: KindEngine,
   { _id, integration, drafting }: Entry,

@@ -1,5 +1,5 @@
-// Looks, in every replica, for entries of the journal that no replica works on any more, and settles them; and for pushes
-// that died before they had an entry, and closes what they opened.
+// The sweeper, in every replica: settles journal entries that are due, as no process works on them any more, and closes the
+// watermarks of pushes that died before they had an entry.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine, KindEngine } from '../engine.ts';
@@ -7,17 +7,17 @@ import type { LeftBehind } from '../journal/journal-recovery.ts';
 import { settleEntry } from './recover.ts';
 
 const everyMs = 5_000;
-/** So that replicas that started together do not look together. */
+/** A random delay, so that replicas which started together do not sweep together. */
 const jitterMs = 1_000;
-/** Where something could not be settled or announced: a cluster has elected a leader within seconds. */
+/** The interval after a failure: a cluster has a new leader within seconds. */
 const againMs = 1_000;
-/** After an outage of the bus there may be thousands; this many are settled at once. */
+/** How many entries are settled at a time: after an outage of NATS there may be thousands. */
 const atOnce = 4;
 
 export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngine>): AsyncDisposable {
   const stop = new AbortController();
   let making: Promise<void> | undefined;
-  /** A stream that is lost, as with all data of nats-server, would otherwise take no event any more. */
+  /** Creates the streams again, should nats-server have lost its data. */
   const makeAgain = async (): Promise<void> => {
     await engine.ensureEvents().catch((error: unknown) => {
       if (!stop.signal.aborted)
@@ -34,10 +34,10 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
         engine.log.warn({ err: error }, 'sweeping failed, trying again later');
         return true;
       });
-      // Asking takes as long as nats-server lets it take.
+      // Not awaited, as `ensureEvents` may wait for nats-server without a limit.
       if (!well && engine.bus.connected) making ??= makeAgain();
       await closeForgotten(engine).catch((error: unknown) => {
-        engine.log.warn({ err: error }, 'listings of pushes that died stay open');
+        engine.log.warn({ err: error }, 'watermarks of dead pushes could not be closed, trying again later');
       });
       const pauseMs = well && !engine.announcer.isHindered ? everyMs : againMs;
       await wait(pauseMs + Math.random() * jitterMs, undefined, { signal: stop.signal }).catch(() => {});
@@ -52,10 +52,7 @@ export function startSweeper(engine: Engine, kinds: ReadonlyMap<string, KindEngi
   };
 }
 
-/**
- * Until none is left, or one fails: that one is due again a little later, behind the others. False where some may be left,
- * as NATS takes no events.
- */
+/** Settles due entries until none is left or one fails. False if entries may be left, as NATS takes no events. */
 async function sweep(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,
@@ -71,7 +68,7 @@ async function sweep(
   return true;
 }
 
-/** False if it is not settled yet, and due again later. */
+/** False if the entry could not be settled and is due again later. */
 async function settle(
   engine: Engine,
   kinds: ReadonlyMap<string, KindEngine>,
@@ -82,7 +79,7 @@ async function settle(
   const { _id: syncId, state: found } = entry;
   try {
     const of = kinds.get(entry.entityType);
-    if (of === undefined) throw new Error(`nothing is known of ${entry.entityType} here`);
+    if (of === undefined) throw new Error(`this service has no kind ${entry.entityType}`);
     await settleEntry(engine, of, entry);
     if (entry.watched !== true) engine.metrics.recovered();
     engine.log.info({ syncId, found }, 'settled a push that was left behind');
@@ -92,19 +89,19 @@ async function settle(
     await engine.journal.postpone(entry, new Date(engine.now())).catch((failure: unknown) => {
       engine.log.debug(
         { err: failure, syncId },
-        'could not postpone an unfinished push: a sweeper takes it up again when its entry expires',
+        'could not postpone an unfinished push: its entry is due again 15 s after this sweeper claimed it',
       );
     });
     return false;
   }
 }
 
-// Pushes that opened a listing and died before they had an entry in the journal. They have written nothing, but while one
-// stands open, the listing says of everything since then that more may come. The sweeper closes them.
+// Closes pushes that opened a watermark and died before they had a journal entry. Such a push has written nothing, but holds back
+// the `X-Next-Since` of its listing while it is open.
 
 type Needed = Pick<Engine, 'now' | 'journal' | 'watermarks'>;
 
-/** Longer than any push may take from its beginning to its first write. */
+/** Longer than any push may take from opening its watermark to its first write. */
 const forgottenMs = 30_000;
 
 export async function closeForgotten(engine: Needed): Promise<void> {
@@ -119,7 +116,7 @@ export async function closeForgotten(engine: Needed): Promise<void> {
   }
 }
 
-/** Not by the clocks, which may differ: no entry can come any more, or the one that came is done with. */
+/** Whether the push is over: a tombstone keeps its entry from coming, or its entry is counted. Clocks of replicas may differ. */
 async function isOver({ now, journal }: Needed, syncId: string): Promise<boolean> {
   if (await journal.bury(syncId, new Date(now()))) return true;
   const pending = await journal.pendingAmong([syncId]);

@@ -1,6 +1,5 @@
-// Credentials as the NATS client reads them.
+// Rewrites the line ends of a credentials file for the NATS client.
 //
-// Observed: the client (@nats-io/nats-core 3.4.0) finds its token and its seed between whole lines that end as those of Unix do.
-// A file that Windows wrote, or that lacks the last line break, is none to it.
+// Observed: the client (@nats-io/nats-core 3.4.0) refuses a file with Windows line ends, and a file without a last line break.
 
 export const asCredentials = (text: string): Uint8Array => Buffer.from(`${text.replaceAll('\r\n', '\n')}\n`);

@@ -1,24 +1,23 @@
-// Many messages as the bytes that go over the line, as the client would write them.
+// Writes many messages as the bytes of the NATS protocol, as the client would write them.
 //
-// Observed: the client (@nats-io/nats-core 3.4.0) makes half a dozen objects of each message that it is given, and hands each to
-// its connection alone; of a message's headers it checks and encodes one by one, which for 500 messages is most of what
-// publishing them costs.
+// Observed: the client (@nats-io/nats-core 3.4.0) makes half a dozen objects for each message and passes each message to its
+// connection alone. The client also checks and encodes headers one by one: for 500 messages, most of the cost of publishing.
 import type { NatsConnection } from '@nats-io/nats-core';
 import { MsgHdrsImpl, NatsConnectionImpl } from '@nats-io/nats-core/internal';
 
 export interface Frame {
   subject: string;
-  /** With the line break of each. */
+  /** Header lines, each with its line break. */
   headerLines: string;
   body: Uint8Array | string;
 }
 
 const lineBreak = Buffer.from('\r\n');
 
-/** Throws as the client does where it is closed, or where nats-server would not take a message. */
+/** Throws as the client does if it is closed, and for a message that nats-server would refuse. */
 export function publishFrames(nats: NatsConnection, frames: readonly Frame[], payloadBytesMax: number): void {
   if (!(nats instanceof NatsConnectionImpl))
-    throw new TypeError('this is not the connection of NATS that it was');
+    throw new TypeError('the connection is not of the class that @nats-io/nats-core makes');
   const { protocol } = nats;
   let text = '';
   let checked = '';
@@ -28,7 +27,7 @@ export function publishFrames(nats: NatsConnection, frames: readonly Frame[], pa
     const headers = `NATS/1.0\r\n${headerLines}\r\n`;
     const headerBytes = Buffer.byteLength(headers);
     const bytes = headerBytes + Buffer.byteLength(body);
-    // nats-server would end the connection.
+    // nats-server closes the connection for a larger message.
     if (bytes > payloadBytesMax)
       throw new RangeError(`a message of ${bytes} bytes is over ${payloadBytesMax}`);
     protocol.outMsgs += 1;
@@ -43,11 +42,11 @@ export function publishFrames(nats: NatsConnection, frames: readonly Frame[], pa
   if (text !== '') protocol.sendCommand(Buffer.from(text));
 }
 
-/** Headers that are bytes already. */
+/** Headers that are encoded once, in the constructor. */
 export class RawHeaders extends MsgHdrsImpl {
   readonly #bytes: Uint8Array;
 
-  /** With the line break of each. */
+  /** `lines`: header lines, each with its line break. */
   constructor(lines: string) {
     super();
     this.#bytes = Buffer.from(`NATS/1.0\r\n${lines}\r\n`);

@@ -1,18 +1,18 @@
-// The sockets of the NATS client, with two things that it does not do itself.
+// The transport of the NATS client, with two corrections.
 //
-// Observed with @nats-io/transport-node 3.4.0: the certificate of a nats-server that is called by its IP has to name "localhost"
-// (nats.js, issue 303), and most failures of a connection are called a time-out. Here the certificate has to name the IP, and why
-// a connection failed or ended is told, in the words of nats-server where it has some.
+// Observed with @nats-io/transport-node 3.4.0: for a server address with an IP, the client wants a certificate that names
+// "localhost" (nats.js, issue 303). Here the certificate must name the IP. The client also reports most failures of a connection
+// as a time-out. Here `onTrouble` gets the cause, in the words of nats-server if it sent some.
 import { NatsConnectionImpl, setTransportFactory, type NatsConnection } from '@nats-io/nats-core/internal';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';
 
 export interface TransportOptions extends NodeConnectionOptions {
-  /** Of each connection that failed, or ended with an error. */
+  /** Called for each connection that failed or ended with an error. */
   onTrouble: (error: Error) => void;
 }
 
-/** What TLS says of certificates, in words that name the setting. */
+/** A certificate is missing, refused or not trusted; the message names the setting. */
 export class CertificateRefused extends Error {
   override readonly name = 'CertificateRefused';
 }
@@ -29,7 +29,7 @@ const untrustedCodes: ReadonlySet<unknown> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** nats-server says by an alert what it thinks of a certificate, or of there being none. */
+/** The codes of TLS alerts by which nats-server refuses a client certificate, or asks for one. */
 const alertOfCertificate = /^ERR_SSL_.*ALERT_(.*CERTIFICATE.*|UNKNOWN_CA)$/;
 
 function inWords(error: Error, hasCertificate: boolean): Error {
@@ -39,7 +39,7 @@ function inWords(error: Error, hasCertificate: boolean): Error {
   return untrustedCodes.has(code) ? new CertificateRefused(untrusted, { cause: error }) : error;
 }
 
-/** What nats-server says to a login that it does not take. Of most of it the client tells nothing. */
+/** The message by which nats-server refuses a login, most of which the client hides. */
 const refusal = /^-ERR '([^']+)'/;
 
 type Address = Parameters<NodeTransport['connect']>[0];
@@ -68,7 +68,7 @@ class TellingTransport extends NodeTransport {
     });
   }
 
-  /** Node verifies by `servername`, which the client leaves empty for an IP, and otherwise by `host`. */
+  /** Node checks the certificate against `servername`, which the client leaves empty for an IP, and then against `host`. */
   override startTLS(): ReturnType<NodeTransport['startTLS']> {
     const tls = { ...this.options.tls, host: this.#host };
     this.options = { ...this.options, tls };

@@ -1,15 +1,15 @@
-// Makes a client connect again whose driver has gone deaf.
+// Reconnects a client whose driver gets no heartbeats any more.
 //
-// Observed: the driver (mongodb 7.9.0) asks each server every second how it is, on a connection of its own. Where that connection
-// is already being closed when it asks, as when all connections end at once while this process stands still, it waits for a
-// destroyed socket to drain, for ever. From then on it takes the server for gone, though it answers everybody else.
+// Observed: the driver (mongodb 7.9.0) sends each server a heartbeat every second, on a connection of its own. If that connection
+// is being closed at that moment, the driver waits for ever for a destroyed socket to drain. (All connections end at the same
+// time, for example, while this process is frozen.) From then on the driver takes a running server for gone.
 import type { MongoClient } from 'mongodb';
 
 const tickMs = 1_000;
-/** Connecting and asking take the driver two seconds each at most, and one more where the server answers late. */
+/** Connecting and the heartbeat take the driver two seconds each at most, and one second more if the server is slow. */
 const ticksMax = 6;
 
-/** `renew` ends the client's connections, and the next request makes new ones. */
+/** `renew` closes the client's connections; the next request opens new ones. */
 export function watchHeartbeats(client: MongoClient, renew: () => void): Disposable {
   const ticksByServer = new Map<string, number>();
   client.on('serverHeartbeatStarted', ({ connectionId }) => void ticksByServer.set(connectionId, 0));
@@ -17,7 +17,7 @@ export function watchHeartbeats(client: MongoClient, renew: () => void): Disposa
   client.on('serverHeartbeatFailed', ({ connectionId }) => void ticksByServer.delete(connectionId));
   client.on('serverClosed', ({ address }) => void ticksByServer.delete(address));
 
-  // Counted, not timed: a time in which this process itself stood still counts as one tick.
+  // Ticks are counted, and no clock is read: a time in which this process was frozen counts as one tick.
   const ticks = setInterval(() => {
     for (const [server, count] of ticksByServer) ticksByServer.set(server, count + 1);
     if (Math.max(...ticksByServer.values()) <= ticksMax) return;

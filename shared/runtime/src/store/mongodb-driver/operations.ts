@@ -1,43 +1,42 @@
-// The operations that the driver carries out, each of which ends: with its own outcome, or with DatabaseAway.
+// Ends each operation of the driver, with its own outcome or with `DatabaseAway`.
 //
-// Observed: an operation that the driver (mongodb 7.9.0) began on a connection that was just being closed never ends, though the
-// database answers: the driver waits for a destroyed socket to drain. So an operation is lost when its connections ended 1.5 s
-// ago, or when it has taken longer than the driver gives any. One that begins right after some
-// connection ended has 1.5 s as well: its own may have ended too, and the driver would never say so.
+// Observed: an operation that the driver (mongodb 7.9.0) begins on a closing connection never ends, because the driver waits for a
+// destroyed socket to drain. So an operation counts as lost 1.5 s after connections ended, or once it outlasts the driver's socket
+// time-out. An operation that begins right after a connection ended also has 1.5 s: its own connection may be closing too.
 import type { Log } from '../../log.ts';
 
-/** The database fell silent. Whether the operation took effect is not known. */
+/** The database does not answer. The operation may or may not have taken effect. */
 export class DatabaseAway extends Error {
   override readonly name = 'DatabaseAway';
 }
 
 export interface Operations {
-  /** The operation's own outcome, or DatabaseAway as soon as it is lost or the database is away. */
+  /** Runs the operation; rejects with `DatabaseAway` as soon as the operation is lost or the database is away. */
   run<T>(operation: () => Promise<T>): Promise<T>;
   /** The database is away: every operation fails. */
   failAll(error: DatabaseAway): void;
-  /** The driver ended its connections. `maySpread` says whether it may be ending others that it hands out next. */
+  /** The driver ended connections. `maySpread`: whether the connections of the next operations may be closing too. */
   connectionsEnded(maySpread: boolean): void;
-  /** One tick of the watchdog has passed: fails what is lost by now. */
+  /** A tick of the watchdog: fails operations that count as lost by now. */
   tick(): void;
 }
 
 export interface OperationsOptions {
-  /** So many operations were lost, each of which keeps a connection that is of no more use. */
+  /** Called with the number of lost operations, each of which occupies a dead connection of the pool. */
   onLost: (operations: number) => void;
   log: Log;
 }
 
-/** More than the time in which the driver gives up a connection that is silent. */
+/** More than the driver's socket time-out (store/index.ts). */
 const operationTicksMax = 1_300;
 const ticksAfterEnd = 15;
-/** The driver may notice in the next moments that further connections have ended. */
+/** For so many ticks after a lost connection, the driver may find further lost connections. */
 const suspectTicksMax = 3;
 
 export function openOperations({ onLost, log }: OperationsOptions): Operations {
-  /** What fails each operation, and after how many ticks it is lost. */
+  /** For each running operation, the function that fails it, and the ticks until it counts as lost. */
   const underWay = new Map<(error: DatabaseAway) => void, number>();
-  /** While there are some, what begins may have got a connection that is just being closed. */
+  /** While above 0, a new operation may have a closing connection. */
   let suspectTicks = 0;
 
   const giveUpLost = (): void => {

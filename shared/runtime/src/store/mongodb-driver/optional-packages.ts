@@ -1,7 +1,6 @@
-// Packages that an address may need.
+// Optional packages of the driver that an option in MONGODB_URL may need.
 //
-// Observed: the driver (mongodb 7.9.0) finds out that one of these is missing when it needs it first, which is in the middle of
-// its work.
+// Observed: the driver (mongodb 7.9.0) notices a missing package only at the first use, long after the start.
 import { createRequire } from 'node:module';
 import type { MongoClient } from 'mongodb';
 
@@ -9,7 +8,7 @@ type Options = MongoClient['options'];
 
 interface Need {
   asks: (options: Options) => boolean;
-  /** As the address says it. */
+  /** The option as the address spells it. */
   option: string;
   packageName: string;
   instead: string;
@@ -47,13 +46,13 @@ const needs: readonly Need[] = [
   },
 ];
 
-/** A sentence for each. */
+/** One sentence for each missing package. */
 export const missingPackages = (options: Options): string[] =>
   needs
     .filter(({ asks, packageName }) => asks(options) && !isInstalled(packageName))
     .map(
       ({ option, packageName, instead }) =>
-        `${option} needs the package ${packageName}, which is not installed here: take ${instead}`,
+        `${option} needs the package ${packageName}, which is not installed here: use ${instead}`,
     );
 
 function isInstalled(packageName: string): boolean {

@@ -1,27 +1,26 @@
-// Whether the line to NATS is up. What is under way when it drops fails at once. What begins while it is down waits for a moment,
-// as a client needs 30 to 150 ms to find another server of its cluster. Where it has found none by then, everything that begins
-// fails at once.
+// Whether NATS is connected. Work that runs when the connection drops fails immediately. Work that begins while the connection is
+// down waits for up to 500 ms: a client needs 30 to 150 ms to find another server of its cluster. Later work fails as it begins.
 import { Failure } from '@integration-sync/contracts';
 
-export interface Line {
+export interface Connectivity {
   readonly connected: boolean;
-  /** Resolves at once while the line is up; fails as unavailable where it is down for longer than a reconnect takes. */
+  /** Resolves while NATS is connected; fails as unavailable if NATS is away for longer than a reconnect takes. */
   untilConnected(): Promise<void>;
-  /** Settles as `work` does, or fails as unavailable the moment the line drops. */
+  /** Settles as `work` does, or fails as unavailable the moment the connection drops. */
   whileConnected<T>(work: () => Promise<T>): Promise<T>;
-  /** Whenever the line is up again after it was down. */
+  /** Calls `then` after each reconnect. */
   onReconnect(then: () => void): Disposable;
   drop(): void;
   restore(): void;
-  /** What begins waits, though the line is up; for so long at most. */
+  /** Makes new work wait though NATS is connected, for `forMs` at most. */
   hold(forMs: number): void;
   release(): void;
 }
 
 export const backWithinMs = 500;
 
-/** A client that is closed has no line. */
-export function openLine(isClosed: () => boolean): Line {
+/** `isClosed`: whether the NATS client is closed for good. */
+export function openConnectivity(isClosed: () => boolean): Connectivity {
   let isUp = true;
   let waiting: PromiseWithResolvers<void> | undefined;
   let patience: NodeJS.Timeout | undefined;
@@ -79,21 +78,20 @@ export function openLine(isClosed: () => boolean): Line {
   };
 }
 
-/** There is no line to NATS, or it dropped before an answer came. */
+/** NATS is not connected, or the connection dropped before an answer came. */
 export class Disconnected extends Failure {
   constructor() {
     super('unavailable', 'The message bus is away; try again shortly.', { retryAfterSeconds: 1 });
   }
 }
 
-// Services of which no replica listens. All of them may be on their way to another server at one moment, and are back
-// within a moment: a request that no replica has got is sent once more until then. A service that is away for longer is
-// taken to be away, and its callers are told so at once.
+// Services without responders. All replicas of a service may be reconnecting at one moment, so a request without responders is
+// sent again for up to 500 ms. Once a service has been away for longer, its callers get the failure immediately.
 
 export interface Absences {
-  /** No replica of the service listens: whether it may be back in a moment. */
+  /** A request to the service had no responders. Returns whether the service may be back within 500 ms. */
   mayEnd(service: string): boolean;
-  /** A replica of it has answered. */
+  /** A replica of the service has answered. */
   end(service: string): void;
 }
 
@@ -102,7 +100,7 @@ interface Absence {
   seenMs: number;
 }
 
-/** An absence that was not seen for so long is another one. */
+/** An absence that no request met for this long is over: a later one counts as new. */
 const forgottenMs = 5_000;
 
 export function openAbsences(now: () => number = () => performance.now()): Absences {

@@ -1,56 +1,56 @@
-// nats-server says some seconds before it ends that it will (lame duck mode). The client then goes to another server of the
-// cluster at a moment of its own choice, at which it loses nothing by going:
+// nats-server announces some seconds ahead that it will stop (lame duck mode). The client then moves to another server of the
+// cluster at a moment at which no request is lost:
 //
-//   requests that it answers   it takes no more of them, and answers those it has; other replicas take the rest (serve.ts)
-//   requests that it sends     new ones wait for a moment; those under way are answered
+//   requests to this process     it unsubscribes and answers the requests it has; other replicas take new ones (serve.ts)
+//   requests from this process   new requests wait for a moment, until the earlier ones are answered
 //
-// Where such a moment does not come soon, it goes all the same. From a server that has no others it does not go.
+// If no such moment comes soon, the client moves all the same. A client of a single server stays.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Log } from '../log.ts';
 import type { Inbox } from './inbox.ts';
-import type { Line } from './line.ts';
+import type { Connectivity } from './connectivity.ts';
 
 export interface Leaver {
-  /** Resolves when nothing is under way that the client would lose by going. */
+  /** Resolves when the client can move to another server without losing a request. */
   leave(): Promise<void>;
-  /** The client is connected again, to whichever server. */
+  /** The client is connected again, to the same server or another. */
   arrive(): void;
 }
 
-export interface Leaving extends Disposable {
-  /** The server is about to end. */
+export interface LameDuck extends Disposable {
+  /** The server is in lame duck mode. */
   begin(): void;
   arrived(): void;
   use(leaver: Leaver): Disposable;
 }
 
-interface LeavingOptions {
+interface LameDuckOptions {
   nats: NatsConnection;
   inbox: Inbox;
-  line: Line;
-  /** Whether there is another server to go to. */
+  connectivity: Connectivity;
+  /** Whether the cluster has another server. */
   hasOthers: () => boolean;
   log: Log;
 }
 
-/** Replicas of one service that share a server do not leave it together. nats-server waits for 10 s unless told otherwise. */
+/** A random delay, so that the replicas of a service do not leave a server together. nats-server waits for 10 s by default. */
 const spreadMs = 2_000;
 const leaveWithinMs = 4_000;
-/** For how long new requests wait: callers do not notice the short ones, and a refusal would be worse than the last one. */
+/** For how long new requests wait: callers do not notice the short waits, and prefer the long one to a failure. */
 const quietTriesMs = [250, 250, 250, 2_000];
 const betweenTriesMs = 250;
 
-export function openLeaving({ nats, inbox, line, hasOthers, log }: LeavingOptions): Leaving {
+export function openLameDuck({ nats, inbox, connectivity, hasOthers, log }: LameDuckOptions): LameDuck {
   const leavers = new Set<Leaver>();
   let going: AbortController | undefined;
 
   const findQuietMoment = async (signal: AbortSignal): Promise<void> => {
     for (const withinMs of quietTriesMs) {
       if (signal.aborted) return;
-      line.hold(withinMs + betweenTriesMs);
+      connectivity.hold(withinMs + betweenTriesMs);
       if (await inbox.untilQuiet(withinMs)) return;
-      line.release();
+      connectivity.release();
       await wait(betweenTriesMs);
     }
   };
@@ -69,9 +69,9 @@ export function openLeaving({ nats, inbox, line, hasOthers, log }: LeavingOption
     begin() {
       if (going !== undefined || !hasOthers()) return;
       going = new AbortController();
-      log.info('the nats server is about to end, going to another one');
+      log.info('the nats server is about to stop (lame duck mode), moving to another server');
       go(going.signal).catch((error: unknown) => {
-        log.warn({ err: error }, 'the nats server could not be left in good order');
+        log.warn({ err: error }, 'moving to another nats server failed');
       });
     },
     arrived() {
