@@ -1,18 +1,18 @@
 // The names of the headers that requests and replies carry between the services.
 
-/** Of a request: its integration, its id, how long the caller waits, and what stood in the URL. */
+/** Of a request: its integration, its id, the time for which the caller waits, and the parts of the URL. */
 export const requestHeaders = {
   integration: 'integration',
   requestId: 'request-id',
-  /** To which trace it belongs, and which step it comes from, as W3C Trace Context has it. Events carry it as well. */
+  /** The trace and the parent span of the request, by W3C Trace Context. Events carry this header as well. */
   traceparent: 'traceparent',
   /** How long the caller waits for the reply. */
   timeoutMs: 'timeout-ms',
-  /** When the caller sent it, by its own clock. A caller with this header answers whether it still waits. */
+  /** When the caller sent the request, by its own clock. A caller that sends this header answers whether it still waits. */
   sentAtMs: 'sent-at-ms',
   /**
-   * For so long after it was sent the request does not fail for a reason of the caller's own process, which says so at once
-   * where it stops waiting all the same. A caller of an earlier release promises nothing.
+   * For so long after sending, the caller waits for the reply. A caller that stops waiting earlier says so at once
+   * (`givenUpSubject`). A caller of an earlier release does not send this header.
    */
   promisedMs: 'promised-ms',
   /** The raw query string, without its question mark. */
@@ -21,9 +21,9 @@ export const requestHeaders = {
   id: 'id',
   /** The value of `{eventId}` in the path. */
   eventId: 'event-id',
-  /** What a caller gave as `Idempotency-Key`, for a route that takes one. */
+  /** The caller's `Idempotency-Key`, for a route that takes this header. */
   idempotencyKey: 'idempotency-key',
-  /** `strict` where the caller wants to be told of names that are not known (unknown-names.ts). */
+  /** `strict` where the caller wants unknown names refused (unknown-names.ts). */
   handling: 'handling',
 } as const;
 
@@ -35,7 +35,7 @@ export const isStrict = ({ headers }: { headers: ReadonlyMap<string, string> }):
 /** Of a reply: its status, the headers of the HTTP answer, and the fields for the gateway's log line. */
 export const replyHeaders = {
   status: 'status',
-  /** An error code. With it, the body is a `Failure` as JSON. */
+  /** An error code. The body of a reply with this header is a `Failure` as JSON. */
   failure: 'failure',
   /** `http-link` becomes the HTTP header `Link`. */
   httpPrefix: 'http-',
@@ -43,5 +43,5 @@ export const replyHeaders = {
   logPrefix: 'log-',
 } as const;
 
-/** Of a sign of life (runtime/bus): for so long none follows, as the replica waits for something. */
+/** Of a sign of life (runtime/bus): for so long no sign of life follows, as the replica waits for an event. */
 export const silentMsHeader = 'silent-ms';
