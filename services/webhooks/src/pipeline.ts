@@ -113,7 +113,7 @@ export async function startPipeline(options: PipelineOptions) {
   const delivering = startDelivering(options, parts, openRetry(log, stopping.signal));
   const { integrations, scheduler, reader, progress, ownership } = delivering;
   // A replica may have died before it announced that an endpoint is disabled.
-  const sweeping = { what: 'disablings that are not announced', everyMs: 500, log };
+  const sweeping = { what: 'unannounced disablings', everyMs: 500, log };
   starting.use(openPeriodicCheck(disabledEvents.sweep, sweeping));
   starting.defer(() => disabledEvents.settled());
   starting.defer(() => scheduler.close());

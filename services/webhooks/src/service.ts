@@ -103,13 +103,7 @@ async function openParts(
   bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
 
   const { guard, send } = openSending(config, deps, tracing, starting, stop);
-  const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
-  const inMemoryMax = {
-    cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
-    queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
-  };
   const stored = { store, endpoints, revisions };
-  const limits = { inFlightMax, inMemoryMax };
   const pipeline = starting.use(
     await startPipeline({
       bus,
@@ -117,7 +111,11 @@ async function openParts(
       vault,
       send,
       signal: stop,
-      ...limits,
+      inFlightMax: config.WEBHOOK_IN_FLIGHT_MAX,
+      inMemoryMax: {
+        cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
+        queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
+      },
       metrics,
       tracing,
       log,
@@ -127,7 +125,7 @@ async function openParts(
   const feed = starting.use(openFeed(bus, config.WEBHOOK_SECRET_KEY, metrics.registry, log));
   const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
   const test = openTest(pipeline.cache, pipeline.attemptLog, send);
-  const parts = {
+  return {
     ...pipeline,
     ...stored,
     config,
@@ -139,8 +137,8 @@ async function openParts(
     candidatesIn,
     test,
     log,
+    metricsUrl: metrics.url,
   };
-  return { ...parts, metricsUrl: metrics.url };
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>;

@@ -96,7 +96,7 @@ const removing =
     // Broadcast even if the endpoint was deleted already: the replica that deleted it may have died before its broadcast.
     await changed({ _id: id, integration });
     if (!removed) throw absent();
-    // The request succeeds even if this fails: the attempt log of a deleted endpoint expires by itself.
+    // The request succeeds even if the purge fails: the attempt log of a deleted endpoint expires by itself.
     try {
       await attemptLog.removeEndpoint(id);
     } catch (error) {
@@ -145,7 +145,7 @@ const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
 
 export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
 
-/** A test is one attempt, whatever its outcome, and stands in the attempt log. */
+/** A test is a single attempt, even if it fails. The attempt log has an entry of the test. */
 export const openTest =
   (cache: Pick<EndpointCache, 'prepare'>, attemptLog: Pick<AttemptLog, 'append'>, send: Send): Test =>
   async (endpoint, traceparent) => {

@@ -49,5 +49,5 @@ export async function endpointOf(
   return endpoint;
 }
 
-/** The answer for an endpoint of another integration as well. */
+/** The answer for an endpoint that does not exist, or belongs to another integration. */
 export const absent = (): Failure => new Failure('not_found', 'There is no webhook with this id.');

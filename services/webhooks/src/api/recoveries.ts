@@ -99,7 +99,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       if (due.length < atOnce || closing.signal.aborted) return;
     }
   };
-  const checks = openPeriodicCheck(check, { what: 'webhooks to bring back', everyMs, log });
+  const checks = openPeriodicCheck(check, { what: 'due recovery steps', everyMs, log });
   return {
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the process stops'));

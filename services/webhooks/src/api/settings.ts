@@ -13,7 +13,7 @@ import { type EgressGuard, TargetRefused } from '../sending/egress-guard.ts';
 import type { Examined } from './body.ts';
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Headers of a delivery itself, and of one connection only (RFC 9110 §7.6.1). */
+/** Headers that webhooks sets itself, and hop-by-hop headers (RFC 9110 §7.6.1). */
 const reserved = new Set(
   (
     'host user-agent traceparent tracestate expect ' +

@@ -142,7 +142,7 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
   /** Entries that are in no message yet, by endpoint. */
   const entries = new Map<string, StoredAttempt[]>();
   let count = 0;
-  /** How many messages this replica has made: their ids count on. */
+  /** Numbers the messages of this replica, for their ids. */
   let made = 0;
   let messages: { subject: string; id: string; body: string }[] = [];
   let dropped = 0;

@@ -27,7 +27,7 @@ export const openTellFinished =
 
 type Named = Pick<Endpoint, '_id' | 'integration'>;
 
-/** Tells this replica and all others that the endpoint has changed. */
+/** Tells all replicas, this replica included, that the endpoint has changed. */
 export type TellChanged = (endpoint: Named) => void;
 
 /** Resolves once each replica has heard of a stored change of the endpoint, or finds the change with its next look-up. */

@@ -51,7 +51,7 @@ interface DeliverOptions {
 const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/** While attempts of an endpoint cannot be sent, as during an outage of the egress proxy, one in so many is logged. */
+/** An attempt that cannot be sent, as while the egress proxy is away, is logged once in so many for an endpoint. */
 const linesEveryTroubles = 20;
 
 export class Deliverer {

@@ -234,7 +234,7 @@ export class Integrations {
     const integration: ActiveIntegration = {
       name,
       partition,
-      window: windows.open(name, owned.readThrough(partition) + 1),
+      window: windows.open(name, (owned.get(partition)?.through ?? 0) + 1),
       queues: new Map(),
       revision: undefined,
       readAt: -Infinity,

@@ -37,7 +37,6 @@ export class Scheduler {
   readonly #timers = new Map<EndpointQueue, NodeJS.Timeout>();
   #isClosed = false;
   #onIdle: (() => void) | undefined;
-  #isPumping = false;
   #pumpingSoon: NodeJS.Immediate | undefined;
   #pumpingAgain: NodeJS.Timeout | undefined;
 
@@ -90,7 +89,7 @@ export class Scheduler {
 
   #pump(): void {
     const work = this.#work;
-    if (work === undefined || this.#isPumping || this.#isClosed) return;
+    if (work === undefined || this.#isClosed) return;
     if (!this.#options.mayBegin()) {
       if (this.#ready.size === 0) return;
       this.#pumpingAgain ??= setTimeout(() => {
@@ -99,7 +98,6 @@ export class Scheduler {
       }, againMs);
       return;
     }
-    this.#isPumping = true;
     for (let went = true; went && this.#semaphore.free > 0;) {
       went = false;
       for (const [integration, queues] of this.#ready) {
@@ -112,7 +110,6 @@ export class Scheduler {
         this.#ready.set(integration, queues);
       }
     }
-    this.#isPumping = false;
   }
 
   /** Begins one delivery of the integration, for the first endpoint that has a due event. */

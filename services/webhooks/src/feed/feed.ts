@@ -31,7 +31,7 @@ type FeedBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' 
 const readLimits = { max: 4, perKeyMax: 1 };
 /** 250 requests may read while the maximum of callers wait. */
 const requestsMax = limits.feedWaitersMax + 250;
-/** A request is answered this much before its caller stops waiting. */
+/** How long before its caller stops waiting a request is answered. */
 const marginMs = 5_000;
 const answerBytesMax = 4 * 1024 * 1024;
 /** The bound on the bytes of an answer beside its events. */

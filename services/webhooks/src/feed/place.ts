@@ -24,7 +24,7 @@ export function openPlaces(keys: string) {
     openSealer<Sealed>(`feed ${key.toString('base64')}`),
   );
   const [first] = all;
-  if (first === undefined) throw new Error('not a list of keys');
+  if (first === undefined) throw new Error('WEBHOOK_SECRET_KEY is no list of keys');
   return {
     seal: (integration: string, { stream, sequence, index, sinceMs }: Place): string =>
       first.seal(integration, [stream, sequence, index, sinceMs]),

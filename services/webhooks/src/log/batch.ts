@@ -3,7 +3,7 @@ import { mayAnnounce, readEventBatch, readStoredBatchSubject } from '@integratio
 import type { FollowedMessage, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 
-/** A message is stored after its events occurred, but the clock of nats-server may be this much behind. */
+/** How far the clock of nats-server may be behind the clock of the service where an event occurred. */
 export const clockSkewMs = 60_000;
 
 export interface LoggedBatch {

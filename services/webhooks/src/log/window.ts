@@ -142,7 +142,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     return firstFrom(this.#batches, Math.max(sequence, this.#from)) ?? 'end';
   }
 
-  /** Resolves once `at` finds the batches from this sequence on in memory. */
+  /** Resolves once a chunk with the batches from this sequence on is in memory. */
   load(sequence: number): Promise<void> {
     const underWay = this.#loading.get(sequence);
     if (underWay !== undefined) return underWay;
@@ -155,8 +155,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
 
   /** Drops all event batches from memory. */
   clear(): void {
-    this.#drop(this.#batches.length);
-    this.#from = Math.max(this.#from, this.#through + 1);
+    this.jump(this.#through);
   }
 
   /** Notes that the log has no further batches of the integration up to this sequence. */

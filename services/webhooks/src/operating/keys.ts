@@ -46,7 +46,7 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
     const sealed = await endpoints.findOne(ofSecrets(sealedWith([keyId]), inUse));
     if (sealed === null || inUseOf(sealed).every((secret) => opens(vault, secret))) continue;
     problems.push(
-      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that sealed the stored secrets, got other bytes under this id`,
     );
   }
   const foreign = await endpoints.findOne(ofSecrets({ $not: sealedWith(vault.keyIds) }, inUse));
@@ -54,7 +54,7 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
     const keyIds = inUseOf(foreign).map(({ sealed }) => keyIdOf(sealed));
     const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
     problems.push(
-      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,
+      `WEBHOOK_SECRET_KEY: expected also the key "${keyId}" that sealed stored secrets, got ${vault.keyIds.join(', ')}`,
     );
   }
   if (problems.length > 0) throw new ConfigError(problems);
@@ -72,7 +72,7 @@ type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'header
 const inUseOf = (endpoint: Endpoint) =>
   secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
-/** True also where the key is not configured: that is another problem. */
+/** Whether the vault opens the secret. True for a key that is not configured, which `checkKeys` reports otherwise. */
 function opens(vault: Vault, { sealed, boundTo }: ReturnType<typeof secretsOf>[number]): boolean {
   try {
     vault.open(sealed, boundTo);

@@ -37,10 +37,6 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
   areVerified(): void {
     this.#wasHeard = true;
   }
-
-  readThrough(partition: number): number {
-    return this.get(partition)?.through ?? 0;
-  }
 }
 
 export interface OwnershipChanges {

@@ -24,7 +24,7 @@ const keyForm = /^(?<id>[A-Za-z0-9_-]{1,32}):(?<key>[A-Za-z0-9+/]{43}=)$/;
 export function openVault(keys: string) {
   const byId = parseKeys(keys);
   const [first] = byId ?? [];
-  if (byId === undefined || first === undefined) throw new Error('not a list of keys');
+  if (byId === undefined || first === undefined) throw new Error('WEBHOOK_SECRET_KEY is no list of keys');
   const [currentId, currentKey] = first;
 
   return {
