@@ -1,4 +1,4 @@
-// The webhooks service as a process.
+// Starts the webhooks service as a process.
 import { setFlagsFromString } from 'node:v8';
 import { readConfig } from '@integration-sync/runtime/config';
 import { runProcess } from '@integration-sync/runtime/lifecycle';

@@ -149,7 +149,7 @@ export function openCursor(key: string, endpointId: string, text: string): Start
 }
 
 interface SentEvent {
-  /** Oldest first. */
+  /** The oldest attempt comes first. */
   attempts: readonly StoredAttempt[];
   /** Undefined for a test, and if the log of event batches has dropped the event. */
   event: StreamEvent | undefined;
@@ -158,8 +158,8 @@ interface SentEvent {
 export type FindSent = ReturnType<typeof openFindSent>;
 
 /**
- * Those of the events that the attempt log of the endpoint has, by their ids. The entries name the points of sent and replayed
- * events in EVENT_BATCHES, so no stream is searched.
+ * Finds events by their ids in the attempt log of the endpoint. The log's entries name the points of sent and replayed events in
+ * EVENT_BATCHES, so no stream is searched.
  */
 export const openFindSent =
   (attemptLog: Pick<AttemptLog, 'readOf'>, bus: Pick<Bus, 'readStream'>, log: Log) =>

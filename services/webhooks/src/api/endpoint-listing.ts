@@ -39,7 +39,7 @@ export const listingHandlers = (
       endpoints.list(integration, { after, skip, limit: limit + 1 }),
       endpoints.count(integration),
     ]);
-    // Only an integration without webhooks that was removed has no revision: its cursors are not valid.
+    // An integration that was removed has no revision, so its cursors are not valid.
     if (after !== undefined && total === 0 && (await revisions.of([integration])).length === 0)
       throw invalidRequest([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
     const shown = found.slice(0, limit);

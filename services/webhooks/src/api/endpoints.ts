@@ -129,7 +129,7 @@ function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   };
 }
 
-/** No secret ends before its announced time, unless its owner asks for that. */
+/** No secret ends before its announced time, unless the caller asks for that. */
 function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
   return new Failure(

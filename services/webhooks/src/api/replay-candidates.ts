@@ -1,5 +1,5 @@
-// The events that a replay of a span of time may send again: the events that occurred within the span, from EVENTS, and the
-// events that a disabling within the span left undelivered, which may be older.
+// The events that a replay of a span of time may send again. EVENTS has the events that occurred within the span. Events that
+// a disabling within the span left undelivered may be older.
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
@@ -84,7 +84,7 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
       if (missed !== null) return missed;
       if (Date.now() > endMs) break;
     }
-    // No owner stores the missed events, so they are those after the stored offset or floor.
+    // No owner stores the missed events: they follow from the stored offset or floor.
     const offset = (await offsets.of(integration)).get(_id);
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =

@@ -1,5 +1,5 @@
-// Validates the settings of an endpoint beside its url and events (headers, description, recover and inFlightMax), and computes
-// the fields to store. endpoints/endpoint.ts shows the settings. No error message contains a header's value.
+// Validates the settings of an endpoint beside url and events (headers, description, recover and inFlightMax), and computes
+// the fields to store. No error message contains a header's value.
 import {
   type ChangeWebhook,
   type FailureEntry,
@@ -79,8 +79,8 @@ export function settingsOf(
 }
 
 /**
- * Errors of a requested endpoint that the schema does not find: a url that the egress guard refuses, and header names that a
- * delivery may not carry.
+ * Errors that the schema does not find in a requested endpoint: a url that the egress guard refuses, and header names that no
+ * delivery may carry.
  */
 export async function wrongIn(
   guard: EgressGuard,

@@ -51,12 +51,12 @@ export const openAttemptLog = (
 type Read = Pick<Endpoint, '_id' | 'integration'>;
 
 /**
- * How many logs a replica reads concurrently: a full log takes some ten megabytes of memory until the answer is sent. An
- * integration reads one log at a time, so that another integration can read the second.
+ * How many attempt logs a replica reads concurrently: a full log takes some ten megabytes of memory until the answer is sent.
+ * An integration reads one attempt log at a time, so that another integration can read the second.
  */
 const readLimits = { max: 2, perKeyMax: 1 };
 
-/** A reading that waits for its turn. All callers that ask for the same log meanwhile share the reading. */
+/** A reading that waits for its turn. All callers that ask for the same attempt log meanwhile share the reading. */
 interface Upcoming {
   entries: Promise<readonly LoggedAttempt[]>;
   /** When the last of the callers stops waiting. */
@@ -65,7 +65,7 @@ interface Upcoming {
 
 function openReading(bus: Pick<Bus, 'readStream'>) {
   const limit = openSemaphore(readLimits).run;
-  /** By endpoint. */
+  /** Readings that wait for their turn, by endpoint. */
   const upcoming = new Map<string, Upcoming>();
 
   async function* entriesOf(
@@ -91,7 +91,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
     return all;
   };
 
-  /** The stored entries of these events. Like `read`, it throws if its turn comes after `until`. */
+  /** The stored entries of these events. Like `read`, throws if the reading begins after `until`. */
   const readOf = (
     { _id, integration }: Read,
     eventIds: ReadonlySet<string>,
@@ -103,7 +103,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
       return found;
     }, integration);
 
-  /** All entries, oldest first. Throws if its turn comes after `until`, in epoch milliseconds. */
+  /** All entries, oldest first. Throws if the reading begins after `until`, in epoch milliseconds. */
   const read = ({ _id, integration }: Read, until: number): Promise<readonly LoggedAttempt[]> => {
     const others = upcoming.get(_id);
     if (others !== undefined) {

@@ -24,7 +24,7 @@ import type { Recorder } from './recorder.ts';
  * How an attempt leaves its event:
  *
  *   finished     the event was delivered or given up, or its endpoint is deleted
- *   undelivered  the event is open, and MongoDB lacks nothing of it: a counted failure is stored with the endpoint
+ *   undelivered  the event is open, and the endpoint in MongoDB has its counted failure, if any
  *   uncounted    the event used up an attempt, which only the offset of the endpoint can hold
  */
 type AttemptEnd = 'finished' | 'undelivered' | 'uncounted';

@@ -27,7 +27,7 @@ export interface ActiveIntegration {
   readonly name: string;
   readonly partition: number;
   readonly window: Window;
-  /** By endpoint. */
+  /** Queues by the id of their endpoint. */
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
   /**

@@ -13,7 +13,7 @@
 // After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/outcome.ts has the cap).
 // Missed events were open when their endpoint was disabled; a replay sends them.
 //
-// So an endpoint that is dead from the start is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
+// So an endpoint that never answers is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
 // and 72, 73 s (third). The tenth failure in a row disables the endpoint.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import type { Verdict } from '../sending/outcome.ts';

@@ -2,8 +2,8 @@
 //
 //   an endpoint                                 is stored
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
-//   keeps up                                    nothing: the floor of its partition follows it
-//   has the same undelivered event for 300 ms   its offset; the floor of its partition passes it
+//   keeps up                                    nothing: the floor of its partition passes its events
+//   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
 //   has an uncounted failure (deliver.ts)       its offset, with the next check
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   is busy when its partition is given back    its offset, for the next owner

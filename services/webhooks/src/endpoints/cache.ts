@@ -78,7 +78,7 @@ export function openEndpointCache(
       const loading = loads.get(meant._id);
       if (loading !== undefined) {
         const loaded = await loading;
-        // A load that began before the change may have missed it.
+        // A load that began before a change may have missed the change.
         if (loaded === null || loaded.endpoint.version >= meant.version) return loaded;
         forget(meant._id);
       }

@@ -1,6 +1,6 @@
 // Publishes `webhook.disabled` to the other endpoints of the integration. The update that disables an endpoint notes the event
-// with the endpoint; the note is removed once EVENTS has the event. If the replica dies in between, another replica finds the
-// note and publishes the event under the same id, so that no receiver takes it for a second event.
+// with the endpoint; the note is removed once EVENTS has the event. If the replica dies in between, another replica publishes
+// the noted event under the same id, so that no receiver takes it for a second event.
 //
 // The revision is replaced before the event is published, so that owners read the endpoint again and end its epoch.
 import { type EventBody, eventSubject, publishWithBatch } from '@integration-sync/contracts';

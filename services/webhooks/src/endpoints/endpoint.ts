@@ -57,7 +57,7 @@ export interface Endpoint {
   epoch: number;
   /** When each epoch ended, newest last. */
   disablings: { epoch: number; at: Date }[];
-  /** By epoch, the events that were undelivered when it ended; null until the owner has stored them. */
+  /** By epoch, the events that were undelivered when the epoch ended; null until the owner has stored the events. */
   missed?: Record<string, Missed | null>;
   /** A sequence in EVENTS: only later events occurred since the endpoint was registered or enabled. */
   eventsAfter: number;

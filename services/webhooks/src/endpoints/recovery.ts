@@ -22,7 +22,7 @@ export function nextTestAt(disabledAt: Date, after: Date): Date | undefined {
   return nextMs > testedForMs ? undefined : new Date(disabledAt.getTime() + nextMs);
 }
 
-/** The recovery of an endpoint that failures have disabled. `since` is set if it misses events from an earlier time on. */
+/** The recovery of an endpoint that failures have disabled. `since` is given if missed events began earlier. */
 export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery | undefined {
   const dueAt = nextTestAt(disabledAt, now);
   if (dueAt === undefined) return undefined;

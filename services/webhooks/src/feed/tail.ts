@@ -36,7 +36,7 @@ const readBytesMax = 256 * 1024;
 const idleTailsMax = limits.feedWaitersMax;
 /** How long an unused tail is kept: with waits of 25 s and two replicas, one in eight callers returns later. */
 const idleForMs = 60_000;
-/** How old the known facts of the log may be. While callers wait, a check asks for them once a second. */
+/** How old the known facts of the log may be. While callers wait, a check asks for new facts once a second. */
 const factsKnownForMs = 2_000;
 
 export type Tails = ReturnType<typeof openTails>;
@@ -107,7 +107,7 @@ class SharedTail {
   readonly integration: string;
   /** When the last announcement was heard, by `performance.now()`. */
   heardAtMs = performance.now();
-  /** When its last caller left, by `performance.now()`. */
+  /** When the last caller left, by `performance.now()`. */
   idleSinceMs = Infinity;
   readonly #bus: TailBus;
   readonly #windows: Windows<FeedBatch>;
@@ -302,9 +302,9 @@ const everyMs = 1_000;
 const integrationsAtOnce = 250;
 
 /**
- * Finds, once a second, event batches whose announcement was lost, for integrations with waiting callers: a core NATS message
- * gets lost if the route between two servers breaks. The check costs one request a second; if the log has grown, it costs one
- * more for 250 integrations that have heard no announcement.
+ * Finds, once a second, event batches whose announcement was lost, for integrations with waiting callers. A core NATS message
+ * gets lost if the route between two servers breaks. The check costs one request a second. If the log has grown, the check
+ * costs one more request for 250 integrations that have heard no announcement.
  */
 export function watchLostWakes(
   bus: Pick<Bus, 'lastOfEach'>,

@@ -67,7 +67,7 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
 }
 
 const kindsMax = 10;
-/** Measured bytes in memory, of a batch beside its message and of each decoded event. They dominate a small push. */
+/** Measured bytes in memory: of a batch beside its message, and of each decoded event. */
 export const bytesBeside = 1_500;
 const bytesOfEvent = 500;
 
@@ -118,7 +118,7 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
 }
 
-/** nats-server refuses a publisher foreign subjects, so the subject decides which kind of event the body may name. */
+/** nats-server limits the subjects of a publisher, so the subject decides which kind of event the body may name. */
 export function mayHold(subject: string): (kind: string) => boolean {
   const [, , ...ofEvent] = subject.split('.');
   return (kind) => kind === ofEvent.join('.');
@@ -135,7 +135,7 @@ const ofPush = /^(sync_[\da-f]+)-/;
 /** The id of the push that caused the event, or the event's own id without a push. */
 export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
 
-/** The beginning of an event as services write it. A delivery that finds it parses no JSON. */
+/** The beginning of an event as services write events. A delivery of such an event parses no JSON. */
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 export const usualHeadBytesMax = 128;
 

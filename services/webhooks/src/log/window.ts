@@ -1,5 +1,5 @@
-// The event batches of one integration in a replica's memory: a window of the newest, up to 2 MiB, and chunks of older batches
-// for endpoints that are behind. All readers of the integration share them, and each reader has only an offset.
+// The event batches of one integration in a replica's memory. A window has the newest batches, up to 2 MiB; chunks have older
+// batches for endpoints that are behind. All readers of the integration share the batches, and each reader has only an offset.
 //
 //   an offset           is read from
 //   ──────────────────  ──────────────────────────────────────────────────────────────

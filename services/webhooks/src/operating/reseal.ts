@@ -1,7 +1,7 @@
-// Seals all signing secrets and headers again under the first configured key, so that the other keys can be removed. Running
-// replicas may go on: an endpoint is updated only if it is as it was read, so a rotation by its caller in between wins. The
-// update raises the version, so a rotation that has read the endpoint before reads it again and does not restore a secret of
-// another key. The command may be cut off and repeated.
+// Seals all signing secrets and headers again under the first configured key, so that the other keys can be removed. Replicas
+// may run meanwhile: an endpoint is updated only if it is unchanged, so a rotation by its caller in between wins. The update
+// raises the version, so a rotation that has read the endpoint before must read it again. The command may be cut off and
+// repeated.
 //
 // An expired previous secret that no key opens is dropped.
 import type { Collection, Store } from '@integration-sync/runtime/store';

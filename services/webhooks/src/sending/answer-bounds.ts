@@ -1,6 +1,6 @@
-// Bounds the length of an answer, in bytes of the socket: a receiver can send informational answers, chunk extensions and
-// trailers without end, and the HTTP client hands on none of those bytes. A read may bring a single byte, so the number of
-// reads is bounded as well.
+// Bounds the length of an answer, in bytes of the socket. The HTTP client hands on no bytes of informational answers, chunk
+// extensions and trailers, which a receiver can send without end. A read may bring a single byte, so the number of reads is
+// bounded as well.
 import type { Socket } from 'node:net';
 import { AnswerTooLong } from './outcome.ts';
 

@@ -102,7 +102,7 @@ const connectTimeoutMs = 10_000;
 const proxyConnectTimeoutMs = 4_000;
 
 /**
- * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy, and remembers which
+ * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy. Remembers which
  * errors come from making a connection.
  */
 function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {

@@ -220,8 +220,8 @@ const inWords = (range: string): string => words[range] ?? 'a reserved address';
 
 /**
  * All addresses of a name. Rejects if the name has none, or if no name server answers in time. The operating system's resolver
- * is not used: it blocks one of a few threads and cannot be cancelled, so a handful of dead name servers would delay every
- * delivery. The hosts file still holds.
+ * is not used: its queries block a few threads and cannot be cancelled, so some dead name servers would delay every
+ * delivery. The hosts file is still read.
  */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 

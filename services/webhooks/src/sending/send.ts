@@ -25,7 +25,7 @@ export interface Sending extends Signable {
   traceparent?: string | undefined;
 }
 
-/** Rejects if a fault of this service kept the attempt from being sent, or the process stops. Then there was no attempt. */
+/** Rejects if a fault of this service kept the attempt from being sent, or the process stops. Then no attempt counts. */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
 interface SendOptions {
