@@ -343,7 +343,7 @@ it('what batches may not announce never reaches a receiver, forged as an event o
   const [hit] = await receiver.received(1, { withinMs: 30_000 });
   expect(hit?.headers['x-webhook-event']).toBe('batch.created');
   await eventually(
-    () => system.logText().split('refused events that their publisher may not announce').length - 1,
+    () => system.logText().split('refused events of kinds that their publisher may not announce').length - 1,
     (lines) => lines >= 2,
   );
   expect(system.logText()).toContain(`event-batches.${partitionOf(four)}.batches.${four}`);

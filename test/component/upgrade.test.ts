@@ -156,8 +156,8 @@ describe('after the release before', () => {
   });
 
   it('does not start while deliveries are left that it would never know of, unless it is told', () => {
-    expect(refusal).toContain('DELIVERIES has 1 messages that the release before is to deliver');
-    expect(refusal).toContain('set this to leave');
+    expect(refusal).toContain('DELIVERIES has 1 messages that only the previous release delivers');
+    expect(refusal).toContain('set this setting to `leave`');
   });
 
   it('delivers by a replay what the release before had not delivered', async () => {

@@ -9,8 +9,8 @@ export const WebhooksConfig = Type.Object({
   ...storeSettings,
   WEBHOOK_FORMER_STREAMS: Type.Enum(['refuse', 'leave'], {
     description:
-      'What a start does where a release before has left deliveries in streams that this one does not read: ' +
-      '`refuse` ends it, `leave` gives them up.',
+      'What a start does if streams of a former release still hold deliveries: `refuse` ends the start, `leave` gives ' +
+      'the deliveries up.',
     default: 'refuse',
   }),
   WEBHOOK_SECRET_KEY: Type.String({
@@ -51,23 +51,23 @@ export const WebhooksConfig = Type.Object({
   }),
   WEBHOOK_ENDPOINTS_REMEMBERED: Type.Integer({
     description:
-      'How many endpoints one process remembers for sending, some 2 KB each. Beyond that it forgets the one that it has ' +
-      'not needed for longest, and asks MongoDB again.',
+      'How many endpoints one process caches for sending, some 2 KB each. Beyond that the least recently needed endpoint ' +
+      'leaves the cache.',
     default: 20_000,
     minimum: 100,
     maximum: 10_000_000,
   }),
   WEBHOOK_SUBSCRIPTIONS_REMEMBERED: Type.Integer({
     description:
-      'The same of what endpoints subscribe to and where they are in the log: about as many as all endpoints.',
+      'How many endpoint queues one process has in memory: set it to about the number of all endpoints.',
     default: 100_000,
     minimum: 100,
     maximum: 10_000_000,
   }),
   WEBHOOK_HOSTS_CONNECTED: Type.Integer({
     description:
-      'To how many addresses of receivers one process keeps connections. Beyond that it closes those that it has not ' +
-      'used for longest, and connects again.',
+      'To how many addresses of receivers one process keeps connections. Beyond that it closes the least recently used ' +
+      'connections.',
     default: 2_000,
     minimum: 10,
     maximum: 100_000,

@@ -1,4 +1,4 @@
-// The metrics of webhooks. Labels never name an endpoint or an integration: there are too many.
+// The metrics of webhooks. No label names an endpoint or an integration: Prometheus could not hold so many series.
 import { openGauge } from '@integration-sync/runtime/metrics';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Verdict } from './sending/outcome.ts';
@@ -45,7 +45,7 @@ export function openMetrics(registry: Registry) {
     help: 'Endpoints that were so far behind that the log dropped events before they had them.',
     registers,
   });
-  // Prometheus sees a rise only from what it knew before.
+  // Prometheus sees no rise in a counter that appears with its first increment.
   for (const reason of ['failures', 'gone', 'manual']) disabled.inc({ reason }, 0);
 
   return {
@@ -53,15 +53,14 @@ export function openMetrics(registry: Registry) {
       attempts.inc({ outcome: verdict });
       seconds.observe(durationMs / 1000);
     },
-    /** The time from the event to its delivery. */
-    delivered: (age: number): void => delivered.observe(age),
-    /** Event batches that came together, and how long the first of them was in the log. */
+    delivered: (ageSeconds: number): void => delivered.observe(ageSeconds),
+    /** Counts event batches that were read together. `lagSeconds` is how long the first batch was in the log. */
     read(batches: readonly { count: number }[], lagSeconds: number): void {
       events.inc(batches.reduce((sum, { count }) => sum + count, 0));
       lag.observe(lagSeconds);
     },
     disabledBy: (reason: string): void => disabled.inc({ reason }),
-    /** An endpoint was so far behind that the log dropped events before it had them. */
+    /** The log dropped events before an endpoint had them. */
     lost: (): void => lost.inc(),
   };
 }
@@ -89,7 +88,7 @@ export function openGauges(
   );
   gauge(
     'webhook_behind_seconds',
-    'For how long the endpoint has been behind that has been so for longest.',
+    'How long the endpoint that is behind longest has been behind.',
     () => progress.behindForMs / 1000,
   );
   gauge(

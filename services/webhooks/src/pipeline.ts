@@ -1,4 +1,4 @@
-// Everything between the log and the receivers, put together:
+// The wiring between the stream EVENT_BATCHES (the log) and the receivers:
 //
 //   EVENT_BATCHES ──▶ reader ──▶ integrations ──▶ endpoint queues ──▶ scheduler ──▶ deliver ──▶ receiver
 //                        ▲       (one look-up of   (a cursor into      (fair         │
@@ -8,22 +8,22 @@
 //                        ▼                            progress ──▶ webhook_offsets (of endpoints that are behind),
 //                 webhook_partitions (claims)                      webhook_replicas (floors)
 //
-// One replica owns a partition of the log, and alone begins deliveries of its events. It gives the partition back when it stops,
-// or when the assignment over the living replicas names another one. It loses the partition to another one once it has been silent
-// for 2.5 s. The new owner reads webhook_offsets and webhook_replicas once and begins at the last stored floor, so that receivers
-// get a second time what the old owner delivered after that (delivering/takeover.ts).
+// One replica owns a partition of the log, and alone begins deliveries of its events. The owner gives the partition back when the
+// owner stops, or when the assignment over the living replicas names another replica. An owner that is silent for 2.5 s loses the
+// partition. The new owner reads webhook_offsets and webhook_replicas once, and begins at the last stored floor. So receivers get
+// the events that the old owner delivered after that floor a second time (delivering/takeover.ts).
 //
-//   a success   is stored where it closes the circuit. Everywhere else the floor moves past the event.
+//   a success   is stored only if it closes the circuit. After any other success only the floor moves past the event.
 //   a failure   opens the circuit, and is stored in webhook_endpoints with the event's number of attempts and next time (trials).
-//               Until it is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s, then given
-//               up. Next is the event that failed last, else the oldest open one, else the next in the log.
-//   uncounted   is a failure that began before another one was counted: it uses up one of the four attempts of its event.
+//               Before the failure is stored no attempt at the endpoint begins. The event alone is tried again after 1, 5 and 30 s,
+//               then given up. The next trial is the event that failed last, else the oldest open event, else the next in the log.
+//   uncounted   is a failure whose attempt began before another failure was counted. It uses up one of its event's four attempts.
 //   the circuit is open from the registration to the first 2xx, and from a failure to the next 2xx: one attempt at a time. While it is
-//               closed, 8 are in flight, or as many as the endpoint's caller asks for.
+//               closed, 8 attempts are in flight, or as many as the endpoint's caller asks for.
 //   disabled    is an endpoint by ten failures in a row or a 410: its undelivered events are missed, until a replay. The same
-//               update notes `webhook.disabled`; where the replica dies before it publishes that, another one does.
-//   a hand-back waits 500 ms for attempts in flight. One that hangs goes on at the old owner. The new owner leaves its event alone
-//               until it hears the end, the deadline is over, or the old owner is dead.
+//               update notes `webhook.disabled`. If the replica dies before it publishes that event, another replica publishes it.
+//   a hand-back waits 500 ms for attempts in flight. A hanging attempt goes on at the old owner. The new owner leaves its event
+//               alone until the attempt ends, its deadline is over, or the old owner is dead.
 //   cut off     is a replica that has not heard itself on NATS for 2 s: it begins no attempt until it hears itself again and MongoDB
 //               shows that its claims stand.
 //   killed      a process loses the entries of ATTEMPTS of its last 0.1 s.
@@ -78,30 +78,30 @@ interface PipelineOptions {
   revisions: Revisions;
   vault: Vault;
   send: Send;
-  /** Fires when attempts that are still in flight are cut off. */
+  /** Cuts attempts in flight off. */
   signal: AbortSignal;
-  /** Deliveries in flight in this process, over all endpoints. */
+  /** The bound on deliveries in flight in this process, over all endpoints. */
   inFlightMax: number;
   /**
-   * How many endpoints are in the cache (`cached`), and have a queue (`queues`). Beyond that the least recently needed are
-   * forgotten, of queues only those that have nothing to deliver.
+   * The bounds on cached endpoints and on endpoint queues. Beyond a bound the least recently needed leave memory, but no queue with
+   * an undelivered event.
    */
   inMemoryMax: { cached: number; queues: number };
   metrics: Pick<Metrics, 'registry'>;
-  /** Undefined where nothing is traced. */
+  /** Undefined if tracing is off. */
   tracing: Tracing | undefined;
   log: Log;
-  /** Makes streams again that nats-server has lost. */
+  /** Creates streams again that nats-server has lost. */
   ensure: () => Promise<void>;
 }
 
 export type Pipeline = Awaited<ReturnType<typeof startPipeline>>;
 
-/** Writes of failed attempts to MongoDB: one at a time, up to four once one has waited. So they do not slow healthy endpoints. */
+/** Writes of failed attempts to MongoDB do not slow healthy endpoints: one at a time, up to four once a write has waited 500 ms. */
 const failureWriteLimits = { max: 4, aloneForMs: 500 };
-/** Reading chunks of the log for endpoints that are behind: one at a time for an integration. */
+/** Chunks of the log that are read concurrently, one at a time for an integration. */
 const loadLimits = { max: 4, perKeyMax: 1 };
-/** For so long the stream may be without a leader, or this replica reconnect, before `/readyz` says so. */
+/** `/readyz` fails once this replica has not read the log for this time: its leader or the connection may be away. */
 const unreadMs = 10_000;
 
 export async function startPipeline(options: PipelineOptions) {
@@ -113,7 +113,7 @@ export async function startPipeline(options: PipelineOptions) {
   const delivering = startDelivering(options, parts, openRetry(log, stopping.signal));
   const { integrations, scheduler, reader, progress, ownership } = delivering;
   // A replica may have died before it announced that an endpoint is disabled.
-  const sweeping = { what: 'disablings that are not announced', everyMs: 500, log };
+  const sweeping = { what: 'unannounced disablings', everyMs: 500, log };
   starting.use(openPeriodicCheck(disabledEvents.sweep, sweeping));
   starting.defer(() => disabledEvents.settled());
   starting.defer(() => scheduler.close());
@@ -121,7 +121,7 @@ export async function startPipeline(options: PipelineOptions) {
   starting.use(progress);
   starting.use(ownership);
   starting.use(listenForChanges(bus, replicas.self, cache, integrations, log));
-  // Disposal runs this first: partitions go back before the attempts in flight have ended.
+  // Disposal begins here: partitions are given back before attempts in flight end.
   starting.defer(async () => {
     stopping.abort(new Error('the process stops'));
     await ownership.end().catch((error: unknown) => {
@@ -141,18 +141,22 @@ export async function startPipeline(options: PipelineOptions) {
   return {
     ...parts,
     changed,
-    /** Throws where this replica cannot read what is to be delivered. */
+    /** Throws if this replica has failed for 10 s to read the log or to check its partitions. */
     checkReading: (): void => {
       if (Math.max(reader.failingForMs, ownership.failingForMs) <= unreadMs) return;
-      throw new Failure('unavailable', `${eventBatchesStream} of NATS is not read; the log says why.`, {
-        retryAfterSeconds: 2,
-      });
+      throw new Failure(
+        'unavailable',
+        `The stream ${eventBatchesStream} is not read; log lines of webhooks say why.`,
+        {
+          retryAfterSeconds: 2,
+        },
+      );
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-/** What both the API and the deliveries of this replica use. */
+/** Opens the parts that both the API and the deliveries use. */
 async function openParts(options: PipelineOptions, starting: AsyncDisposableStack) {
   const { bus, store, endpoints, revisions, vault, inMemoryMax, log } = options;
   const stream = new LogStream(bus);
@@ -186,7 +190,7 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
     metrics.lost();
     log.error(
       { endpoint: id, integration },
-      'the log dropped events before this endpoint had them: it goes on at the oldest that are left',
+      'EVENT_BATCHES dropped events before this endpoint had them: deliveries go on at the oldest event that is left',
     );
   };
 
@@ -245,14 +249,15 @@ function startDelivering(options: PipelineOptions, parts: Parts, retryUntilStop:
 function openLoad(scheduler: Scheduler, retry: Retry, log: Log): Work['load'] {
   const inTurn = openSemaphore(loadLimits).run;
   return (queue, sequence) => {
-    retry('reading the log', () => inTurn(() => queue.window.load(sequence), queue.integration)).then(
+    retry('reading EVENT_BATCHES', () => inTurn(() => queue.window.load(sequence), queue.integration)).then(
       () => scheduler.wake(queue),
-      (error: unknown) => log.debug({ err: error }, 'the log is not read, as the process stops'),
+      (error: unknown) =>
+        log.debug({ err: error }, 'a chunk of EVENT_BATCHES is not read, as the process stops'),
     );
   };
 }
 
-/** Takes event batches that came together, in a span for each. */
+/** Takes event batches that were read together, with a trace span for each batch. */
 const openTake =
   ({ tracing }: Pick<PipelineOptions, 'tracing'>, integrations: Integrations, metrics: WebhookMetrics) =>
   async (batches: readonly LoggedBatch[]): Promise<void> => {

@@ -1,5 +1,5 @@
-// The webhooks service: endpoints, and what is delivered to them. This file is its wiring, in order, and nothing
-// else. What is opened first is closed last.
+// The wiring of the webhooks service, which stores endpoints and delivers events to them. The part that is opened first is
+// closed last.
 import { healthSubject } from '@integration-sync/contracts';
 import { buildOf } from '@integration-sync/runtime/build';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -20,7 +20,7 @@ import { replayHandlers } from './api/replay.ts';
 import { WebhooksConfig } from './config.ts';
 import { openRegistrations } from './endpoints/registrations.ts';
 import { openEndpoints, openRevisions } from './endpoints/store.ts';
-import { bringBackPlaces, forgetMissingStream, forgetOtherStream } from './endpoints/stream-reset.ts';
+import { forgetMissingStream, forgetOtherStream, lowerSequences } from './endpoints/stream-reset.ts';
 import { openFeed } from './feed/feed.ts';
 import { openCutoff } from './matching/cutoff.ts';
 import { checkKeys, tellKeys } from './operating/keys.ts';
@@ -38,20 +38,20 @@ export interface Webhooks extends AsyncDisposable {
 
 export interface WebhooksDeps {
   log?: Log;
-  /** Ends the wait for engines that do not come. */
+  /** Ends the wait for MongoDB and NATS. */
   signal?: AbortSignal;
-  /** Is told of every command that goes to MongoDB. */
+  /** Called for every command to MongoDB. */
   onCommand?: ResourcesOptions['onCommand'];
-  /** In place of DNS. */
+  /** Replaces DNS. */
   resolve?: Resolve;
-  /** In place of real sockets. */
+  /** Replaces real sockets. */
   connector?: buildConnector.connector;
-  /** In place of the well-known certificates. */
+  /** Replaces the well-known CA certificates. */
   ca?: string;
 }
 
 const service = 'webhooks' as const;
-/** Attempts that are in flight then are cut off, so that the process ends within its 15 s. */
+/** After this time a stop cuts attempts in flight off, so that the process ends within 15 s. */
 const stopMs = 11_000;
 const requestsInFlightMax = 256;
 
@@ -73,7 +73,7 @@ export async function startWebhooks(config: WebhooksConfig, deps: WebhooksDeps =
   return { metricsUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** All that the API uses, in order. `stop` fires when attempts that are in flight are cut off. */
+/** Opens the parts that the API uses. The signal `stop` cuts attempts in flight off. */
 async function openParts(
   config: WebhooksConfig,
   { log, signal, onCommand, ...deps }: WebhooksDeps & { log: Log },
@@ -96,20 +96,14 @@ async function openParts(
   };
   await refuseFormerDeliveries(bus, config);
   await answerWhileStarting(bus, identityOf(config), ensure());
-  await bringBackPlaces({ bus, store, endpoints, revisions });
+  await lowerSequences({ bus, store, endpoints, revisions });
   const ensuring = openPeriodicCheck(ensure, { what: 'the streams', everyMs: streamsEveryMs, log });
   // A stop does not wait for NATS.
   starting.defer(() => void ensuring[Symbol.asyncDispose]());
   bus.watchOtherStreams(streamSpecs(config).map(({ name }) => name));
 
   const { guard, send } = openSending(config, deps, tracing, starting, stop);
-  const inFlightMax = config.WEBHOOK_IN_FLIGHT_MAX;
-  const inMemoryMax = {
-    cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
-    queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
-  };
   const stored = { store, endpoints, revisions };
-  const limits = { inFlightMax, inMemoryMax };
   const pipeline = starting.use(
     await startPipeline({
       bus,
@@ -117,7 +111,11 @@ async function openParts(
       vault,
       send,
       signal: stop,
-      ...limits,
+      inFlightMax: config.WEBHOOK_IN_FLIGHT_MAX,
+      inMemoryMax: {
+        cached: config.WEBHOOK_ENDPOINTS_REMEMBERED,
+        queues: config.WEBHOOK_SUBSCRIPTIONS_REMEMBERED,
+      },
       metrics,
       tracing,
       log,
@@ -127,7 +125,7 @@ async function openParts(
   const feed = starting.use(openFeed(bus, config.WEBHOOK_SECRET_KEY, metrics.registry, log));
   const candidatesIn = openCandidates({ ...pipeline, bus, endpoints, log });
   const test = openTest(pipeline.cache, pipeline.attemptLog, send);
-  const parts = {
+  return {
     ...pipeline,
     ...stored,
     config,
@@ -139,8 +137,8 @@ async function openParts(
     candidatesIn,
     test,
     log,
+    metricsUrl: metrics.url,
   };
-  return { ...parts, metricsUrl: metrics.url };
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
@@ -162,7 +160,7 @@ function openSending(
   return { guard, send: openSend({ guard, connections, poster, userAgent, sendsTraceparent, tracing }) };
 }
 
-/** An operator may delete a stream, nats-server may lose one, and not every one has a reader that notices. */
+/** How often missing streams are created again: an operator may delete a stream, and nats-server may lose a stream. */
 const streamsEveryMs = 10_000;
 
 const identityOf = (config: WebhooksConfig) => ({
@@ -172,7 +170,7 @@ const identityOf = (config: WebhooksConfig) => ({
     'Webhook endpoints: registering and managing them, their attempt logs, replays; the event feed',
 });
 
-/** Only a former release delivers messages of its streams. */
+/** Ends the start while streams of a former release hold deliveries, which only that release makes. */
 async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise<void> {
   if (config.WEBHOOK_FORMER_STREAMS === 'leave') return;
   const left: string[] = [];
@@ -182,8 +180,8 @@ async function refuseFormerDeliveries(bus: Bus, config: WebhooksConfig): Promise
   }
   if (left.length === 0) return;
   throw new ConfigError([
-    `WEBHOOK_FORMER_STREAMS: ${left.join(', ')} that the release before is to deliver. ` +
-      'Run that release until ops streams says that nothing is left, or set this to leave.',
+    `WEBHOOK_FORMER_STREAMS: ${left.join(', ')} that only the previous release delivers. ` +
+      'Run the previous release until `ops streams` finds no message in them, or set this setting to `leave`.',
   ]);
 }
 

@@ -1,4 +1,4 @@
-// The streams that webhooks makes and reads. EVENTS and the log are in the contracts, as other services publish to them.
+// The streams that webhooks creates and reads. The contracts define EVENTS and EVENT_BATCHES, as other services publish to them.
 import {
   eventBatchesStreamSpec,
   eventsStreamSpec,
@@ -29,5 +29,5 @@ export const streamSpecs = (settings: StreamSettings): StreamSpec[] => [
   },
 ];
 
-/** Streams of former releases; this one reads none of them. */
+/** Streams of former releases; this release reads none of them. */
 export const formerStreams: readonly string[] = ['BUNDLES', 'DELIVERIES', 'HELD'];

@@ -57,7 +57,7 @@ it('is not ready while nats-server hands out nothing, and says so', async () => 
     30_000,
   );
   expect([...seen].toSorted()).toEqual([
-    'EVENT_BATCHES of NATS is not read; the log says why.',
+    'The stream EVENT_BATCHES is not read; log lines of webhooks say why.',
     '{"status":"ok"}',
   ]);
 });

@@ -30,7 +30,7 @@ it(
     receiver.behave(answer(204));
 
     await eventually(counted, (count) => count === '1', 15_000);
-    const said = house.lines.filter((line) => line.includes('the log dropped events'));
+    const said = house.lines.filter((line) => line.includes('EVENT_BATCHES dropped events'));
     expect(said.map((line) => JSON.parse(line))).toMatchObject([
       { endpoint: id, integration: client.integration },
     ]);

@@ -1,5 +1,5 @@
-// The attempt log as a listing: newest first, filtered, by page or by cursor. An endpoint's log is short
-// (1,000 entries, or what 7 days bring), so the replica reads all of it. And one event of it: what was sent, what was answered.
+// The attempt log as a listing: newest first, filtered, by page or by cursor. The log of an endpoint is short, so each request
+// reads all of it. Another request reads the attempts and the body of a single event.
 import {
   basePath,
   checkBesideCursor,
@@ -26,7 +26,7 @@ import type { Endpoints } from '../endpoints/store.ts';
 import { readBatch, type StreamEvent } from '../log/batch.ts';
 import { endpointOf, json } from './handlers.ts';
 
-/** An attempt is listed when it has ended, under the time of its begin, at most so long before. */
+/** An attempt is listed under the time of its begin, but only once it has ended: at most this much later. */
 const settlingMs = 12_000;
 
 export const attemptsHandlers = (
@@ -62,9 +62,9 @@ function readQuery(query: URLSearchParams) {
   return { ...listing, outcome: outcome ?? null, event: event ?? null };
 }
 
-/** Where a page begins. A cursor keeps all filters of the first question. */
+/** Where a page begins. A cursor keeps all filters of the first request. */
 export interface Start {
-  /** Entries before this place in the log come next; undefined where whole pages are passed over. */
+  /** The page begins with the newest entry before this place; if undefined, `page` says where the page begins. */
   before: number | undefined;
   page: number;
   limit: number;
@@ -91,7 +91,7 @@ function startOf(
 
 const keptOf = ({ limit, sinceMs, outcome, event }: Start) => ({ limit, since: sinceMs, outcome, event });
 
-/** `all` is newest first. */
+/** The newest entry of `all` comes first. */
 export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   const { before, page, limit, sinceMs, outcome, event } = start;
   const matching = all.filter(
@@ -112,7 +112,7 @@ export function listAttempts(all: readonly LoggedAttempt[], start: Start) {
   };
 }
 
-/** Never before the given `since`, nor after an attempt that may still be listed. */
+/** The `since` for the next request: not before the given `since`, nor after an attempt that may still be listed. */
 export function nextSince(all: readonly LoggedAttempt[], sinceMs: number | null, nowMs: number): Date {
   const settledMs = nowMs - settlingMs;
   const newestMs = all.length === 0 ? settledMs : Math.max(...all.map(({ at }) => Date.parse(at)));
@@ -133,7 +133,7 @@ type Sealed = [
 
 const cursors = (key: string) => openSealer<Sealed>(`cursor ${key}`);
 
-/** A caller can carry it, but neither make nor change one, nor use it for another endpoint. */
+/** Seals a cursor: a caller can neither make nor change a cursor, nor use it for another endpoint. */
 export const sealCursor = (
   key: string,
   endpointId: string,
@@ -149,23 +149,23 @@ export function openCursor(key: string, endpointId: string, text: string): Start
 }
 
 interface SentEvent {
-  /** Oldest first. */
+  /** The oldest attempt comes first. */
   attempts: readonly StoredAttempt[];
-  /** Undefined where the stream has it no longer; a test it never had. */
+  /** Undefined for a test, and if the log of event batches has dropped the event. */
   event: StreamEvent | undefined;
 }
 
 export type FindSent = ReturnType<typeof openFindSent>;
 
 /**
- * Those of the events that the attempt log of the endpoint has, by their ids. It says where the log of event batches has each
- * event as it was sent, a replay included, so that nothing is searched for.
+ * Finds events by their ids in the attempt log of the endpoint. The log's entries name the points of sent and replayed events in
+ * EVENT_BATCHES, so no stream is searched.
  */
 export const openFindSent =
   (attemptLog: Pick<AttemptLog, 'readOf'>, bus: Pick<Bus, 'readStream'>, log: Log) =>
   async (endpoint: Endpoint, eventIds: readonly string[], until: number): Promise<Map<string, SentEvent>> => {
     const entries = await attemptLog.readOf(endpoint, new Set(eventIds), until);
-    /** By sequence: events that are looked for often stand in one batch. */
+    /** By sequence: the events of a request are often in one batch. */
     const batches = new Map<number, readonly StreamEvent[]>();
     const eventsAt = async (sequence: number): Promise<readonly StreamEvent[]> => {
       const known = batches.get(sequence);
@@ -182,7 +182,7 @@ export const openFindSent =
     for (const [eventId, attempts] of Map.groupBy(entries, (entry) => entry.eventId)) {
       const point = attempts.findLast((attempt) => attempt.point !== undefined)?.point;
       const event = point === undefined ? undefined : (await eventsAt(point.sequence))[point.index];
-      // A stream that was made again has other events there.
+      // A stream that was created again has another event at this point.
       found.set(eventId, { attempts, event: event?.eventId === eventId ? event : undefined });
     }
     return found;

@@ -1,4 +1,4 @@
-// Request bodies: bytes to JSON to a checked value, and the words for what is wrong with them.
+// Reads request bodies: from bytes to JSON to a validated value, with an error message for each mistake.
 import {
   eventKinds,
   Failure,
@@ -17,19 +17,19 @@ const ajv = new Ajv({ ...ownSchemas, allErrors: true, verbose: true, strict: tru
 ajv.addVocabulary(['x-expected']);
 
 export interface Examined<Value> {
-  /** As the caller sent it. */
+  /** The body as the caller sent it. */
   given: object;
-  /** Undefined where it does not have the form of the schema. */
+  /** Undefined if the body does not match the schema. */
   value: Value | undefined;
-  /** What is wrong with its form. */
+  /** How the body does not match the schema. */
   errors: FailureEntry[];
 }
 
 type Asked = Pick<BusRequest, 'body' | 'headers'>;
 
 /**
- * Throws the failure to answer with where there is no object. With `optional`, no body at all is an empty object. Strict
- * handling refuses keys that are not known.
+ * Throws a Failure if the body is no JSON object. With `optional`, an empty body stands for an empty object. Strict handling
+ * refuses unknown keys.
  */
 export function bodyExaminer<T extends TObject>(
   schema: T,
@@ -54,7 +54,7 @@ export function bodyExaminer<T extends TObject>(
   };
 }
 
-/** Throws the failure to answer with. */
+/** Throws a Failure if the body is not valid. */
 export function bodyReader<T extends TObject>(
   schema: T,
   options: { optional?: boolean } = {},
@@ -63,16 +63,14 @@ export function bodyReader<T extends TObject>(
   return (request) => accept(examine(request));
 }
 
-/** Throws the failure that names everything that is wrong: with the form, and what else was found. */
+/** Throws a Failure that names all errors: those of the schema, and `others`. */
 export function accept<Value>({ value, errors }: Examined<Value>, others: FailureEntry[] = []): Value {
   const all = [...errors, ...others];
   if (value === undefined || all.length > 0) throw invalidRequest(all);
   return value;
 }
 
-/**
- * Checked first: messages for a million wrong entries would take more memory than there is.
- */
+/** Finds arrays that are too long before their entries are validated: a million error messages would exhaust memory. */
 function tooLongIn({ properties }: TObject, body: object): Map<string, FailureEntry> {
   const found = new Map<string, FailureEntry>();
   for (const [field, value] of Object.entries(body)) {
@@ -95,7 +93,7 @@ function entryOf({ instancePath, keyword, params, data, schema, parentSchema }: 
   const field = pointer.slice(1);
   if (missing !== undefined) return { pointer, detail: `${field} is required` };
   const expected = String(parentSchema?.['x-expected'] ?? expectation(keyword, schema));
-  // A write-only value is in no answer, so in no message either.
+  // No message contains a write-only value, as no answer does.
   const got = parentSchema?.['writeOnly'] === true ? '' : `, got ${describe(data)}`;
   return { pointer, detail: `${field}: expected ${expected}${got}` };
 }

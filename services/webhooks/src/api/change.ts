@@ -1,4 +1,4 @@
-// The rule of a change: the one update that makes an endpoint as its caller wants it. Nothing here reads or stores.
+// Computes the one update by which an endpoint becomes as its caller wants it. This file neither reads nor stores.
 import type { ChangeWebhook } from '@integration-sync/contracts';
 import { earlierEventsMax, type Endpoint, type Recovery } from '../endpoints/endpoint.ts';
 import { enabled, firstTest } from '../endpoints/recovery.ts';
@@ -6,18 +6,18 @@ import { disabling } from '../endpoints/store.ts';
 import type { Cutoff } from '../matching/cutoff.ts';
 import type { SettingsChange } from './settings.ts';
 
-/** Whether events from now on go out otherwise than events so far. */
+/** Whether the change affects which events are delivered, so that it needs a cutoff. */
 export const dividesEvents = ({ events, active }: ChangeWebhook): boolean =>
   events !== undefined || active === true;
 
 interface ChangeFacts {
   settings: SettingsChange;
-  /** Events after it go out as wanted. */
+  /** The wanted kinds hold for events after the cutoff. */
   cutoff: Cutoff;
   now: Date;
 }
 
-/** The update that makes the endpoint as wanted; undefined if it is so already. */
+/** The update of the endpoint; undefined if the endpoint is as wanted already. */
 export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, cutoff, now }: ChangeFacts) {
   const { url = endpoint.url, active = endpoint.active } = wanted;
   const kinds = wanted.events === undefined ? endpoint.events : [...new Set(wanted.events)];
@@ -42,7 +42,7 @@ export function changeOf(endpoint: Endpoint, wanted: ChangeWebhook, { settings, 
     $set: {
       url,
       events: kinds,
-      // Another receiver starts with one attempt in flight.
+      // A new url starts with one attempt in flight.
       ...(moves ? { isCircuitClosed: false } : {}),
       ...(starts ? { ...enabled, eventsAfter: cutoff.through, eventsUnderWay: cutoff.underWay } : {}),
       ...stopped?.$set,

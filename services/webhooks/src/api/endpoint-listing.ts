@@ -1,6 +1,5 @@
-// The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor says
-// after which webhook the next page begins; it is sealed, so that a caller can carry it, but neither make nor change one.
-// What `details=true` adds: handlers.ts.
+// The webhooks of an integration as a listing: in the order of their registration, by page or by cursor. A cursor names the
+// webhook after which the next page begins; the cursor is sealed, so a caller can neither make nor change one.
 import {
   basePath,
   checkBesideCursor,
@@ -18,7 +17,7 @@ import { invalidRequest } from './body.ts';
 import { showingOf } from './handlers.ts';
 
 interface Walk {
-  /** The last webhook before the page; without it, whole pages are passed over. */
+  /** The last webhook before the page; if undefined, `page` says where the page begins. */
   after: Pick<Endpoint, '_id' | 'createdAt'> | undefined;
   page: number;
   limit: number;
@@ -40,7 +39,7 @@ export const listingHandlers = (
       endpoints.list(integration, { after, skip, limit: limit + 1 }),
       endpoints.count(integration),
     ]);
-    // A removed integration has not even a revision.
+    // An integration that was removed has no revision, so its cursors are not valid.
     if (after !== undefined && total === 0 && (await revisions.of([integration])).length === 0)
       throw invalidRequest([{ pointer: 'cursor', detail: `cursor: ${cursorExpected}` }]);
     const shown = found.slice(0, limit);
@@ -53,9 +52,9 @@ export const listingHandlers = (
   },
 });
 
-/** Throws the failure that names everything that is wrong. */
+/** Throws a Failure that names all errors. */
 function readWalk(query: URLSearchParams, key: string, integration: string, errors: FailureEntry[]): Walk {
-  // It is no listing of what was synced, and has no `since`.
+  // Only the listings of synced records have `since`.
   query.delete('since');
   const { page, limit, cursor } = readListingQuery(query, errors);
   const walk = cursor === undefined ? undefined : openWalk(key, integration, cursor);
@@ -66,7 +65,7 @@ function readWalk(query: URLSearchParams, key: string, integration: string, erro
 
 type Sealed = [id: string, createdAtMs: number, page: number, limit: number];
 
-/** Names of integrations have no space, so that this is nothing that another cursor was made for. */
+/** No name of an integration has a space, so no other kind of cursor has this purpose. */
 const purposeOf = (integration: string): string => `webhooks ${integration}`;
 
 const cursors = (key: string) => openSealer<Sealed>(`cursor ${key}`);

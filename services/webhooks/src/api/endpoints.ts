@@ -74,9 +74,9 @@ function changing(options: EndpointsOptions): BusHandler {
       const settings = settingsOf(wanted, vault, endpoint._id);
       const change = changeOf(endpoint, wanted, { settings, cutoff, now: new Date() });
       const after = change === undefined ? endpoint : await endpoints.change(endpoint, change);
-      // Another caller changed it meanwhile, or a failed delivery did.
+      // Another caller or a failed delivery has changed the endpoint meanwhile.
       if (after === null) continue;
-      // Also where MongoDB had this change already: the replica that stored it may have died before its broadcast.
+      // Broadcast even if MongoDB had the change already: the replica that stored it may have died before its broadcast.
       await changed(after);
       if (endpoint.active && !after.active) {
         metrics.disabledBy('manual');
@@ -93,19 +93,19 @@ const removing =
     const id = headers.get(requestHeaders.id) ?? '';
     const removed = await endpoints.remove(integration, id);
     if (!removed && (await endpoints.find(id)) !== null) throw absent();
-    // Also where MongoDB no longer had the endpoint: the replica that deleted it may have died before its broadcast.
+    // Broadcast even if the endpoint was deleted already: the replica that deleted it may have died before its broadcast.
     await changed({ _id: id, integration });
     if (!removed) throw absent();
-    // The endpoint is gone. Its attempt log is of no use, and expires by itself.
+    // The request succeeds even if the purge fails: the attempt log of a deleted endpoint expires by itself.
     try {
       await attemptLog.removeEndpoint(id);
     } catch (error) {
-      log.warn({ err: error, endpoint: id }, 'the attempt log of a deleted endpoint is left');
+      log.warn({ err: error, endpoint: id }, 'the attempt log of a deleted endpoint is not removed');
     }
     return {};
   };
 
-/** The previous secrets go on signing beside the new one until their grace period ends. */
+/** The previous secrets go on signing beside the new secret until their grace period ends. */
 function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   const read = bodyReader(RotateSecret, { optional: true });
   return async (request) => {
@@ -129,7 +129,7 @@ function rotating({ endpoints, vault, changed }: EndpointsOptions): BusHandler {
   };
 }
 
-/** No secret ends before its announced time, unless its owner asks for that. */
+/** No secret ends before its announced time, unless the caller asks for that. */
 function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   const next = new Date(Math.min(...serving.map(({ expiresAt }) => expiresAt.getTime())));
   return new Failure(
@@ -140,12 +140,12 @@ function tooManySecrets(serving: readonly PreviousSecret[]): Failure {
   );
 }
 
-/** Each test may hold a receiver's whole ten seconds; 45 of one integration leave room for those of others. */
+/** Each test may take the receiver's ten seconds; 45 tests of one integration leave room for tests of others. */
 const testLimits = { max: 64, share: { timesFree: 3, kept: 4 } };
 
 export type Test = (endpoint: Endpoint, traceparent?: string) => Promise<Attempted>;
 
-/** A test is one attempt, whatever its outcome, and stands in the attempt log. */
+/** A test is a single attempt, even if it fails. The attempt log has an entry of the test. */
 export const openTest =
   (cache: Pick<EndpointCache, 'prepare'>, attemptLog: Pick<AttemptLog, 'append'>, send: Send): Test =>
   async (endpoint, traceparent) => {
@@ -155,7 +155,7 @@ export const openTest =
     return attempted;
   };
 
-/** Webhooks sends a test to the receiver at once, and answers with the receiver's answer. */
+/** Sends a test to the receiver, and answers with the receiver's answer. */
 function testing({ endpoints, test }: EndpointsOptions): BusHandler {
   const semaphore = openSemaphore(testLimits);
   return async (request) => {

@@ -11,7 +11,7 @@ import { storeFailure } from '@integration-sync/runtime/store';
 import { detailedWebhookOf, webhookOf, type Endpoint } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
-/** A database that is away is an answer of its own, not an error of this service. */
+/** Answers an outage of MongoDB with a Failure of its own, and not as an error of this service. */
 export const withStoreFailures = (
   handlers: Readonly<Record<string, BusHandler>>,
 ): Record<string, BusHandler> =>
@@ -49,5 +49,5 @@ export async function endpointOf(
   return endpoint;
 }
 
-/** An endpoint of another integration is as absent as one that never existed. */
+/** The answer for an endpoint that does not exist, or belongs to another integration. */
 export const absent = (): Failure => new Failure('not_found', 'There is no webhook with this id.');

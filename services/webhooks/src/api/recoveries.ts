@@ -1,6 +1,6 @@
-// Brings disabled endpoints back: tests those that are to recover, enables them, and sends what they have missed. Each step
-// may be cut off anywhere, and is done again by whichever replica finds it due (endpoints/recovery.ts). Events that are sent
-// again by that are stored under the same ids, and so once.
+// Does the recovery steps of disabled endpoints (endpoints/recovery.ts): tests and enables them, and sends their missed events.
+// A step that is cut off is repeated by a replica that finds it due. Repeated events have the same ids, so the stream stores
+// each event once.
 import {
   type EventBody,
   type EventData,
@@ -29,7 +29,7 @@ interface RecoveriesOptions {
 }
 
 const everyMs = 1_000;
-/** A check takes no more at once; each test may hang for 10 s. */
+/** How many steps a check does concurrently; each test may hang for 10 s. */
 const atOnce = 32;
 const kind = 'webhook.enabled';
 
@@ -57,7 +57,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     );
   };
 
-  /** Sends the events that occurred before every replica knows that the endpoint is enabled. */
+  /** Sends the missed events up to `eventsAfter`, and publishes `webhook.enabled`. */
   const send = async (held: Endpoint): Promise<void> => {
     const { _id, integration, url, epoch, recovery } = held;
     await changed(held);
@@ -70,7 +70,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       sending: `${_id}-recovery-${epoch}`,
       goOn: () => closing.signal.throwIfAborted(),
     };
-    // Later events are delivered as to every endpoint.
+    // Events after `eventsAfter` are delivered from the log, as to every endpoint.
     const queued = recovery?.replays ? await resend(meantFor(held, missed, held.eventsAfter), resending) : 0;
     const id = `${_id}-enabled-${recovery?.epoch ?? epoch}`;
     const event = eventOf(integration, { webhookId: _id, url, disabledAt: since.toISOString(), queued });
@@ -88,7 +88,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
     try {
       await steps[held.recovery.step](held);
     } catch (error) {
-      log.warn({ err: error, endpoint: held._id }, 'a webhook is not brought back yet, trying again');
+      log.warn({ err: error, endpoint: held._id }, 'a recovery step of a webhook failed, trying again');
     }
   };
 
@@ -99,7 +99,7 @@ export function openRecoveries(options: RecoveriesOptions): AsyncDisposable {
       if (due.length < atOnce || closing.signal.aborted) return;
     }
   };
-  const checks = openPeriodicCheck(check, { what: 'webhooks to bring back', everyMs, log });
+  const checks = openPeriodicCheck(check, { what: 'due recovery steps', everyMs, log });
   return {
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the process stops'));

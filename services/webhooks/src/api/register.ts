@@ -1,5 +1,5 @@
-// Registering an endpoint. The same url may be registered more than once: each is an endpoint of its own, with its own secret.
-// Under an `Idempotency-Key` the same body is registered once, and answered again as it was.
+// Registers an endpoint. Each registration of the same url is an endpoint of its own, with its own secret. Under an
+// `Idempotency-Key` a body is registered once, and a repeated request gets the first answer.
 import { randomBytes } from 'node:crypto';
 import {
   basePath,
@@ -49,7 +49,7 @@ export function registering(options: RegisterOptions): BusHandler {
     const registered =
       before ??
       (await register(options, request, { id: found.endpointId, body }).catch(async (error: unknown) => {
-        // After any other failure the webhook may exist; the same call again finds out.
+        // After any other failure the webhook may exist; a repeated request finds out.
         if (error instanceof Failure && error.code === 'conflict') await registrations.drop(found._id);
         throw error;
       }));
@@ -59,7 +59,7 @@ export function registering(options: RegisterOptions): BusHandler {
 }
 
 interface Registered extends Endpoint {
-  /** In clear. */
+  /** The secret in clear. */
   signingSecret: string;
 }
 
@@ -93,7 +93,7 @@ async function register(
     if (first === null) throw goneSince();
     return { ...first, signingSecret: vault.open(first.secret, id) };
   }
-  // Where several register at the same moment, all of the last ones may be removed, but there is never one too many.
+  // Concurrent registrations may all be refused below the limit, but the limit is never exceeded.
   if ((await endpoints.count(integration)) > endpointsMax) {
     await endpoints.remove(integration, id);
     throw tooMany(endpointsMax);
@@ -115,7 +115,7 @@ async function registeredAs(
 
 const form = /^[ -~]+$/;
 
-/** As the gateway passes it on. */
+/** Reads the `Idempotency-Key`, which the gateway passes on percent-encoded. */
 function readKey({ headers }: BusRequest): { key: string | undefined; wrongKey: FailureEntry[] } {
   const given = headers.get(requestHeaders.idempotencyKey);
   const key = given === undefined ? undefined : decodeURIComponent(given);

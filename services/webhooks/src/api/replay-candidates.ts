@@ -1,5 +1,5 @@
-// The events that a replay may send again: those that the event stream holds of a span of time, and those that were
-// undelivered when the endpoint was disabled at a moment within the span, though the events themselves are older.
+// The events that a replay of a span of time may send again. EVENTS has the events that occurred within the span. Events that
+// a disabling within the span left undelivered may be older.
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
@@ -15,27 +15,25 @@ import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Endpoint, Missed } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
-import { mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/batch.ts';
+import { clockSkewMs, mayHold, readBatch, readStreamEvent, type StreamEvent } from '../log/batch.ts';
 import { isBefore, isSame, type Offsets } from '../log/offsets.ts';
 import type { LogStream } from '../log/reader.ts';
 import { isMeantFor, isMissed } from '../matching/match.ts';
 import type { Claims } from '../owning/claims.ts';
 
-/** Undefined for each event that is not to be sent, so that the caller of a generator can look at the time. */
+/** Undefined for each event that is not to be sent, so that the caller of a generator can check its deadline. */
 type Candidate = StreamEvent | undefined;
 
 interface Span {
-  /** Exclusive, as in listings. The moment of a disabling counts as after itself. */
+  /** Exclusive for events, as in listings; inclusive for disablings. */
   since: Date;
-  /** Without it there is no end: events bear the times of other machines, which may be ahead of this one's. */
+  /** Undefined for a span without an end: the time of an event may be ahead of this machine's clock. */
   until: Date | undefined;
 }
 
 export type Candidates = ReturnType<typeof openCandidates>;
 
-/** An event is stored after it occurred, by clocks of different machines. */
-const clockSkewMs = 60_000;
-/** So long a replay waits for the owner, or a new one, to store what an endpoint missed. */
+/** How long a replay waits for the owner, or a new owner, to store the missed events. */
 const ownerMs = 4_000;
 const ownerPollMs = 50;
 
@@ -86,7 +84,7 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
       if (missed !== null) return missed;
       if (Date.now() > endMs) break;
     }
-    // No replica owns the partition, so the stored offset or floor tells.
+    // No owner stores the missed events: they follow from the stored offset or floor.
     const offset = (await offsets.of(integration)).get(_id);
     const floor = (await claims.floorOf(partitionOf(integration))) + 1;
     const { sequence, index, open } =
@@ -113,7 +111,7 @@ export function openCandidates({ bus, endpoints, claims, offsets, stream, log }:
   }
 }
 
-/** The candidates that the endpoint subscribes to, up to that place in EVENTS. */
+/** The candidates that the endpoint subscribes to, up to the sequence `through` in EVENTS. */
 export async function* meantFor(
   endpoint: Endpoint,
   candidates: AsyncIterable<Candidate>,
@@ -127,18 +125,18 @@ const isAfter = (at: Date, until: Date | undefined): boolean => until !== undefi
 
 interface ResendOptions {
   endpoint: Pick<Endpoint, '_id' | 'integration'>;
-  /** The same events of the same sending are stored once, however often they are sent within ten minutes. */
+  /** Part of the message ids: the stream stores the same events of the same sending once within ten minutes. */
   sending: string;
   traceparent?: string | undefined;
-  /** Called with the number of stored events; throws where no more are to be stored. */
+  /** Called with the number of stored events; throws if no more events are to be stored. */
   goOn: (stored: number) => void;
 }
 
 const eventsAtOnce = 1_000;
 
 /**
- * Sends events to one endpoint again: as event batches in the log that are addressed to it, so that they are delivered as all
- * others are. Other endpoints pass over them. Every event is stored before it is counted, so each counted one will be sent.
+ * Sends events to one endpoint again, by publishing addressed batches to the log, which other endpoints pass over. Events are
+ * counted once their batch is stored, so each counted event will be sent.
  */
 export const openResend =
   (bus: Pick<Bus, 'publishBatch'>) =>

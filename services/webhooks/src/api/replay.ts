@@ -1,6 +1,5 @@
-// Sending events again: those of a span of time that the event stream holds, and those that were missed because their
-// endpoint was disabled at a moment within the span, though the events themselves are older. Or some events by their ids,
-// which the attempt log of the endpoint has.
+// Sends events again: the events of a span of time (replay-candidates.ts), or events that the attempt log of the endpoint has,
+// by their ids.
 import { randomBytes } from 'node:crypto';
 import {
   Failure,
@@ -20,7 +19,7 @@ import { accept, bodyExaminer, type Examined } from './body.ts';
 import { endpointOf, json } from './handlers.ts';
 import { type Candidates, meantFor, openResend } from './replay-candidates.ts';
 
-/** A replay that is too long is refused this much before its caller stops waiting. */
+/** A replay that is too long ends this long before its caller stops waiting. */
 const marginMs = 1_000;
 
 export function replayHandlers(
@@ -55,7 +54,7 @@ export function replayHandlers(
     return resend(meantFor(wanted, candidatesIn(wanted, span)), resending(endpoint, request));
   }
 
-  /** All of them, or none. */
+  /** The events with these ids. Throws if one of them is not found. */
   async function sentOf(
     endpoint: Endpoint,
     eventIds: readonly string[],
@@ -93,7 +92,7 @@ const wrongId = (index: number, expected: string): FailureEntry => ({
   detail: `eventIds: expected ${expected}`,
 });
 
-/** What is wrong with the body besides its form. */
+/** Errors of the body that the schema does not find. */
 function wrongIn({ given, value }: Examined<ReplayEvents>): FailureEntry[] {
   if (!('eventIds' in given))
     return 'since' in given ? wrongTimesIn(given) : [{ pointer: '/since', detail: 'since is required' }];
@@ -129,5 +128,5 @@ const instantOf = (text: string): Date => parseInstant(text) ?? new Date(Number.
 const tooLong = (sent: number): Failure =>
   new Failure(
     'timeout',
-    `There are too many events in this span for one replay; ${sent} of them will be sent. Narrow it by since and until.`,
+    `There are too many events in this span for one replay; ${sent} of them will be sent. Narrow the span by since and until.`,
   );

@@ -1,5 +1,5 @@
-// Validates what a caller may set of an endpoint beside its url and events (headers, description, recover and inFlightMax), and says
-// which fields to store. How they are shown: handlers.ts and endpoints/endpoint.ts. No error message contains a header's value.
+// Validates the settings of an endpoint beside url and events (headers, description, recover and inFlightMax), and computes
+// the fields to store. No error message contains a header's value.
 import {
   type ChangeWebhook,
   type FailureEntry,
@@ -13,7 +13,7 @@ import { type EgressGuard, TargetRefused } from '../sending/egress-guard.ts';
 import type { Examined } from './body.ts';
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Headers of a delivery itself, and of one connection only (RFC 9110 §7.6.1). */
+/** Headers that webhooks sets itself, and hop-by-hop headers (RFC 9110 §7.6.1). */
 const reserved = new Set(
   (
     'host user-agent traceparent tracestate expect ' +
@@ -22,7 +22,7 @@ const reserved = new Set(
 );
 const reservedBeginnings = ['content-', 'webhook-', 'x-webhook-', 'proxy-'];
 
-/** What is wrong with the names; values are checked against the schema. */
+/** Errors in the names of headers; the schema checks the values. */
 function wrongHeaderNamesIn(given: object): FailureEntry[] {
   const headers: unknown = Reflect.get(given, 'headers');
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return [];
@@ -53,7 +53,7 @@ export interface SettingsChange {
   clear: (keyof EndpointSettings)[];
 }
 
-/** The fields to store, and those to remove. */
+/** The fields to store, and the fields to remove. */
 export function settingsOf(
   { description, headers, recover, inFlightMax }: Given,
   vault: Pick<Vault, 'seal'>,
@@ -79,8 +79,8 @@ export function settingsOf(
 }
 
 /**
- * What is wrong with an endpoint that a caller describes, besides its form: whether webhooks may go where its url leads, and
- * whether each of its headers is one that a delivery may carry.
+ * Errors that the schema does not find in a requested endpoint: a url that the egress guard refuses, and header names that no
+ * delivery may carry.
  */
 export async function wrongIn(
   guard: EgressGuard,
@@ -89,7 +89,7 @@ export async function wrongIn(
   const wrong = wrongHeaderNamesIn(given);
   const pointer = '/url';
   const url: unknown = Reflect.get(given, 'url');
-  // Only a url that has the form of one has a target.
+  // A url that does not match the schema has no target.
   if (typeof url !== 'string' || errors.some((entry) => entry.pointer === pointer)) return wrong;
   try {
     await guard(url);

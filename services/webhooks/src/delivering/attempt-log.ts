@@ -1,6 +1,6 @@
 // The attempt log: an entry per attempt, the last 1,000 of each endpoint and often more, in the stream ATTEMPTS.
-// It is written a batch at a time, several entries of one endpoint in one message, because the disk is synced once per batch.
-// A process that is killed loses the entries of its last tenth of a second, and no others.
+// A message has several entries of one endpoint, and nats-server syncs its disk once for a batch of messages.
+// A killed process loses only the entries of its last tenth of a second.
 import { type DeliveryAttempt, Failure } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -12,7 +12,7 @@ import type { Attempted } from '../sending/send.ts';
 import { attemptsStream, attemptsSubject } from '../streams.ts';
 
 export interface LoggedAttempt extends DeliveryAttempt {
-  /** Orders entries: a newer one has a greater place. */
+  /** A newer entry has a greater place. */
   place: number;
 }
 
@@ -51,12 +51,12 @@ export const openAttemptLog = (
 type Read = Pick<Endpoint, '_id' | 'integration'>;
 
 /**
- * Logs that a replica reads at once: a full one takes some ten megabytes of memory until it is answered. An integration has one
- * at a time, so that another one can have the second.
+ * How many attempt logs a replica reads concurrently: a full log takes some ten megabytes of memory until the answer is sent.
+ * An integration reads one attempt log at a time, so that another integration can read the second.
  */
 const readLimits = { max: 2, perKeyMax: 1 };
 
-/** A reading that waits for its turn: all callers that ask for that log meanwhile share it. */
+/** A reading that waits for its turn. All callers that ask for the same attempt log meanwhile share the reading. */
 interface Upcoming {
   entries: Promise<readonly LoggedAttempt[]>;
   /** When the last of the callers stops waiting. */
@@ -65,15 +65,15 @@ interface Upcoming {
 
 function openReading(bus: Pick<Bus, 'readStream'>) {
   const limit = openSemaphore(readLimits).run;
-  /** By endpoint. */
+  /** Readings that wait for their turn, by endpoint. */
   const upcoming = new Map<string, Upcoming>();
 
   async function* entriesOf(
     endpointId: string,
     until: number,
   ): AsyncGenerator<{ entry: StoredAttempt; place: number }> {
-    // The callers have stopped waiting, and others wait for their turn.
-    if (Date.now() > until) throw new Failure('timeout', 'Too many logs are being read.');
+    // The callers have stopped waiting, and other readings wait for their turn.
+    if (Date.now() > until) throw new Failure('timeout', 'Too many attempt logs are being read.');
     const reading = { subject: attemptsSubject(endpointId), from: { sequence: 1 } };
     for await (const { body, sequence } of bus.readStream(attemptsStream, reading)) {
       const some: StoredAttempt[] = JSON.parse(Buffer.from(body).toString());
@@ -81,7 +81,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
     }
   }
 
-  /** Leaves out what a listing does not show: with bodies, a thousand messages take much memory. */
+  /** Leaves out the fields that a listing does not show: the bodies of a thousand messages take much memory. */
   const readAll = async (endpointId: string, until: number): Promise<LoggedAttempt[]> => {
     const all: LoggedAttempt[] = [];
     for await (const { entry, place } of entriesOf(endpointId, until)) {
@@ -91,7 +91,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
     return all;
   };
 
-  /** The entries of these events, as they are stored; as `read` otherwise. */
+  /** The stored entries of these events. Like `read`, throws if the reading begins after `until`. */
   const readOf = (
     { _id, integration }: Read,
     eventIds: ReadonlySet<string>,
@@ -103,7 +103,7 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
       return found;
     }, integration);
 
-  /** Oldest first. Throws where its turn comes after `until`, in epoch milliseconds. */
+  /** All entries, oldest first. Throws if the reading begins after `until`, in epoch milliseconds. */
   const read = ({ _id, integration }: Read, until: number): Promise<readonly LoggedAttempt[]> => {
     const others = upcoming.get(_id);
     if (others !== undefined) {
@@ -124,17 +124,17 @@ function openReading(bus: Pick<Bus, 'readStream'>) {
 }
 
 export interface StoredAttempt extends DeliveryAttempt {
-  /** The event in the log; a test has none. */
+  /** The event in the log of event batches; a test is not in that log. */
   point?: LogPoint;
   /** The first bytes of a failed answer. */
   responseBody?: string;
 }
 
 const flushMs = 100;
-/** The stream keeps 1,000 messages of each endpoint, so this bounds what reading its log takes. */
+/** The stream keeps 1,000 messages of each endpoint, so this bounds the memory of reading an attempt log. */
 const entriesPerMessage = 16;
 const messagesPerBatch = 500;
-/** Beyond this, NATS has been away for long: entries are dropped before memory is short. */
+/** Beyond this, after a long outage of NATS, entries are dropped before memory is short. */
 const waitingMax = 20_000;
 const linesEveryFailures = 50;
 
@@ -142,14 +142,14 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
   /** Entries that are in no message yet, by endpoint. */
   const entries = new Map<string, StoredAttempt[]>();
   let count = 0;
-  /** How many messages this replica has made, which gives each an id of its own. */
+  /** Numbers the messages of this replica, for their ids. */
   let made = 0;
   let messages: { subject: string; id: string; body: string }[] = [];
   let dropped = 0;
   let failures = 0;
   let writing: Promise<void> | undefined;
 
-  /** Makes messages of all entries, and leaves none. */
+  /** Moves all entries into messages. */
   const pack = (): void => {
     for (const [endpointId, all] of entries) {
       for (let from = 0; from < all.length; from += entriesPerMessage) {
@@ -179,10 +179,7 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
     dropped = 0;
     failures = 0;
   };
-  const flush = async (): Promise<void> => {
-    writing ??= write().finally(() => (writing = undefined));
-    await writing;
-  };
+  const flush = (): Promise<void> => (writing ??= write().finally(() => (writing = undefined)));
   const watch = openWatch(flushMs, () => {
     if (count === 0 && messages.length === 0 && writing === undefined) return false;
     void flush();
@@ -203,7 +200,7 @@ export function openAttemptLogWriter(bus: Pick<Bus, 'publishBatch'>, log: Log, r
     },
     async [Symbol.asyncDispose](): Promise<void> {
       watch[Symbol.dispose]();
-      // The first flush may be a write that began before the last entries came.
+      // The first flush may wait for a write that began before the last entries were appended.
       await flush();
       await flush();
     },

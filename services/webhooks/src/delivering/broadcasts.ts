@@ -1,5 +1,5 @@
-// What replicas tell each other of endpoints: that an endpoint has changed, and that an event of a partition that was given
-// back is finished. A broadcast may get lost.
+// Broadcasts between replicas: an endpoint has changed, or an event of a partition that was given back is finished. A broadcast
+// may get lost.
 import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Broadcast, Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -9,14 +9,14 @@ import type { LogPoint, Offsets } from '../log/offsets.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Integrations } from './integrations.ts';
 
-/** The event is delivered or given up; the subject is named for the first alone. */
+/** Says that an event is delivered or given up, although the subject names only the former. */
 const finishedSubject = 'webhooks.event.delivered';
 
 export type TellFinished = (queue: EndpointQueue, point: LogPoint) => Promise<void>;
 
 /**
- * An event that was in flight when its partition was given back is finished here. A next owner that has yet to read the offset no
- * longer finds the event there.
+ * Reports an event that was in flight when its partition was given back, and is finished now. The event also leaves the stored
+ * offset, for a next owner that has yet to read that offset.
  */
 export const openTellFinished =
   (bus: Pick<Bus, 'broadcast'>, offsets: Pick<Offsets, 'removeOpen'>, log: Log): TellFinished =>
@@ -27,10 +27,10 @@ export const openTellFinished =
 
 type Named = Pick<Endpoint, '_id' | 'integration'>;
 
-/** Tells this replica and all others that the endpoint has changed. */
+/** Tells all replicas, this replica included, that the endpoint has changed. */
 export type TellChanged = (endpoint: Named) => void;
 
-/** A caller's change is stored: resolves once each replica either has heard of it or finds it with its next look-up. */
+/** Resolves once each replica has heard of a stored change of the endpoint, or finds the change with its next look-up. */
 export type Changed = (endpoint: Named) => Promise<void>;
 
 export const openTellChanged =
@@ -69,8 +69,8 @@ export function listenForChanges(
   return stack;
 }
 
-/** The failure needs no more: the next look-up finds the change. */
+/** A failed refresh needs no more than a log line: the next look-up finds the change. */
 export const logged =
   (log: Log, endpoint: string) =>
   (error: unknown): void =>
-    log.debug({ err: error, endpoint }, 'a change of an endpoint is not known yet');
+    log.debug({ err: error, endpoint }, 'the next look-up finds a change of an endpoint');

@@ -1,11 +1,11 @@
-// One attempt at one event for one endpoint, and everything that follows from it:
+// One attempt at one event for one endpoint, and its consequences:
 //
 //   the attempt       is recorded                                           then
 //   ────────────────  ────────────────────────────────────────────────────  ────────────────────────────────────────
-//   succeeds          only where the circuit was open                       the next one begins
+//   succeeds          only where the circuit was open                       the next attempt of the endpoint begins
 //   fails             with the endpoint: circuit, counter, trial            the event waits for its next attempt
-//   fails, uncounted  with the offset of the endpoint, soon                 the same
-//   cannot be sent    nowhere                                               it is made a moment later
+//   fails, uncounted  with the offset of the endpoint, soon                 the event waits for its next attempt
+//   cannot be sent    nowhere                                               the attempt is made a moment later
 //   fails, disabled   nowhere: the endpoint is disabled meanwhile           the event is open until the owner stores `missed`
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -21,10 +21,10 @@ import { afterSuccess, dueAfter, type Next } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 
 /**
- * What an attempt leaves:
+ * How an attempt leaves its event:
  *
  *   finished     the event was delivered or given up, or its endpoint is deleted
- *   undelivered  MongoDB has all that there is to store of the event: nothing, or its trial with the endpoint
+ *   undelivered  the event is open, and the endpoint in MongoDB has its counted failure, if any
  *   uncounted    the event used up an attempt, which only the offset of the endpoint can hold
  */
 type AttemptEnd = 'finished' | 'undelivered' | 'uncounted';
@@ -34,15 +34,15 @@ interface DeliverOptions {
   cache: Pick<EndpointCache, 'get'>;
   recorder: Recorder;
   report: Report;
-  /** What the endpoint would miss if it were disabled now. */
+  /** The events that the endpoint would miss if it were disabled now. */
   missedOf: (queue: EndpointQueue) => Missed;
-  /** Is told of the endpoint as it is after a failure. */
+  /** Called with the endpoint as it is stored after a failure. */
   onRecorded: (endpoint: Endpoint) => void;
   onEnd: (queue: EndpointQueue, delivery: Delivery, end: AttemptEnd) => void;
-  /** Whether no other replica can have taken the partitions of this one. */
+  /** False while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
   retry: Retry;
-  /** Fires when attempts that are in flight are cut off. */
+  /** Cuts attempts in flight off. */
   signal: AbortSignal;
   log: Log;
 }
@@ -51,7 +51,7 @@ interface DeliverOptions {
 const stayOpenMs = 1_000;
 const troubleMs = 500;
 const troubleMsMax = 5_000;
-/** An egress proxy that is away causes one line for so many failures of an endpoint. */
+/** An attempt that cannot be sent, as while the egress proxy is away, is logged once in so many for an endpoint. */
 const linesEveryTroubles = 20;
 
 export class Deliverer {
@@ -62,7 +62,7 @@ export class Deliverer {
     this.#options = options;
   }
 
-  /** Never fails. */
+  /** Never rejects. */
   async deliver(queue: EndpointQueue, delivery: Delivery, event: StreamEvent): Promise<void> {
     let end: AttemptEnd = 'undelivered';
     try {
@@ -82,21 +82,21 @@ export class Deliverer {
       queue.finish(delivery);
       return 'finished';
     }
-    // The queue hears of a disabled endpoint in a moment, and then says what it misses.
+    // The owner soon learns that the endpoint is disabled, and then stores its missed events.
     if (!known.endpoint.active || queue.isEnded || !mayBegin())
       return stayOpen(queue, delivery, delivery.attempts);
     const { eventId, body, traceparent, timestamp } = event;
     const number = delivery.attempts + 1;
     const sending = { eventId, event: event.event, timestamp, body, attempt: number, traceparent };
-    // A handover takes the attempt's deadline from here.
+    // A handover counts the attempt's deadline from this time on.
     delivery.inFlightSince = performance.now();
     const attempted = await send(known, sending);
     const { sequence, index } = delivery;
     const reported = { known, event, point: { sequence, index }, number, attempted };
     if (attempted.verdict === 'succeeded') {
       if (!queue.isCircuitClosed) {
-        await retry('a success', () => recorder.succeeded(known.endpoint));
-        // Another version may have another receiver.
+        await retry('recording a success', () => recorder.succeeded(known.endpoint));
+        // Another version of the endpoint may have another receiver.
         if (queue.subscriber.version === version) queue.isCircuitClosed = true;
       }
       queue.finish(delivery);
@@ -117,7 +117,7 @@ export class Deliverer {
     attempted: Attempted,
   ): Promise<{ next: Next | undefined; nextAttemptAt: Date | null }> {
     const { recorder, missedOf, onRecorded, retry } = this.#options;
-    // Before the write, so that no further attempt begins meanwhile.
+    // The queue pauses before the write, so that no further attempt begins meanwhile.
     const wasClosed = queue.isCircuitClosed;
     queue.isCircuitClosed = false;
     queue.pauses += 1;
@@ -136,10 +136,10 @@ export class Deliverer {
       missed: () => missedOf(queue),
     };
     try {
-      const { next, after } = await retry('a failure', () => recorder.failed(failed));
+      const { next, after } = await retry('recording a failure', () => recorder.failed(failed));
       if (after !== undefined) queue.mark = Math.max(queue.mark, after.mark);
       const again = next?.event === 'again';
-      // Another failure had opened the circuit already, and a success may have closed it again since.
+      // Another failure had opened the circuit before, and a success may have closed the circuit since.
       if (next?.circuit === 'unchanged' && wasClosed) queue.isCircuitClosed = true;
       if (again) {
         const delayMs = dueAt.getTime() - Date.now();
@@ -155,7 +155,7 @@ export class Deliverer {
     }
   }
 
-  /** The attempt could not be sent. */
+  /** Makes an attempt that could not be sent due again. */
   #tryLater(queue: EndpointQueue, delivery: Delivery, error: unknown): void {
     const { signal, log } = this.#options;
     const { attempts, isTrial } = delivery;
@@ -179,9 +179,9 @@ function stayOpen(queue: EndpointQueue, delivery: Delivery, attempts: number): A
 interface Reported {
   known: KnownEndpoint;
   event: StreamEvent;
-  /** Where the log has it. */
+  /** The point of the event in the log. */
   point: LogPoint;
-  /** 1 for an event's first. */
+  /** 1 for an event's first attempt. */
   number: number;
   attempted: Attempted;
   /** Undefined if the endpoint was deleted meanwhile. */
@@ -189,7 +189,7 @@ interface Reported {
   nextAttemptAt: Date | null;
 }
 
-/** Of each attempt: one canonical log line, the metrics, and an entry of the attempt log. */
+/** Writes one canonical log line, the metrics, and an entry of the attempt log for each attempt. */
 type Report = (reported: Reported) => void;
 
 export function openReport(
@@ -210,7 +210,7 @@ export function openReport(
     const entry = entryOf({ eventId, event, attempt: number, point }, attempted, nextAttemptAt);
     metrics.attempt(verdict, durationMs);
     if (verdict === 'succeeded') metrics.delivered((Date.now() - Date.parse(timestamp)) / 1000);
-    // The line leaves out undefined fields.
+    // The log line leaves out undefined fields.
     log[next?.disable === undefined ? 'info' : 'warn'](
       {
         endpoint: endpoint._id,

@@ -1,14 +1,14 @@
-// The undelivered events of one endpoint, and which is next. Nothing here waits, stores or sends.
+// The undelivered events of one endpoint, and the choice of the next event. This file neither waits, stores nor sends.
 //
 //   the circuit is   next is
 //   ───────────────  ─────────────────────────────────────────────────────────────────────────────────────────────
-//   closed           open events that are due, oldest first; else the next in the log. Eight are open at a time, or as
-//                    many as the endpoint may have in flight
-//   open             one trial at a time, on its own schedule: the event that failed last, wherever that was, else one that is
-//                    in flight at the owner before, else the oldest open one, else the next in the log
+//   closed           open events that are due, oldest first; else the next event in the log. Eight events may be open, or
+//                    as many as the endpoint may have in flight
+//   open             one trial at a time, on its own schedule: the event that failed last, at whichever owner; else an event that
+//                    is in flight at the former owner; else the oldest open event; else the next event in the log
 //
 // An open event is in flight, or waits for its next attempt. Events before the cursor that are not open are finished. An event
-// that is in flight at the owner before counts towards the in-flight limit, until its attempt has ended or its deadline is over.
+// in flight at the former owner counts towards the in-flight limit, until its attempt ends or its deadline is over.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import { inFlightMaxOf, openMaxOf, type Subscriber } from '../endpoints/endpoint.ts';
 import type { LoggedBatch, StreamEvent } from '../log/batch.ts';
@@ -17,13 +17,13 @@ import type { Window } from '../log/window.ts';
 import type { Match } from '../matching/match.ts';
 
 export interface Delivery extends LogPoint {
-  /** How many of its attempts it has used up. */
+  /** How many attempts the event has used up. */
   attempts: number;
   /** By `performance.now()`. */
   dueAt: number;
   inFlightSince: number | undefined;
   isTrial: boolean;
-  /** The replica at which it is in flight, where that owned the partition before. */
+  /** A former owner of the partition at which the event is still in flight. */
   heldBy?: string | undefined;
   /** From the receiver's `Retry-After`. */
   retryAfterMs?: number | undefined;
@@ -47,9 +47,9 @@ export interface QueueOptions {
   match: Match;
   /** The sequence, or the stored offset, at which the queue begins. */
   from: number | StoredOffset;
-  /** The endpoint's trials: an offset may be older, so the larger number of attempts holds. */
+  /** The endpoint's stored trials. An offset may be older than a trial, so the larger number of attempts holds. */
   tried?: readonly OpenEvent[];
-  /** Nothing begins until then, where the caller set `inFlightMax`: an owner that fell silent may still have attempts in flight. */
+  /** If the caller set `inFlightMax`, no attempt begins before this time: a silent former owner may have attempts in flight. */
   quietUntil?: number;
   nowMs: number;
   now: number;
@@ -61,19 +61,19 @@ export class EndpointQueue {
   readonly window: Window;
   subscriber: Subscriber;
   isCircuitClosed: boolean;
-  /** The newest mark of the endpoint that this replica knows: a look-up with a smaller one is outdated. */
+  /** The newest mark of the endpoint that this replica knows: a look-up with a smaller mark is outdated. */
   mark: number;
   /** Epochs of which this replica stores `missed`. */
   readonly toldMissed: number[] = [];
-  /** While a failure is being stored, nothing begins. */
+  /** Above zero no attempt begins: a failure is being stored, or the partition is being given back. */
   pauses = 0;
   /** By the receiver's `Retry-After`, no attempt begins before this time of `performance.now()`. */
   restsUntil = 0;
-  /** The endpoint is deleted, or its partition is no longer this replica's. */
+  /** The endpoint is deleted, or this replica no longer has it in memory. */
   isEnded = false;
   readonly #match: Match;
   readonly #quietUntil: number;
-  /** Events at the cursor or after it that were tried already: their failures are newer than the offset. */
+  /** Trials at or after the cursor: their failures are newer than the offset. */
   readonly #triedLater: readonly Delivery[];
   #cursor: LogPoint;
   #open: Delivery[];
@@ -111,7 +111,7 @@ export class EndpointQueue {
     return this.#begun;
   }
 
-  /** What is to be done now, with so many in flight at most. Begins nothing. */
+  /** The next step, with at most `inFlightMax` attempts in flight. Begins no attempt. */
   next(now: number, inFlightMax: number): NextStep {
     if (this.pauses > 0 || this.isEnded || !this.subscriber.active) return { kind: 'nothing' };
     const restsUntil = Math.max(this.restsUntil, this.#quietUntil);
@@ -133,13 +133,13 @@ export class EndpointQueue {
     this.#begun += 1;
   }
 
-  /** The event is delivered or given up, or its endpoint is deleted. */
+  /** Closes an event that is delivered or given up, or whose endpoint is deleted. */
   finish(delivery: Delivery): void {
     this.#land(delivery);
     this.#open = this.#open.filter((one) => one !== delivery);
   }
 
-  /** The event waits for another attempt at that time. */
+  /** Makes the event wait for another attempt, until `dueAt`. */
   again(delivery: Delivery, { attempts, dueAt, isTrial, retryAfterMs }: Again): void {
     this.#land(delivery);
     delivery.attempts = attempts;
@@ -152,7 +152,7 @@ export class EndpointQueue {
     return this.#open.find((one) => isSame(one, point));
   }
 
-  /** The sequence of the first batch with something undelivered; Infinity where there is none. */
+  /** The sequence of the first batch with an undelivered event; Infinity if all events are delivered. */
   firstUndelivered(): number {
     if (!this.subscriber.active || this.isEnded) return Infinity;
     const first = Math.min(...this.#open.map(({ sequence }) => sequence));
@@ -165,7 +165,7 @@ export class EndpointQueue {
     return { ...this.#cursor, epoch: this.subscriber.epoch, open };
   }
 
-  /** The offset for the next owner, which leaves events that are in flight here alone until their deadlines. */
+  /** The offset for the next owner, which leaves events in flight at this replica alone until their deadlines. */
   handover(nowMs: number, now: number, self: string): StoredOffset {
     const open = this.#open.map((one) => {
       const { inFlightSince: since } = one;
@@ -179,7 +179,7 @@ export class EndpointQueue {
     return { ...this.#cursor, epoch: this.subscriber.epoch, open };
   }
 
-  /** Makes events due that are in flight at a dead replica. True while others are in flight at a live one. */
+  /** Makes events due that a dead replica had in flight. True while a living former owner has events in flight. */
   freeFrom(isAlive: (replica: string) => boolean): boolean {
     for (const one of this.#open) {
       if (one.heldBy === undefined || isAlive(one.heldBy)) continue;
@@ -189,7 +189,7 @@ export class EndpointQueue {
     return this.#open.some(({ heldBy }) => heldBy !== undefined);
   }
 
-  /** Takes over the attempts of another replica at open events, the event on trial first. */
+  /** Adopts the attempts that another replica made at open events. The first of `tried` is on trial. */
   adopt(tried: readonly OpenEvent[], nowMs: number, now: number): void {
     for (const trial of tried) {
       const known = this.find(trial);
@@ -201,7 +201,7 @@ export class EndpointQueue {
       known.attempts = trial.attempts;
       known.dueAt = opened(trial, nowMs, now).dueAt;
       known.retryAfterMs = trial.retryAfterMs;
-      // Its attempt there has ended.
+      // The attempt at the former owner has ended.
       known.heldBy = undefined;
     }
     const [last] = tried;
@@ -210,7 +210,7 @@ export class EndpointQueue {
     this.#try(trial);
   }
 
-  /** Begins anew at that sequence. Attempts in flight count until they end, and change nothing here any more. */
+  /** Drops all open events, and begins anew at the sequence. Attempts in flight count towards the limit until they end. */
   reset(sequence: number): void {
     this.#open = [];
     this.restsUntil = 0;
@@ -226,7 +226,7 @@ export class EndpointQueue {
     delivery.inFlightSince = undefined;
   }
 
-  /** What to do where the in-flight limit is reached, here and at the owner before together. */
+  /** The next step if this replica and the former owner together have reached the in-flight limit. */
   #fullUntil(now: number): NextStep | undefined {
     const held = this.#open.filter((one) => isHeld(one, now));
     if (this.#inFlight + held.length < inFlightMaxOf(this.subscriber)) return undefined;
@@ -259,7 +259,7 @@ export class EndpointQueue {
     if (delivery.dueAt > now) return waitFor(delivery.dueAt, now);
     const event = this.#eventOf(delivery);
     if (event === undefined) return { kind: 'load', sequence: delivery.sequence };
-    // A floor may be older than an offset; the reader will come to the event.
+    // A floor may be older than an offset: the reader has yet to reach the event.
     if (event === 'end') return { kind: 'nothing' };
     if (event !== 'gone') return { kind: 'deliver', delivery, event };
     // The log has dropped the event.
@@ -342,7 +342,7 @@ function opened(event: OpenEvent, nowMs: number, now: number): Delivery {
 
 const isHeld = ({ heldBy, dueAt }: Delivery, now: number): boolean => heldBy !== undefined && dueAt > now;
 
-/** The replica of its last attempt may have died before it stored that. */
+/** Whether all attempts are used up: the replica of the last attempt may have died before it stored that. */
 const isGivenUp = ({ attempts }: Pick<OpenEvent, 'attempts'>): boolean => attempts >= attemptDelaysMs.length;
 
 const waitFor = (time: number, now: number): NextStep => ({ kind: 'wait', ms: time - now });

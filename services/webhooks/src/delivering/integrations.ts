@@ -1,13 +1,13 @@
-// The integrations whose event batches this replica delivers: of each a window of the log, and a queue for each endpoint.
-// Event batches that come together cost one look-up of revisions: a change of an endpoint, once answered, holds for every event
-// that occurs afterwards. Unchanged endpoints are in memory, a thousand as one.
+// The integrations whose event batches this replica delivers, each with a window of the log and a queue for each endpoint.
+// Event batches that are read together cost one look-up of revisions, and unchanged endpoints cost no query. So a change of an
+// endpoint, once answered, holds for every event that occurs afterwards.
 //
 //   an endpoint        its queue begins
 //   ─────────────────  ──────────────────────────────────────────────────────────────────────────
 //   was behind         at its offset
-//   kept up            at the floor of its partition, with the events after its cutoffs. So it gets again what the owner
-//                      before delivered after the last stored floor
-//   is new, or enabled at the end of what was read so far
+//   kept up            at the floor of its partition, with the events after its cutoffs. So it gets again the events that
+//                      the former owner delivered after that floor
+//   is new, or enabled after the last event batch that was read
 import { partitionOf } from '@integration-sync/contracts';
 import type { Log } from '@integration-sync/runtime/log';
 import type { Retry } from '@integration-sync/runtime/retry';
@@ -27,11 +27,11 @@ export interface ActiveIntegration {
   readonly name: string;
   readonly partition: number;
   readonly window: Window;
-  /** By endpoint. */
+  /** Queues by the id of their endpoint. */
   readonly queues: Map<string, EndpointQueue>;
   revision: string | undefined;
   /**
-   * When its endpoints were read. A replica that died in a change left the revision as it was, so they are read again at times.
+   * When the endpoints were read. They are read again after 30 s, as a replica that dies in a change leaves the revision unchanged.
    */
   readAt: number;
   /** The offsets of endpoints that have no queue yet. */
@@ -48,11 +48,11 @@ interface IntegrationsOptions {
   endpoints: Pick<Endpoints, 'subscribersOf' | 'findAll' | 'recordMissed'>;
   windows: Windows;
   stream: Pick<LogStream, 'facts'>;
-  /** The endpoint may have something to do. */
+  /** Called if the endpoint may have an event to deliver. */
   wake: (queue: EndpointQueue) => void;
-  /** Its queue begins at a stored offset. */
+  /** Called if the queue begins at a stored offset. */
   onBehind: (queue: EndpointQueue) => void;
-  /** Beyond so many endpoints, idle integrations leave memory. */
+  /** Beyond this many endpoints, idle integrations leave memory. */
   endpointsMax: number;
   retry: Retry;
   log: Log;
@@ -68,17 +68,17 @@ export class Integrations {
   readonly #options: IntegrationsOptions;
   readonly #active: ActiveIntegrations;
   readonly #match = openMatch();
-  /** Queues with an event in flight at the owner before. */
+  /** Queues with an event in flight at a former owner. */
   readonly #held = new Set<EndpointQueue>();
   /** Offsets of integrations that are not in memory yet. */
   readonly #offsetsToBegin = new Map<string, ReadonlyMap<string, StoredOffset>>();
-  /** Events that the owner before has finished of endpoints that are not in memory here yet. */
+  /** Events that the former owner has finished, of endpoints that this replica does not have in memory yet. */
   readonly #finishedEarly = new LRUCache<string, true>({ max: earlyMax, ttl: earlyMs });
-  /** By partition: by then each attempt of an owner that fell silent has ended. */
+  /** By partition, the time at which all attempts of a silent former owner have ended. */
   readonly #quietUntil = new Map<number, number>();
   #endpoints = 0;
   #roomMadeAt = -Infinity;
-  /** One look-up after the other, so that no older state replaces a newer one. */
+  /** Runs one look-up after another, so that no older state replaces a newer state. */
   readonly #inTurn = openSemaphore({ max: 1 }).run;
 
   constructor(options: IntegrationsOptions) {
@@ -100,11 +100,11 @@ export class Integrations {
     this.#makeRoom();
   }
 
-  /** This replica has just taken these partitions. */
+  /** Opens the queues with stored offsets, in partitions that this replica has just claimed. */
   begin(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void> {
     const quietUntil = performance.now() + deadlineMs;
     for (const one of taken) if (one.isOfSilent === true) this.#quietUntil.set(one.partition, quietUntil);
-    // Before its turn: an earlier look-up may open the same queues.
+    // The offsets are noted before this look-up's turn, as an earlier look-up may open the same queues.
     for (const [name, some] of offsets) this.#offsetsToBegin.set(name, some);
     return this.#inTurn(async () => {
       for (const name of offsets.keys()) if (!this.#active.has(name)) this.#activate(name);
@@ -112,7 +112,7 @@ export class Integrations {
     });
   }
 
-  /** The endpoint has changed, or is new. */
+  /** Reads an endpoint that has changed or is new. */
   refresh(name: string, endpointId: string): Promise<void> {
     return this.#inTurn(async () => {
       if (!this.#owns(name)) return;
@@ -128,14 +128,14 @@ export class Integrations {
     });
   }
 
-  /** A newer state of the endpoint is known. */
+  /** Updates the queue to a newer state of its endpoint. */
   adopt(endpoint: Endpoint): void {
     const integration = this.#active.get(endpoint.integration);
     const queue = integration?.queues.get(endpoint._id);
     if (integration !== undefined && queue !== undefined) this.#update(integration, queue, endpoint);
   }
 
-  /** Makes events due that are in flight at dead replicas. */
+  /** Makes events due that dead replicas had in flight. */
   freeFrom(isAlive: (replica: string) => boolean): void {
     for (const queue of this.#held) {
       if (queue.isEnded || !queue.freeFrom(isAlive)) this.#held.delete(queue);
@@ -143,10 +143,10 @@ export class Integrations {
     }
   }
 
-  /** The owner before has finished the event. */
+  /** Closes an event that the former owner has finished. */
   finish(name: string, endpointId: string, point: LogPoint): void {
     const queue = this.#active.get(name)?.queues.get(endpointId);
-    // This replica may be about to take the partition, and have read its offsets already.
+    // This replica may be claiming the partition, and may have read its offsets already.
     if (queue === undefined) this.#finishedEarly.set(nameOf(endpointId, point), true);
     const delivery = queue?.find(point);
     if (queue === undefined || delivery === undefined || delivery.inFlightSince !== undefined) return;
@@ -159,7 +159,7 @@ export class Integrations {
     return [...this.#active.values()].filter(({ partition }) => numbers.has(partition));
   }
 
-  /** These are no longer this replica's. */
+  /** Forgets partitions that this replica no longer owns. */
   end(partitions: readonly OwnedPartition[]): void {
     const numbers = new Set(partitions.map(({ partition }) => partition));
     for (const name of this.#offsetsToBegin.keys())
@@ -167,7 +167,7 @@ export class Integrations {
     for (const integration of this.ofPartitions(partitions)) this.#forget(integration);
   }
 
-  /** What the endpoint misses where it is disabled: what is undelivered at this offset, by default at where it is now. */
+  /** The events that a disabled endpoint misses: those undelivered at the offset, by default at the queue's present offset. */
   missedOf(
     queue: EndpointQueue,
     { epoch: _epoch, ...offset }: StoredOffset = queue.offset(Date.now(), performance.now()),
@@ -179,7 +179,7 @@ export class Integrations {
     return this.#options.owned.has(partitionOf(name));
   }
 
-  /** Brings the endpoints of these integrations to what they are now. */
+  /** Reads the endpoints of those integrations that may have changed, and updates their queues. */
   async #lookUp(names: readonly string[]): Promise<void> {
     const { revisions, endpoints } = this.#options;
     const now = performance.now();
@@ -234,7 +234,7 @@ export class Integrations {
     const integration: ActiveIntegration = {
       name,
       partition,
-      window: windows.open(name, owned.readThrough(partition) + 1),
+      window: windows.open(name, (owned.get(partition)?.through ?? 0) + 1),
       queues: new Map(),
       revision: undefined,
       readAt: -Infinity,
@@ -254,7 +254,7 @@ export class Integrations {
       match: this.#match,
       from: offset?.epoch === found.epoch ? offset : window.through + 1,
       tried: found.trials?.filter(({ index }) => index !== undefined) ?? [],
-      // A caller that sets `inFlightMax` never has more deliveries in flight.
+      // A limit that a caller sets holds for this replica and the former owner together.
       quietUntil: found.inFlightMax === undefined ? 0 : (this.#quietUntil.get(partition) ?? 0),
       nowMs: Date.now(),
       now: performance.now(),
@@ -285,7 +285,7 @@ export class Integrations {
     this.#options.wake(queue);
   }
 
-  /** The owner stores what was undelivered when an epoch ended. */
+  /** Stores, as the owner, the events that were undelivered when an epoch ended. */
   #tellMissed(queue: EndpointQueue, found: Subscriber, offset?: StoredOffset): void {
     const { endpoints, retry, log } = this.#options;
     for (const [key, missed] of Object.entries(found.missed ?? {})) {
@@ -293,9 +293,9 @@ export class Integrations {
       if (missed !== null || queue.toldMissed.includes(epoch)) continue;
       queue.toldMissed.push(epoch);
       const told = this.missedOf(queue, offset?.epoch === epoch ? offset : undefined);
-      retry('what an endpoint missed', () => endpoints.recordMissed(found._id, epoch, told)).catch(
+      retry('storing missed events', () => endpoints.recordMissed(found._id, epoch, told)).catch(
         (error: unknown) =>
-          log.debug({ err: error, endpoint: found._id }, 'what the endpoint missed is not stored'),
+          log.debug({ err: error, endpoint: found._id }, 'the missed events of an endpoint are not stored'),
       );
     }
   }

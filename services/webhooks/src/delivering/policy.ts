@@ -1,44 +1,44 @@
-// What one attempt means for its event and for its endpoint. Nothing here waits, stores or sends.
+// Decides what one attempt means for its event and for its endpoint. This file neither waits, stores nor sends.
 //
 //   the attempt        its event                        the counter          the endpoint
 //   ─────────────────  ───────────────────────────────  ───────────────────  ─────────────────────────────
 //   2xx                delivered                        0                    circuit closed
 //   fails, 1st to 3rd  again after +1 s, +5 s, +30 s    +1                   circuit open, this event on trial
-//   fails, 4th         given up                         +1                   circuit open, the next one's turn
+//   fails, 4th         given up                         +1                   circuit open, next event on trial
 //   fails, the 10th    missed (given up if its 4th)     10                   disabled: failures
 //   410, any           missed (given up if its 4th)     +1                   disabled: gone
 //
-// A failure does not count if another one was counted while it was in flight. Then the counter and the circuit stay
-// as they are, the event has used up one of its four attempts all the same, and it waits while the circuit is open.
-// 410 disables whether it counts or not. After a 429 or 503 with Retry-After, no attempt at the endpoint begins for so long
-// (sending/outcome.ts has the cap). Missed: what was open when its endpoint was disabled; a replay sends it.
+// A failure does not count if another failure was counted while the attempt was in flight. Then the counter and the circuit
+// stay unchanged, but the event has used up one of its four attempts. A 410 disables the endpoint even if it does not count.
+// After a 429 or 503 with Retry-After, no attempt at the endpoint begins for that time (sending/outcome.ts has the cap).
+// Missed events were open when their endpoint was disabled; a replay sends them.
 //
-// So an endpoint that is dead from the start is hit at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
-// and 72, 73 s (third): ten failures in a row, and it is disabled.
+// So an endpoint that never answers is tried at 0, 1, 6, 36 s (first event), 36, 37, 42, 72 s (second)
+// and 72, 73 s (third). The tenth failure in a row disables the endpoint.
 import { attemptDelaysMs, limits } from '@integration-sync/contracts';
 import type { Verdict } from '../sending/outcome.ts';
 
 /** A failed attempt. */
 export interface Attempt {
-  /** 1 for an event's first. */
+  /** 1 for an event's first attempt. */
   number: number;
   verdict: Exclude<Verdict, 'succeeded'>;
-  /** Whether no other failure was counted since it began. */
+  /** Whether no other failure was counted since the attempt began. */
   counts: boolean;
-  /** Of the endpoint, before this attempt. */
+  /** The endpoint's counter before this attempt. */
   failures: number;
 }
 
 export interface Next {
   event: 'delivered' | 'again' | 'given up' | 'missed';
-  /** With `again`: how long after this failure. */
+  /** With `again`, the delay of the next attempt after this failure. */
   delayMs: number;
   failures: number;
   circuit: 'closed' | 'open' | 'unchanged';
   disable: 'failures' | 'gone' | undefined;
 }
 
-/** Any 2xx, whatever came before it. */
+/** The decision after any 2xx. */
 export const afterSuccess = {
   event: 'delivered',
   delayMs: 0,
@@ -62,6 +62,6 @@ export function decideNext({ number, verdict, counts, failures }: Attempt): Next
   };
 }
 
-/** When the next attempt of an event is due, after its attempt of this number has failed. */
+/** When the next attempt of an event is due, after its attempt `number` has failed. */
 export const dueAfter = (number: number, failedAt: Date, retryAfterMs = 0): Date =>
   new Date(failedAt.getTime() + Math.max(attemptDelaysMs[number] ?? 0, retryAfterMs));

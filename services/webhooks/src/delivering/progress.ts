@@ -1,14 +1,14 @@
-// How far deliveries are, stored by a periodic check:
+// A periodic check stores how far deliveries are:
 //
 //   an endpoint                                 is stored
 //   ──────────────────────────────────────────  ─────────────────────────────────────────────────────────
-//   keeps up                                    nothing of it: the floor of its partition goes on with it
-//   has the same undelivered event for 300 ms   its offset; the floor of its partition goes on without it
+//   keeps up                                    nothing: the floor of its partition passes its events
+//   has the same undelivered event for 300 ms   its offset; the floor of its partition passes the event
 //   has an uncounted failure (deliver.ts)       its offset, with the next check
 //   is behind                                   its offset again, after 64 deliveries or 2 s
 //   is busy when its partition is given back    its offset, for the next owner
 //   has caught up                               nothing: its offset is removed
-//   is before all that the log still holds      nothing: a log line and a metric report dropped events
+//   lacks events that the log has dropped       nothing: a log line and a metric report dropped events
 import type { Log } from '@integration-sync/runtime/log';
 import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime/periodic-check';
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
@@ -19,7 +19,7 @@ import type { OwnedPartitions } from '../owning/ownership.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { ActiveIntegration, ActiveIntegrations } from './integrations.ts';
 
-/** In flight at a handover: the next owner leaves the event alone until this replica says that it is finished. */
+/** An event in flight at a handover. The next owner leaves it alone until this replica reports its end. */
 interface HandedOver {
   queue: EndpointQueue;
   point: LogPoint;
@@ -34,17 +34,17 @@ interface ProgressOptions {
   claims: Pick<Claims, 'saveFloors'>;
   offsets: Pick<Offsets, 'save'>;
   stream: Pick<LogStream, 'facts'>;
-  /** The log dropped events before this endpoint had them. */
+  /** Called if the log dropped events before this endpoint had them. */
   onDropped: (queue: EndpointQueue) => void;
   log: Log;
 }
 
-/** An endpoint with something undelivered. */
+/** The state of an endpoint with an undelivered event. */
 interface Busy {
-  /** The event batch that it waits at, and since when. */
+  /** The sequence of the first batch with an undelivered event, and since when that batch is the first. */
   first: number;
   since: number;
-  /** Where its offset was stored last; undefined while it is not behind. */
+  /** When the offset was stored; undefined while the endpoint is not behind. */
   behind: { since: number; savedAt: number; begun: number } | undefined;
   /** Uncounted failures that no stored offset has yet. */
   uncounted: number;
@@ -62,11 +62,11 @@ const savesAtOnce = 16;
 export class Progress implements AsyncDisposable {
   readonly #options: ProgressOptions;
   readonly #busy = new Map<EndpointQueue, Busy>();
-  /** Integrations of which an offset has gone, or could not be stored. */
+  /** Integrations of which an offset is to be removed, or could not be stored. */
   readonly #toStoreAgain = new Set<string>();
   #savedFloors = '';
   #floorsSavedAt = -Infinity;
-  /** One write after the other: a later one never stores an older state. */
+  /** Runs one write after another, so that no older state replaces a newer state. */
   readonly #inTurn = openSemaphore({ max: 1 }).run;
   readonly #checks: PeriodicCheck;
 
@@ -80,7 +80,7 @@ export class Progress implements AsyncDisposable {
     return this.#checks[Symbol.asyncDispose]();
   }
 
-  /** The endpoint may have something undelivered. */
+  /** Follows an endpoint that may have an undelivered event. */
   touch(queue: EndpointQueue): Busy {
     const known = this.#busy.get(queue);
     if (known !== undefined) return known;
@@ -91,20 +91,20 @@ export class Progress implements AsyncDisposable {
   }
 
   /**
-   * The queue begins at a stored offset, so the floor may pass it. Each write of the integration's document has to contain it
-   * until it has caught up.
+   * Follows a queue that begins at a stored offset, which the floor may have passed. Each write of the integration's offsets
+   * contains the endpoint's offset until the endpoint has caught up.
    */
   touchBehind(queue: EndpointQueue): void {
     const now = performance.now();
     this.touch(queue).behind = { since: now, savedAt: now, begun: queue.begun };
   }
 
-  /** A failure was not counted, so only the offset can hold it. */
+  /** Notes an uncounted failure, which only the offset of the endpoint can store. */
   storeSoon(queue: EndpointQueue): void {
     this.touch(queue).uncounted += 1;
   }
 
-  /** How many endpoints are behind, and for how long the first of them has been. */
+  /** How many endpoints are behind. */
   get behind(): number {
     return this.#busy.values().reduce((sum, { behind }) => sum + (behind === undefined ? 0 : 1), 0);
   }
@@ -114,7 +114,7 @@ export class Progress implements AsyncDisposable {
     return this.#busy.values().reduce((most, { behind }) => Math.max(most, now - (behind?.since ?? now)), 0);
   }
 
-  /** Stores, for the next owner, what is undelivered of these integrations. Resolves with what was in flight then. */
+  /** Stores the offsets of these integrations for the next owner. Resolves with the events that were in flight then. */
   handOver(integrations: readonly ActiveIntegration[]): Promise<readonly HandedOver[]> {
     const { self, owned, offsets } = this.#options;
     return this.#inTurn(async () => {
@@ -145,7 +145,7 @@ export class Progress implements AsyncDisposable {
   async #check(): Promise<void> {
     const now = performance.now();
     this.#follow(now);
-    // Computed before the writes: what comes meanwhile is above these floors.
+    // Floors are computed before the writes: events that are read meanwhile are above these floors.
     const floors = this.#floorsNow();
     if (!this.#options.owned.isSure) return;
     await this.#saveOffsets(now);
@@ -186,7 +186,7 @@ export class Progress implements AsyncDisposable {
     }
   }
 
-  /** Stores the offsets of all endpoints of the integration that are behind, or are to be so. */
+  /** Stores the offsets of the integration's endpoints that are behind, or due to be stored. */
   async #saveOne(name: string, now: number): Promise<void> {
     const { active, owned, offsets } = this.#options;
     const integration = active.get(name);

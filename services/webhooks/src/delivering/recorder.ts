@@ -1,5 +1,5 @@
-// Records the outcome of an attempt for all replicas: policy.ts decides by the stored endpoint, the recorder stores the
-// decision on the condition that the endpoint is unchanged, and tells all replicas.
+// Records the outcome of an attempt for all replicas. policy.ts decides by the stored endpoint. The recorder stores the
+// decision on the condition that the endpoint is unchanged, and broadcasts the change.
 import { openSemaphore, type RunInTurn } from '@integration-sync/runtime/semaphore';
 import { type Endpoint, type Missed, openMaxOf } from '../endpoints/endpoint.ts';
 import type { Endpoints } from '../endpoints/store.ts';
@@ -9,12 +9,12 @@ import type { TellChanged } from './broadcasts.ts';
 import { afterSuccess, type Attempt, decideNext, type Next } from './policy.ts';
 
 export interface FailedAttempt {
-  /** As it was when the attempt began. */
+  /** The endpoint as it was when the attempt began. */
   endpoint: Endpoint;
   verdict: Attempt['verdict'];
-  /** The event, with this attempt, and when it would be tried again. */
+  /** The event, with this attempt counted, and with the time of its next attempt. */
   tried: OpenEvent;
-  /** What the endpoint misses if this attempt disables it. */
+  /** The events that the endpoint misses if this attempt disables it. */
   missed: () => Missed;
 }
 
@@ -35,20 +35,20 @@ export function openRecorder(options: RecorderOptions) {
   const { endpoints, limit, tellChanged } = options;
   const limitSuccesses = openSemaphore({ max: successesMax }).run;
   /**
-   * The last failure of each endpoint that is being recorded; the next one waits for it. Where many attempts end together, as
-   * at a receiver that hangs, only the first counts, and the others need no database.
+   * By endpoint, the last failure that is being recorded; the next failure waits for it. If many attempts end together, as at a
+   * receiver that hangs, the first failure counts and the others need no query.
    */
-  const lines = new Map<string, Promise<Recorded>>();
+  const recordings = new Map<string, Promise<Recorded>>();
 
   const record = async (attempt: FailedAttempt, after: Endpoint | undefined): Promise<Recorded> => {
-    // Mostly nothing has changed the endpoint, so the replica reads it again only where the update finds a change.
+    // The endpoint is mostly unchanged, so the replica reads it again only if the conditional update fails.
     let read: Endpoint | null =
       after !== undefined && after.mark > attempt.endpoint.mark ? after : attempt.endpoint;
     while (read !== null) {
       if (!read.active || read.epoch !== attempt.endpoint.epoch) return { next: missed(read), after: read };
       const next = decideNext({
         number: attempt.tried.attempts,
-        // A 410 of the receiver before says nothing of the present one.
+        // A 410 of the former url says nothing of the present url.
         verdict: read.url === attempt.endpoint.url ? attempt.verdict : 'failed',
         counts: read.mark === attempt.endpoint.mark,
         failures: read.failures,
@@ -65,23 +65,23 @@ export function openRecorder(options: RecorderOptions) {
   };
 
   return {
-    /** `endpoint`: as it was when the attempt began. */
+    /** `endpoint` is the endpoint as it was when the attempt began. */
     async succeeded(endpoint: Endpoint): Promise<void> {
       if (await limitSuccesses(() => endpoints.recordSuccess(endpoint, afterSuccess.failures)))
         tellChanged(endpoint);
     },
     async failed(attempt: FailedAttempt): Promise<Recorded> {
       const id = attempt.endpoint._id;
-      const before = lines.get(id);
+      const before = recordings.get(id);
       const recording = (async () => {
         const { after } = (await before?.catch(() => undefined)) ?? {};
         return limit(() => record(attempt, after));
       })();
-      lines.set(id, recording);
+      recordings.set(id, recording);
       try {
         return await recording;
       } finally {
-        if (lines.get(id) === recording) lines.delete(id);
+        if (recordings.get(id) === recording) recordings.delete(id);
       }
     },
   };
@@ -115,11 +115,11 @@ interface Recorded {
   after?: Endpoint;
 }
 
-/** The event of the attempt comes on trial; the others keep their numbers of attempts. */
+/** Puts the event of the attempt on trial. Other trials keep their numbers of attempts. */
 const withTrial = (read: Endpoint, trial: OpenEvent): OpenEvent[] =>
   [trial, ...(read.trials ?? []).filter((one) => !isSame(one, trial))].slice(0, openMaxOf(read));
 
-/** The event was in flight when its endpoint was disabled. */
+/** The decision for an event that was in flight when its endpoint was disabled. */
 const missed = ({ failures }: Endpoint): Next => ({
   event: 'missed',
   delayMs: 0,

@@ -1,8 +1,8 @@
-// Which delivery is next. A bounded number is in flight, in turns over the integrations that have work, and over their endpoints.
+// Begins deliveries up to a bound, in turns over the integrations that have work, and over their endpoints. In flight has
 //
-//   an integration   up to its share of all (semaphore.ts), so that some are free for one that has none
-//   an endpoint      8 or what its caller asks for, while its integration has less than half of its share and of all; 1
-//                    beyond that, so that a thousand hanging endpoints leave room for its others
+//   an integration   up to its share of the bound (semaphore.ts), so that an integration without deliveries can begin some
+//   an endpoint      8 or as many as its caller asks for, while its integration has less than half of its share and of the
+//                    bound; else 1, so that a thousand hanging endpoints leave room for the integration's other endpoints
 import { openSemaphore, type Semaphore } from '@integration-sync/runtime/semaphore';
 import { inFlightMaxOf } from '../endpoints/endpoint.ts';
 import type { StreamEvent } from '../log/batch.ts';
@@ -10,20 +10,20 @@ import type { Delivery, EndpointQueue } from './endpoint-queue.ts';
 
 interface SchedulerOptions {
   inFlightMax: number;
-  /** Whether a delivery may begin: no other replica can have taken the partitions of this one. */
+  /** False while another replica may have claimed the partitions of this replica. */
   mayBegin: () => boolean;
   now?: () => number;
 }
 
 export interface Work {
-  /** One attempt and what follows from it. Never fails. */
+  /** Makes one attempt, with its consequences. Never rejects. */
   deliver: (queue: EndpointQueue, delivery: Delivery, event: StreamEvent) => Promise<void>;
   /** Loads the chunk of the log at this sequence, and then wakes the queue. */
   load: (queue: EndpointQueue, sequence: number) => void;
 }
 
 const shareLimits = { timesFree: 10, keptOf: 1 / 100 };
-/** While no delivery may begin, the scheduler asks again after so long. */
+/** How often the scheduler asks `mayBegin` while no delivery may begin. */
 const againMs = 100;
 const timerMsMax = 60_000;
 
@@ -32,12 +32,11 @@ export class Scheduler {
   readonly #now: () => number;
   #work: Work | undefined;
   readonly #semaphore: Semaphore;
-  /** Queues that may have work, by integration; both in the order of their turns. */
+  /** Queues that may have work, by integration. Integrations and queues are in the order of their turns. */
   readonly #ready = new Map<string, Set<EndpointQueue>>();
   readonly #timers = new Map<EndpointQueue, NodeJS.Timeout>();
   #isClosed = false;
   #onIdle: (() => void) | undefined;
-  #isPumping = false;
   #pumpingSoon: NodeJS.Immediate | undefined;
   #pumpingAgain: NodeJS.Timeout | undefined;
 
@@ -67,7 +66,7 @@ export class Scheduler {
     this.#pump();
   }
 
-  /** The endpoint may have something to do. */
+  /** Gives a turn to an endpoint that may have an event to deliver. */
   wake(queue: EndpointQueue): void {
     if (this.#isClosed || queue.isEnded) return;
     const queues = this.#ready.get(queue.integration) ?? new Set();
@@ -79,7 +78,7 @@ export class Scheduler {
     });
   }
 
-  /** Begins no more deliveries, and resolves once none is in flight. */
+  /** Begins no more deliveries, and resolves once no delivery is in flight. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#pumpingAgain);
@@ -90,12 +89,15 @@ export class Scheduler {
 
   #pump(): void {
     const work = this.#work;
-    if (work === undefined || this.#isPumping || this.#isClosed) return;
+    if (work === undefined || this.#isClosed) return;
     if (!this.#options.mayBegin()) {
-      if (this.#ready.size > 0) this.#pumpingAgain ??= setTimeout(() => this.#pumpAgain(), againMs);
+      if (this.#ready.size === 0) return;
+      this.#pumpingAgain ??= setTimeout(() => {
+        this.#pumpingAgain = undefined;
+        this.#pump();
+      }, againMs);
       return;
     }
-    this.#isPumping = true;
     for (let went = true; went && this.#semaphore.free > 0;) {
       went = false;
       for (const [integration, queues] of this.#ready) {
@@ -108,15 +110,9 @@ export class Scheduler {
         this.#ready.set(integration, queues);
       }
     }
-    this.#isPumping = false;
   }
 
-  #pumpAgain(): void {
-    this.#pumpingAgain = undefined;
-    this.#pump();
-  }
-
-  /** Begins one delivery of the integration, for the first endpoint that has one. */
+  /** Begins one delivery of the integration, for the first endpoint that has a due event. */
   #turnOf(queues: Set<EndpointQueue>, work: Work): boolean {
     for (const queue of queues) {
       queues.delete(queue);
@@ -127,7 +123,7 @@ export class Scheduler {
     return false;
   }
 
-  /** True where a delivery has begun, so that the endpoint keeps its turn. */
+  /** True if a delivery has begun, so that the endpoint gets another turn. */
   #step(queue: EndpointQueue, { deliver, load }: Work): boolean {
     const next = queue.next(this.#now(), this.#limitOf(queue));
     if (next.kind === 'wait') this.#wakeAfter(queue, next.ms);

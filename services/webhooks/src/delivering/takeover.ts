@@ -3,9 +3,9 @@
 //   partitions are   this replica
 //   ───────────────  ──────────────────────────────────────────────────────────────────────────────────────────────────
 //   taken            opens the queues of endpoints that are behind, at their offsets; reads from the floors on
-//   given back       reads no more of them, begins no attempt, waits 500 ms for attempts in flight, and stores what is
-//                    undelivered; an attempt that hangs ends here, and the next owner hears of an event that it finished
-//   lost             forgets them
+//   given back       stops reading, begins no attempt, waits 500 ms for attempts in flight, and stores the offsets. An
+//                    attempt that hangs ends at this replica, which then tells the next owner of a finished event
+//   lost             forgets the partitions
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LogReader } from '../log/reader.ts';
 import type { OwnershipChanges } from '../owning/ownership.ts';
@@ -36,7 +36,7 @@ export const openTakeover = (
       const inFlight = await progress.handOver(given);
       return async () => {
         integrations.end(released);
-        // In another epoch the event is missed. The deliverer tells those that it finishes from here on.
+        // An event of an ended epoch is missed. From now on the deliverer reports the events that it finishes.
         const finished = inFlight.filter(
           ({ queue, point, epoch }) => queue.subscriber.epoch === epoch && queue.find(point) === undefined,
         );
@@ -55,7 +55,7 @@ export const openTakeover = (
   onAlive: (alive) => integrations.freeFrom((replica) => alive.includes(replica)),
 });
 
-/** No attempt begins for these until the returned function is called. */
+/** No attempt begins for these integrations until the returned function is called. */
 function pause(integrations: readonly ActiveIntegration[]): () => void {
   const queues = integrations.flatMap((one) => [...one.queues.values()]);
   for (const queue of queues) queue.pauses += 1;

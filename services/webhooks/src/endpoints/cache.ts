@@ -1,5 +1,5 @@
-// Endpoints in memory, ready to send with, so that a delivery that succeeds asks MongoDB nothing. Each delivery names the version
-// and epoch that it is meant for, and an older entry is not used for it. Changes are broadcast besides.
+// Endpoints in memory with their opened secrets, so that a delivery that succeeds needs no query to MongoDB. A delivery names the
+// version and epoch of its endpoint, and uses no older entry. Broadcasts of changes remove entries as well.
 import { openBatcher } from '@integration-sync/runtime/batcher';
 import { LRUCache } from 'lru-cache';
 import { type SigningKey, signingKeyOf } from '../secrets/signing-secret.ts';
@@ -11,11 +11,11 @@ export interface KnownEndpoint {
   readonly endpoint: Endpoint;
   readonly key: SigningKey;
   readonly previousKeys: readonly { key: SigningKey; expiresAtMs: number }[];
-  /** The caller's, as flat name-value pairs. */
+  /** The caller's headers, as flat name-value pairs. */
   readonly headers: readonly string[];
 }
 
-/** What a delivery is meant for. */
+/** The endpoint, version and epoch that a delivery is meant for. */
 type Meant = Pick<Endpoint, '_id' | 'version' | 'epoch'>;
 
 /** This replica cannot open the endpoint's secret or headers, and so cannot send to it. */
@@ -25,7 +25,7 @@ class Unusable extends Error {
 
 export type EndpointCache = ReturnType<typeof openEndpointCache>;
 
-/** The bound on the age of an entry, where a broadcast gets lost. */
+/** The bound on the age of an entry, in case a broadcast gets lost. */
 const keptMs = 30_000;
 
 export function openEndpointCache(
@@ -34,7 +34,7 @@ export function openEndpointCache(
   endpointsMax = 20_000,
 ) {
   const entries = new LRUCache<string, { known: KnownEndpoint | null; until: number }>({ max: endpointsMax });
-  /** A load that is not there any more may have missed a change, and is not remembered. */
+  /** Loads under way. A load that `forget` removed may have missed a change, and is not cached. */
   const loads = new Map<string, Promise<KnownEndpoint | null>>();
   const find = openLoader(endpoints);
 
@@ -55,7 +55,7 @@ export function openEndpointCache(
     return started;
   };
 
-  /** Undefined: not remembered, or not recent enough. */
+  /** Undefined without a recent entry; null for an endpoint that does not exist. */
   const peek = ({ _id, version, epoch }: Meant): KnownEndpoint | null | undefined => {
     const entry = entries.get(_id);
     if (entry === undefined || entry.until < performance.now()) return undefined;
@@ -71,20 +71,20 @@ export function openEndpointCache(
   };
 
   return {
-    /** Null: there is no such endpoint. */
+    /** Null for an endpoint that does not exist. */
     async get(meant: Meant): Promise<KnownEndpoint | null> {
       const known = peek(meant);
       if (known !== undefined) return known;
       const loading = loads.get(meant._id);
       if (loading !== undefined) {
         const loaded = await loading;
-        // A load that began before the change may have missed it.
+        // A load that began before a change may have missed the change.
         if (loaded === null || loaded.endpoint.version >= meant.version) return loaded;
         forget(meant._id);
       }
       return load(meant._id);
     },
-    /** Throws `Unusable`. */
+    /** Throws `Unusable` if no key of this replica opens the endpoint's secrets. */
     prepare: (endpoint: Endpoint) => prepareEndpoint(endpoint, vault),
     forget,
     forgetAll(): void {
@@ -98,7 +98,7 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
   const { _id, secret } = endpoint;
   try {
     return {
-      // The driver's object is a hash table of twice the size.
+      // A copy: the driver's object is a hash table of twice the size.
       endpoint: { ...endpoint },
       key: signingKeyOf(vault.open(secret, _id)),
       previousKeys: servingSecrets(endpoint, Date.now()).map(({ sealed, expiresAt }) => ({
@@ -118,7 +118,7 @@ function prepareEndpoint(endpoint: Endpoint, vault: Vault): KnownEndpoint {
 
 const idsMax = 500;
 
-/** Endpoints by their ids, many with one look-up. */
+/** Reads endpoints by their ids, many with one query. */
 const openLoader = (endpoints: Pick<Endpoints, 'findAll'>): ((id: string) => Promise<Endpoint | null>) =>
   openBatcher(async (ids) => {
     const found = new Map((await endpoints.findAll(ids)).map((endpoint) => [endpoint._id, endpoint]));

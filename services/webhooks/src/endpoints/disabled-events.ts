@@ -1,8 +1,8 @@
-// `webhook.disabled`: noted with the endpoint in the update that disables it, published afterwards, and struck out
-// once it is on the stream. Should the replica die in between, another one finds the note and publishes the event under
-// the same id, so that no receiver takes it for another event. It goes to the other endpoints of the integration (matching/match.ts).
+// Publishes `webhook.disabled` to the other endpoints of the integration. The update that disables an endpoint notes the event
+// with the endpoint; the note is removed once EVENTS has the event. If the replica dies in between, another replica publishes
+// the noted event under the same id, so that no receiver takes it for a second event.
 //
-// The revision is replaced before, so that owners read the endpoint again: later events are not for the epoch that has ended.
+// The revision is replaced before the event is published, so that owners read the endpoint again and end its epoch.
 import { type EventBody, eventSubject, publishWithBatch } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -46,7 +46,7 @@ export function openDisabledEvents(
         .finally(() => underWay.delete(work));
       underWay.add(work);
     },
-    /** Announces what dead replicas have not. */
+    /** Publishes the events that dead replicas have noted and not published. */
     sweep: async (): Promise<void> => {
       for (const endpoint of await endpoints.unannounced()) await publishAll(endpoint);
     },

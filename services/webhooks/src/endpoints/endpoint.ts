@@ -1,4 +1,4 @@
-// A webhook endpoint as it is stored, and as callers see it. What changes it (– leaves a field alone):
+// A webhook endpoint as it is stored, and as callers see it. Its fields change as follows (– leaves a field alone):
 //
 //   what happens                             active  circuit  failures        version  epoch  mark
 //   ───────────────────────────────────────  ──────  ───────  ──────────────  ───────  ─────  ────
@@ -37,50 +37,50 @@ export interface Endpoint {
   version: number;
   /** Sealed by the vault. */
   secret: string;
-  /** The secrets before it, sealed; newest first. Each signs beside `secret` until it expires. */
+  /** Former secrets, sealed, newest first. Each signs beside `secret` until it expires. */
   previousSecrets?: PreviousSecret[];
   /** The secret is no longer that of the registration. */
   isRotated?: boolean;
-  /** The caller's own headers, sealed. Absent where there are none. */
+  /** The caller's headers, sealed. Absent without headers. */
   headers?: string;
   headerNames?: string[];
 
   description?: string;
   recover?: boolean;
-  /** Absent where its caller asks for none. */
+  /** Absent if the caller sets no limit. */
   inFlightMax?: number;
 
   active: boolean;
   disabledAt: Date | null;
   disabledReason: DisabledReason | null;
-  /** How often it was disabled. */
+  /** How often the endpoint was disabled. */
   epoch: number;
   /** When each epoch ended, newest last. */
   disablings: { epoch: number; at: Date }[];
-  /** What was undelivered when an epoch ended, by the epoch; null until the owner has stored it. */
+  /** By epoch, the events that were undelivered when the epoch ended; null until the owner has stored the events. */
   missed?: Record<string, Missed | null>;
-  /** Place in the event stream: only events after it are for the present period of activity. */
+  /** A sequence in EVENTS: only later events occurred since the endpoint was registered or enabled. */
   eventsAfter: number;
-  /** Origins of events that stand after it, and had occurred before: see cutoff.ts. */
+  /** Origins of events after `eventsAfter` that occurred before the endpoint was registered or enabled (cutoff.ts). */
   eventsUnderWay?: string[];
-  /** Kinds that it subscribed to before, each with the cutoff up to which they hold; oldest first. */
+  /** Former subscriptions, each with the cutoff up to which it holds; oldest first. */
   earlierEvents: EarlierEvents[];
 
   /** Failed attempts in a row. */
   failures: number;
-  /** While it is not, one event at a time is tried. Absent where an earlier release wrote the endpoint. */
+  /** While the circuit is open, one event at a time is tried. Absent in an endpoint that an earlier release wrote. */
   isCircuitClosed?: boolean;
-  /** Moves with every counted failure and every change of url: an attempt that began under another mark does not count. */
+  /** Rises as the table says: a failure of an attempt that began at a lower mark does not count. */
   mark: number;
-  /** The open events that failed last, with their numbers of attempts; first the event on trial. */
+  /** The open events that failed last, with their numbers of attempts; the event on trial comes first. */
   trials?: OpenEvent[];
-  /** The next step to bring it back, or to send what it missed; absent where there is none. */
+  /** The next step to enable the endpoint, or to send its missed events. */
   recovery?: Recovery;
   /** Disablings of which `webhook.disabled` is not published yet. */
   unannounced: Announcement[];
 }
 
-/** The fields that an owner needs to find the endpoint's events; of its disablings it needs the last one. */
+/** The fields that an owner needs to find the endpoint's events, with only the last of the disablings. */
 export const subscriberFields = {
   events: 1,
   earlierEvents: 1,
@@ -101,19 +101,19 @@ export const subscriberFields = {
 export type Subscriber = Pick<Endpoint, '_id' | keyof typeof subscriberFields>;
 
 export interface Missed extends Offset {
-  /** When the log was made that the sequences are of. */
+  /** The creation time of the log to which the sequences belong. */
   stream: string;
 }
 
-/** See recovery.ts. */
+/** A step of recovery.ts. */
 export interface Recovery {
   step: 'test' | 'enable' | 'send';
   dueAt: Date;
   /** Whether the missed events are sent. */
   replays: boolean;
-  /** Since when it misses events; with `send`. */
+  /** Since when the endpoint misses events. */
   since?: Date;
-  /** How often it had been disabled by then: what tells `webhook.enabled` of one recovery from that of another. */
+  /** The epoch of the endpoint when it was enabled: the id of `webhook.enabled` contains it. */
   epoch?: number;
 }
 
@@ -131,10 +131,10 @@ export interface PreviousSecret {
   expiresAt: Date;
 }
 
-/** A caller whose answer got lost rotates again, and must not end the secret in use by that. */
+/** Several: a caller whose answer got lost rotates again, and the secret in use must not end by that. */
 export const previousSecretsMax = 3;
 
-/** The vault binds headers to this, so that they open as nothing else. */
+/** The vault binds sealed headers to this text, so that they do not open as a secret. */
 export const headersSealedFor = (endpointId: string): string => `${endpointId} headers`;
 
 /** The previous secrets that still sign at that time. */
@@ -150,23 +150,23 @@ export interface EarlierEvents {
   events: EventKind[];
 }
 
-/** So many events of an endpoint may be open at least; each may come on trial. */
+/** Every endpoint may have this many open events, even if its caller sets a lower in-flight limit. */
 const openMin = limits.webhookInFlightDefault;
 
 export const inFlightMaxOf = ({ inFlightMax }: Pick<Endpoint, 'inFlightMax'>): number =>
   inFlightMax ?? limits.webhookInFlightDefault;
 
-/** How many events are open at once: in flight, or waiting for their next attempt. */
+/** How many events may be open: in flight, or waiting for another attempt. */
 export const openMaxOf = (endpoint: Pick<Endpoint, 'inFlightMax'>): number =>
   Math.max(inFlightMaxOf(endpoint), openMin);
 
-/** An endpoint that is behind has events before many a change of its kinds; beyond these the oldest kinds are forgotten. */
+/** Former subscriptions that an endpoint keeps, for undelivered events from before a change. */
 export const earlierEventsMax = 200;
 
 /** Disablings that an endpoint remembers; a replay cannot go back further. */
 export const disablingsMax = 200;
 
-/** What a caller may set beside url and events, as it is stored. */
+/** The settings of a caller beside url and events, as they are stored. */
 export type EndpointSettings = Pick<
   Endpoint,
   'description' | 'headers' | 'headerNames' | 'recover' | 'inFlightMax'

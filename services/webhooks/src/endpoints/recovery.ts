@@ -1,12 +1,12 @@
-// Endpoints that come back by themselves, and those that an operator brings back. What is to be done next, and when, stands
-// with the endpoint; replicas look for what is due, and the one whose update moves the time does it. Should that replica
-// die, another one finds it due again a little later.
+// The recovery of disabled endpoints, after a test delivery or for an operator. The endpoint stores the next step and its due
+// time. Replicas poll for due steps, and the replica whose update moves the due time does the step. If that replica dies, the
+// step is due again 20 s later.
 //
-//   the endpoint is   and the note says  then
-//   ────────────────  ─────────────────  ───────────────────────────────────────────────────────────────────────
-//   disabled          test               a test delivery; its 2xx enables the endpoint, and the note says send
-//   disabled          enable             the same without a test, for an operator
-//   enabled           send               what it has missed is sent, `webhook.enabled` goes out, the note goes
+//   the endpoint is   and the step is  then
+//   ────────────────  ───────────────  ─────────────────────────────────────────────────────────────────────────
+//   disabled          test             a test delivery is made; its 2xx enables the endpoint, and the step is send
+//   disabled          enable           the endpoint is enabled without a test, for an operator; the step is send
+//   enabled           send             missed events are sent, `webhook.enabled` is published, the recovery ends
 import type { Collection, Filter } from '@integration-sync/runtime/store';
 import type { Endpoint, Recovery } from './endpoint.ts';
 
@@ -15,14 +15,14 @@ const hourMs = 60 * minuteMs;
 const firstTestsMs = [5 * minuteMs, 15 * minuteMs, hourMs];
 const testedForMs = 7 * 24 * hourMs;
 
-/** The first test after that time: after 5, 15 and 60 minutes, then hourly for 7 days. */
+/** The first test later than `after`: tests come 5, 15 and 60 minutes after the disabling, then hourly for 7 days. */
 export function nextTestAt(disabledAt: Date, after: Date): Date | undefined {
   const sinceMs = after.getTime() - disabledAt.getTime();
   const nextMs = firstTestsMs.find((ms) => ms > sinceMs) ?? (Math.floor(sinceMs / hourMs) + 1) * hourMs;
   return nextMs > testedForMs ? undefined : new Date(disabledAt.getTime() + nextMs);
 }
 
-/** The recovery of an endpoint that failures have disabled. `since`: it misses events from an earlier time on. */
+/** The recovery of an endpoint that failures have disabled. `since` is given if missed events began earlier. */
 export function firstTest(disabledAt: Date, now: Date, since?: Date): Recovery | undefined {
   const dueAt = nextTestAt(disabledAt, now);
   if (dueAt === undefined) return undefined;
@@ -38,7 +38,7 @@ export const recovering = (collection: Collection<Endpoint>) => ({
       .find({ 'recovery.dueAt': { $lte: new Date() } })
       .limit(limit)
       .toArray(),
-  /** Undefined where another replica does the step, or it is done. */
+  /** Undefined if another replica does the step, or the step is done. */
   async holdRecovery(read: Endpoint): Promise<Endpoint | undefined> {
     const dueAt = new Date(Date.now() + heldMs);
     const held = await collection.findOneAndUpdate(
@@ -53,7 +53,7 @@ export const recovering = (collection: Collection<Endpoint>) => ({
     const update = next === undefined ? { $unset: { recovery: 1 as const } } : { $set: { recovery: next } };
     await collection.updateOne(sameRecovery(held), update);
   },
-  /** Null where the endpoint has changed since it was read. Events after the place `eventsAfter` are for it again. */
+  /** Null if the endpoint has changed since it was read. Events after `eventsAfter` are delivered again. */
   enable: (held: Endpoint, eventsAfter: number): Promise<Endpoint | null> =>
     collection.findOneAndUpdate(
       { ...sameRecovery(held), version: held.version, active: false },

@@ -1,5 +1,5 @@
-// Registrations under an `Idempotency-Key`, kept for 24 hours: which webhook a key has made, of which body. A key is stored
-// before its webhook, so that of two callers at once the second completes what the first has begun.
+// Registrations by `Idempotency-Key`, kept for 24 hours, each with its webhook and a hash of its body. A key is stored before
+// its webhook, so that of two concurrent callers the second completes the registration of the first.
 import { createHmac, hash } from 'node:crypto';
 import { limits } from '@integration-sync/contracts';
 import { isFirst, type Store } from '@integration-sync/runtime/store';
@@ -24,7 +24,7 @@ export async function openRegistrations(store: Store) {
   await store.ensureIndexes(registrationsCollection, [{ name: 'age', key: { at: 1 } }]);
   const registrations = store.collection<Registration>(registrationsCollection);
   return {
-    /** Resolves with the registration of that key: this one, or an earlier one. */
+    /** Resolves with the registration of the key, which may be an earlier registration. */
     async begin(begun: Registration): Promise<Registration> {
       await registrations.deleteMany({
         at: { $lt: new Date(begun.at.getTime() - limits.idempotencyKeyKeptMs) },
@@ -38,7 +38,7 @@ export async function openRegistrations(store: Store) {
     async finish(id: string): Promise<void> {
       await registrations.updateOne({ _id: id }, { $set: { isDone: true } });
     },
-    /** The registration was refused; the key is free again. */
+    /** Frees the key of a registration that was refused. */
     async drop(id: string): Promise<void> {
       await registrations.deleteOne({ _id: id, isDone: false });
     },
@@ -59,7 +59,7 @@ export const registrationOf = (
   isDone: false,
 });
 
-/** The same body in another order of its keys is the same. */
+/** Sorts the keys of a body, so that their order does not change its fingerprint. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.entries(value)

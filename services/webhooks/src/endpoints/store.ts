@@ -1,5 +1,4 @@
-// The endpoints as they stand in MongoDB. Every rule that several replicas could break between them is a
-// condition of one update here.
+// The endpoints in MongoDB. Every rule that concurrent replicas could break is a condition of one update.
 import { randomUUID } from 'node:crypto';
 import {
   type Collection,
@@ -22,7 +21,7 @@ import { firstTest, recovering } from './recovery.ts';
 
 export const endpointsCollection = 'webhook_endpoints';
 
-/** A method that takes an endpoint as it was read answers null where the endpoint has changed since. */
+/** A method with a parameter `read` resolves with null if the endpoint has changed since it was read. */
 export type Endpoints = Awaited<ReturnType<typeof openEndpoints>>;
 
 export async function openEndpoints(store: Store) {
@@ -35,7 +34,7 @@ export async function openEndpoints(store: Store) {
   const collection = store.collection<Endpoint>(endpointsCollection);
   return {
     ...managing(collection),
-    ...placesOf(collection),
+    ...correcting(collection),
     ...recording(collection),
     ...recovering(collection),
   };
@@ -79,8 +78,8 @@ const managing = (collection: Collection<Endpoint>) => ({
   change: (read: Endpoint, update: UpdateFilter<Endpoint>) =>
     collection.findOneAndUpdate(asRead(read), update, asChanged),
   async remove(integration: string, id: string) {
-    // One of the supported engines passes over a document that another operation is changing, and says it
-    // deleted none.
+    // One of the supported engines skips a document that another operation is changing, and reports no
+    // deletion.
     while ((await collection.deleteOne({ _id: id, integration })).deletedCount === 0) {
       if ((await collection.findOne({ _id: id, integration }, { projection: { _id: 1 } })) === null)
         return false;
@@ -89,13 +88,10 @@ const managing = (collection: Collection<Endpoint>) => ({
   },
 });
 
-/** The places in EVENTS that endpoints remember, and what happens to them when the stream is no longer the same. */
-const placesOf = (collection: Collection<Endpoint>) => ({
-  /**
-   * EVENTS was made again at that time: older endpoints remember places of the stream before. Resolves with the integrations of
-   * these endpoints.
-   */
-  async forgetPlaces(madeAt: Date) {
+/** Corrects the stored sequences of EVENTS, after the stream was lost or restored from an older copy. */
+const correcting = (collection: Collection<Endpoint>) => ({
+  /** Clears the sequences of endpoints that are older than EVENTS. Resolves with the integrations of these endpoints. */
+  async clearSequences(madeAt: Date) {
     const stale: Filter<Endpoint> = { createdAt: { $lt: madeAt } };
     const integrations = await collection.distinct('integration', stale);
     if (integrations.length > 0)
@@ -105,15 +101,15 @@ const placesOf = (collection: Collection<Endpoint>) => ({
       });
     return integrations;
   },
-  /** The last place in EVENTS that any endpoint remembers. */
-  async furthestPlace() {
+  /** The last sequence of EVENTS that any endpoint stores. */
+  async lastSequence() {
     const [found] = await collection
       .aggregate<{ events: number }>([{ $group: { _id: null, events: { $max: '$eventsAfter' } } }])
       .toArray();
     return found?.events ?? 0;
   },
-  /** EVENTS ends before some remembered places. Resolves with the integrations of their endpoints. */
-  async bringBack(end: number) {
+  /** Lowers sequences beyond the end of EVENTS. Resolves with the integrations of the changed endpoints. */
+  async lowerSequences(end: number) {
     const ahead: Filter<Endpoint> = { eventsAfter: { $gt: end } };
     const integrations = await collection.distinct('integration', ahead);
     await collection.updateMany(ahead, {
@@ -125,12 +121,12 @@ const placesOf = (collection: Collection<Endpoint>) => ({
   },
 });
 
-/** More disablings wait only while NATS is away. */
+/** More unannounced disablings pile up only while NATS is away. */
 const unannouncedMax = 500;
 
-/** What attempts change in an endpoint. */
+/** Changes of an endpoint by attempts. */
 const recording = (collection: Collection<Endpoint>) => ({
-  /** A 2xx of its present url closes the circuit. False if the circuit was closed. */
+  /** Closes the circuit after a 2xx of the endpoint's present url. False if the circuit was closed. */
   async recordSuccess({ _id, epoch, url }: Pick<Endpoint, '_id' | 'epoch' | 'url'>, failures: number) {
     const { modifiedCount } = await collection.updateOne(
       { _id, epoch, url, active: true, isCircuitClosed: { $ne: true } },
@@ -138,7 +134,7 @@ const recording = (collection: Collection<Endpoint>) => ({
     );
     return modifiedCount === 1;
   },
-  /** A counted failure that leaves the endpoint active. */
+  /** Records a counted failure that leaves the endpoint active. */
   recordFailure: (read: Endpoint, failures: number, trials: readonly OpenEvent[]) =>
     collection.findOneAndUpdate(
       asRead(read),
@@ -147,7 +143,7 @@ const recording = (collection: Collection<Endpoint>) => ({
     ),
   disable: (read: Endpoint, how: Disabling) =>
     collection.findOneAndUpdate(asRead(read), disabling(read, how), asChanged),
-  /** Stores what was undelivered when the epoch ended, unless it is stored already. */
+  /** Stores the events that were undelivered when the epoch ended, unless they are stored already. */
   async recordMissed(id: string, epoch: number, missed: Missed) {
     const place = `missed.${epoch}`;
     await collection.updateOne({ _id: id, [place]: null }, { $set: { [place]: missed } });
@@ -184,11 +180,11 @@ interface Disabling {
   reason: DisabledReason;
   failures: number;
   at: Date;
-  /** Null: its owner stores it later. */
+  /** Null if the owner stores the missed events later. */
   missed: Missed | null;
 }
 
-/** The one update that stops an endpoint, for a caller as for an attempt. */
+/** The update that disables an endpoint, for a caller as for an attempt. */
 export const disabling = (
   { epoch, url, recover, recovery }: Endpoint,
   { reason, failures, at, missed }: Disabling,
@@ -220,8 +216,8 @@ function testedFrom(at: Date, before: Recovery | undefined): { recovery?: Recove
 }
 
 /**
- * A revision for each integration that has ever had an endpoint. Every change of its endpoints replaces it before the change
- * is answered, so a replica that finds the revision under which it read the endpoints knows that they are as they were.
+ * The revision of an integration that has ever had an endpoint. A change of its endpoints replaces the revision before the
+ * change is answered. So a replica that finds the same revision again knows that the endpoints are unchanged.
  */
 interface Revision {
   /** The integration. */
@@ -237,7 +233,7 @@ export function openRevisions(store: Store) {
   const revisions = store.collection<Revision>(revisionsCollection);
   return {
     of: (integrations: readonly string[]) => revisions.find({ _id: { $in: [...integrations] } }).toArray(),
-    /** The endpoints of the integration have changed. */
+    /** Replaces the revision after a change of the integration's endpoints. */
     async changed(integration: string): Promise<void> {
       const revision = randomUUID();
       const replace = () => revisions.updateOne({ _id: integration }, { $set: { revision } });

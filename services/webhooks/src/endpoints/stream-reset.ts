@@ -1,7 +1,6 @@
-// Whether EVENTS is still the stream in which endpoints remember places. After a loss of all that NATS had,
-// a replica makes them again and they count from one; put back to an older copy, they have yet to reach some
-// of the places. An endpoint that waits for events after the place where it was registered would wait for
-// long, without a word.
+// Whether EVENTS is still the stream of the sequences that endpoints store. A stream that is created again
+// counts from one, and a stream that was restored from an older copy ends before some stored sequences. An
+// endpoint that gets only events after such a sequence would get no events for long, without an error.
 import { eventsStream } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import type { Store } from '@integration-sync/runtime/store';
@@ -15,11 +14,11 @@ interface KnownStream {
 interface StreamResetOptions {
   bus: Pick<Bus, 'messagesIn' | 'patiently' | 'streamFacts'>;
   store: Store;
-  endpoints: Pick<Endpoints, 'forgetPlaces' | 'furthestPlace' | 'bringBack'>;
+  endpoints: Pick<Endpoints, 'clearSequences' | 'lastSequence' | 'lowerSequences'>;
   revisions: Pick<Revisions, 'changed'>;
 }
 
-/** Before the stream is made again: what comes first in the new one counts as later than every place. */
+/** Called before EVENTS is created again, so that its first events are later than every stored sequence. */
 export async function forgetMissingStream({
   bus,
   store,
@@ -29,10 +28,10 @@ export async function forgetMissingStream({
   const isThere = async (): Promise<boolean> => (await bus.messagesIn(eventsStream)) !== undefined;
   if (await bus.patiently(`stream ${eventsStream}`, isThere)) return;
   if ((await streamsOf(store).findOne({ _id: eventsStream })) === null) return;
-  for (const integration of await endpoints.forgetPlaces(new Date())) await revisions.changed(integration);
+  for (const integration of await endpoints.clearSequences(new Date())) await revisions.changed(integration);
 }
 
-/** Before anything is read from the stream. May be done twice, or be cut off, without harm. */
+/** Called before EVENTS is read. May be repeated or cut off without harm. */
 export async function forgetOtherStream({
   bus,
   store,
@@ -44,18 +43,19 @@ export async function forgetOtherStream({
   const known = await streams.findOne({ _id: eventsStream });
   if (known?.madeAt.getTime() === madeAt.getTime()) return;
   if (known !== null) {
-    for (const integration of await endpoints.forgetPlaces(madeAt)) await revisions.changed(integration);
+    for (const integration of await endpoints.clearSequences(madeAt)) await revisions.changed(integration);
   }
   await streams.updateOne({ _id: eventsStream }, { $set: { madeAt } }, { upsert: true });
 }
 
-/** Where EVENTS was put back to an older copy. A process needs this only at its start. */
-export async function bringBackPlaces({ bus, endpoints, revisions }: StreamResetOptions): Promise<void> {
-  // Before the stream is asked: it only grows, so what is beyond its end then was never in it.
-  const furthest = await endpoints.furthestPlace();
+/** Called at the start of a process, as EVENTS may have been restored from an older copy. */
+export async function lowerSequences({ bus, endpoints, revisions }: StreamResetOptions): Promise<void> {
+  // Read before the end of EVENTS, which only grows: a sequence beyond that end was never in the stream.
+  const lastStored = await endpoints.lastSequence();
   const { lastSequence } = await factsOf(bus);
-  if (furthest <= lastSequence) return;
-  for (const integration of await endpoints.bringBack(lastSequence)) await revisions.changed(integration);
+  if (lastStored <= lastSequence) return;
+  for (const integration of await endpoints.lowerSequences(lastSequence))
+    await revisions.changed(integration);
 }
 
 const streamsOf = (store: Store) => store.collection<KnownStream>('webhook_streams');

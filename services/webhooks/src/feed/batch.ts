@@ -1,5 +1,5 @@
-// An event batch as pages of the feed read it: as text of which each character is a byte. Nothing of it is decoded but the heads of
-// its events, each as often as events begin with it, and nothing is kept beside the bytes of the log.
+// An event batch as pages of the feed read it: as text of which each character is a byte. Only the heads of events are decoded,
+// and only the bytes of the message stay in memory.
 import {
   readEventBatch,
   readStoredBatchSubject,
@@ -22,7 +22,7 @@ export interface FeedBatch {
   readonly sequence: number;
   /** Bytes in memory. */
   readonly bytes: number;
-  /** Those that the feed shows, in their order; `LogPoint.index` is an index into them. They are read again at each call. */
+  /** The events that the feed shows; `LogPoint.index` is an index into this array. Each call reads them again. */
   events(): readonly FeedEvent[];
 }
 
@@ -41,7 +41,7 @@ export function readFeedBatch(stored: StoredMessage, log: Log): FeedBatch | unde
   let hasLogged = false;
 
   const events = (): readonly FeedEvent[] => {
-    // An addressed batch of a replay is not shown.
+    // The feed does not show addressed batches.
     if (announcer === 'replay' && batch.endpointId !== undefined) return [];
     const { held, refused } = readEvents(batch, mayHoldBatch(announcer));
     if (refused.length > 0 && !hasLogged) logRefused(log, stored.subject, refused);
@@ -75,7 +75,7 @@ function readEvents(
   return { held, refused };
 }
 
-/** Reads the head that events of a push have in common once. */
+/** Reads a head that several events of a push have in common only once. */
 function openHeads(): (line: EventLine) => EventHead | undefined {
   const known = new Map<EventLine['begin'], EventHead | undefined>();
   return ({ begin, rest }) => {

@@ -1,5 +1,5 @@
-// The event feed: a caller asks for events after a place, gets a page, or waits until there is an event. Where a caller without
-// a place begins: place.ts.
+// The event feed: a caller asks for events after a place, and gets a page, or waits for an event. place.ts says where a caller
+// without a place begins.
 import {
   Failure,
   type FailureEntry,
@@ -27,17 +27,17 @@ import { openTails, type Tail, watchLostWakes } from './tail.ts';
 
 type FeedBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen' | 'lastOfEach' | 'maxPayloadBytes'>;
 
-/** Pages that are read at once, each with a chunk of 2 MiB, in turns over integrations. */
+/** How many pages are read concurrently, each with a chunk of 2 MiB, in turns over integrations. */
 const readLimits = { max: 4, perKeyMax: 1 };
-/** 250 may read while all others wait. */
+/** 250 requests may read while the maximum of callers wait. */
 const requestsMax = limits.feedWaitersMax + 250;
-/** A request is answered this much before its caller stops waiting. */
+/** How long before its caller stops waiting a request is answered. */
 const marginMs = 5_000;
 const answerBytesMax = 4 * 1024 * 1024;
-/** What an answer has beside its events, at most. */
+/** The bound on the bytes of an answer beside its events. */
 const spareBytes = 128 * 1024;
 
-/** `keys`: those of the vault; they seal places as well. */
+/** `keys` are the keys of the vault, which seal places as well. */
 export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Log) {
   const places = openPlaces(keys);
   const tails = openTails(bus, log);
@@ -62,7 +62,7 @@ export function openFeed(bus: FeedBus, keys: string, registry: Registry, log: Lo
     };
   };
 
-  /** Resolves with a page that has an event or more to read, or with the last one when the wait is over. */
+  /** Resolves with a page that has events or more to read, or with an empty page when the wait is over. */
   async function readOrWait(request: BusRequest, asked: Asked, tail: Tail, start: Place): Promise<Page> {
     const { integration } = request;
     const { kinds, limit } = asked;
@@ -116,7 +116,7 @@ function readAsked(request: BusRequest, places: Places) {
 
 const retryAfterSeconds = 5;
 
-/** How many callers wait for events at this replica: bounded, in all and of each integration. */
+/** Counts and bounds the callers that wait for events at this replica, in all and of each integration. */
 export function openWaiters(
   max: number = limits.feedWaitersMax,
   perKeyMax: number = limits.feedWaitersPerIntegrationMax,
@@ -126,7 +126,7 @@ export function openWaiters(
     get count(): number {
       return semaphore.held;
     },
-    /** Throws where there are too many. */
+    /** Throws if too many callers wait. */
     enter(integration: string): Disposable {
       const own = semaphore.heldBy(integration);
       if (!semaphore.mayTake(integration)) {

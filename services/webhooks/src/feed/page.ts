@@ -9,7 +9,7 @@ import { bytesOf, type FeedBatch, type FeedEvent } from './batch.ts';
 
 export interface PageAsked {
   from: LogPoint;
-  /** Events up to this time are passed over until the first later one. */
+  /** The page passes over events up to this time until it reaches a later event. */
   sinceMs: number | null;
   kinds: ReadonlySet<string> | undefined;
   limit: number;
@@ -22,7 +22,7 @@ export interface Page {
   events: string[];
   next: LogPoint;
   sinceMs: number | null;
-  /** Whether it ends before the end of the window. */
+  /** Whether the log has events after the page. */
   more: boolean;
 }
 
@@ -35,7 +35,7 @@ export async function readPage(
   let lookedAt = 0;
   let itemsInTurn = 0;
 
-  /** False where the page is full before the event. */
+  /** False if the page has no room for the event. */
   const take = (event: FeedEvent): boolean => {
     if (page.sinceMs !== null && Date.parse(event.timestamp) <= page.sinceMs) return true;
     page.sinceMs = null;
@@ -79,7 +79,7 @@ export async function readPage(
   return { ...page, more: window.at(page.next.sequence) !== 'end' };
 }
 
-/** The body that webhooks delivers, with the id before its other keys. */
+/** The body of a delivery, with the event's id before its other keys. */
 function textOf({ eventId, body, event, timestamp }: FeedEvent): string {
   if (body.startsWith('{')) return `{"id":${JSON.stringify(eventId)},${body.slice(1)}`;
   const { integrationId, data } = readEvent(bytesOf(body)) ?? { integrationId: '', data: {} };

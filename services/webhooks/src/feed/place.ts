@@ -1,15 +1,16 @@
-// A place of the feed: the offset from which a caller goes on, sealed for one integration and one making of the log. The caller
-// may ask for other kinds or more events with it. A caller keeps it for days, so a former key still opens what it has sealed.
+// A place of the feed: the point of the log from which a caller reads on, sealed for one integration and one log.
+// The filters may change from request to request. A caller keeps a place for days, so a former key still opens places.
 import { eventBatchesNoun, eventBatchesStream, Failure, storedBatches } from '@integration-sync/contracts';
 import type { Bus, StreamFacts } from '@integration-sync/runtime/bus';
 import { openSealer } from '@integration-sync/runtime/seal';
 import type { LogPoint } from '../log/offsets.ts';
+import { clockSkewMs } from '../log/batch.ts';
 import { parseKeys } from '../secrets/vault.ts';
 
 export interface Place extends LogPoint {
-  /** When the log was made that the offset is of. */
+  /** The creation time of the log to which the point belongs. */
   stream: string;
-  /** Events up to this time are passed over until the first later one; epoch milliseconds. */
+  /** Epoch milliseconds. Pages pass over events up to this time until they reach a later event. */
   sinceMs: number | null;
 }
 
@@ -17,13 +18,13 @@ type Sealed = [stream: string, sequence: number, index: number, sinceMs: number 
 
 export type Places = ReturnType<typeof openPlaces>;
 
-/** `keys` as the vault takes them; the first one seals. */
+/** `keys` are those of the vault; the first key seals. */
 export function openPlaces(keys: string) {
   const all = Array.from(parseKeys(keys)?.values() ?? [], (key) =>
     openSealer<Sealed>(`feed ${key.toString('base64')}`),
   );
   const [first] = all;
-  if (first === undefined) throw new Error('not a list of keys');
+  if (first === undefined) throw new Error('WEBHOOK_SECRET_KEY is no list of keys');
   return {
     seal: (integration: string, { stream, sequence, index, sinceMs }: Place): string =>
       first.seal(integration, [stream, sequence, index, sinceMs]),
@@ -40,10 +41,7 @@ export function openPlaces(keys: string) {
   };
 }
 
-/** An event is stored after it occurred, by clocks of different machines. */
-const clockSkewMs = 60_000;
-
-/** Where a caller begins: at its place, if the log still has what comes after it; at a time; or now. */
+/** Where a caller begins: at its place, at a time, or at the end of the log. Throws if the log lacks events after the place. */
 export async function beginningOf(
   bus: Pick<Bus, 'readStream'>,
   integration: string,
@@ -70,7 +68,7 @@ export async function beginningOf(
   return { ...end, sinceMs };
 }
 
-/** False where the log was made again, was put back to an older copy, or has dropped what follows. */
+/** False if the log was created again, was restored from an older copy, or has dropped the next event. */
 const isKept = ({ stream, sequence }: Place, { madeAt, firstSequence, lastSequence }: StreamFacts): boolean =>
   stream === madeAt.toISOString() && sequence >= firstSequence && sequence <= lastSequence + 1;
 

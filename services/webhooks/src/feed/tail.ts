@@ -1,13 +1,13 @@
-// The newest part of the log of one integration, as the feed reads it on any replica, whoever owns the partition: a window
-// (log/window.ts) of the feed's own. All callers of the integration share it.
+// The newest part of the log of one integration for the feed: a window (log/window.ts) that all callers of the integration share.
+// Any replica may have a tail, not only the owner of the partition.
 //
-//   nobody waits      a request asks where the log ends, and loads what it lacks in chunks
-//   somebody waits    each announcement of a push, heard on the subject of its event batch, has the rest of the log read once
-//   the last left     the replica stays subscribed for a minute. A caller that comes back with the offset of the log's end waits
-//                     at once, without a request to nats-server. The first announcement ends the subscription.
+//   no caller waits   a request asks where the log ends, and loads missing event batches in chunks
+//   a caller waits    each announcement, heard on the subject of its event batch, causes one reading of the rest of the log
+//   the last left     the replica stays subscribed for a minute, or until the next announcement. A caller that comes back with the
+//                     end of the log as its place waits without a request to nats-server.
 //
-// An announcement comes before nats-server has stored its event batch, so that the batch is looked for again and again for a
-// second. Where an announcement was lost, a check finds its batch.
+// An announcement comes before nats-server has stored its event batch, so the tail reads the log repeatedly for a second until
+// it finds the batch. If an announcement gets lost, a periodic check finds its batch.
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   eventBatchesStream,
@@ -27,16 +27,16 @@ import type { Place } from './place.ts';
 
 type TailBus = Pick<Bus, 'readStream' | 'streamFacts' | 'listen'>;
 
-/** Between looks for an event batch that was announced: a second in all. */
+/** The delays before readings for an event batch that was announced: a second in all. */
 const lookDelaysMs = [2, 3, 5, 10, 20, 40, 80, 160, 320, 360];
-/** Chunks stay in memory for the next pages. */
+/** The bound on chunks in memory. They stay for the next pages. */
 const chunksBytesMax = 24 * 1024 * 1024;
-/** What is read at once keeps deliveries waiting, on the line to nats-server and in this process. */
+/** The bound on a chunk, as its reading delays deliveries on the connection to nats-server and in this process. */
 const readBytesMax = 256 * 1024;
 const idleTailsMax = limits.feedWaitersMax;
-/** After its last use a tail is kept for so long: with waits of 25 s and two replicas, one in eight callers comes later. */
+/** How long an unused tail is kept: with waits of 25 s and two replicas, one in eight callers returns later. */
 const idleForMs = 60_000;
-/** Callers that wait have the log's end looked up once a second. */
+/** How old the known facts of the log may be. While callers wait, a check asks for new facts once a second. */
 const factsKnownForMs = 2_000;
 
 export type Tails = ReturnType<typeof openTails>;
@@ -71,7 +71,7 @@ export function openTails(bus: TailBus, log: Log) {
         dropIdle();
       });
     },
-    /** Concurrent callers share one question to the stream's leader. */
+    /** Concurrent callers share one request to the stream's leader. */
     facts: () => facts.now(),
     /** The tails with a waiting caller, for the check of lost announcements. */
     listened(): SharedTail[] {
@@ -105,21 +105,21 @@ export type Tail = ReturnType<SharedTail['use']>;
 
 class SharedTail {
   readonly integration: string;
-  /** By `performance.now()`. */
+  /** When the last announcement was heard, by `performance.now()`. */
   heardAtMs = performance.now();
-  /** When its last caller left, by `performance.now()`. */
+  /** When the last caller left, by `performance.now()`. */
   idleSinceMs = Infinity;
   readonly #bus: TailBus;
   readonly #windows: Windows<FeedBatch>;
   readonly #read: (stored: StoredMessage) => FeedBatch | undefined;
   readonly #facts: Facts;
   #window: Window<FeedBatch>;
-  /** When the log was made that the window is of. */
+  /** The creation time of the log to which the window belongs. */
   #madeAtMs: number | undefined;
   #uses = 0;
   #listeners = 0;
   #listening: Disposable | undefined;
-  /** No batch is missing between the window and the announcements heard since. */
+  /** Whether no batch is missing between the window and the announcements that are heard. */
   #isJoined = false;
   #announcements = 0;
   #wakes = 0;
@@ -142,7 +142,7 @@ class SharedTail {
     this.#window = windows.open(integration, 1);
   }
 
-  /** The window has every batch of the integration up to there. */
+  /** The window has every batch of the integration up to this sequence. */
   get through(): number {
     return this.#window.through;
   }
@@ -152,14 +152,14 @@ class SharedTail {
   }
 
   announced(): void {
-    // The next caller reads the log.
+    // Without a waiting caller the subscription ends, and the next caller reads the log.
     if (!this.hasListeners) return this.close();
     this.#announcements += 1;
     this.heardAtMs = performance.now();
     if (!this.#isLooking) void this.#look();
   }
 
-  /** Listens no more. */
+  /** Ends the subscription to announcements. */
   close(): void {
     this.#listening?.[Symbol.dispose]();
     this.#listening = undefined;
@@ -182,11 +182,11 @@ class SharedTail {
       get window() {
         return windowNow();
       },
-      /** Counts announcements that brought event batches. Where it has risen since `reach`, the caller reads again. */
+      /** Counts announcements that brought event batches. If the count has risen since `reach`, the caller reads again. */
       get wakes() {
         return wakesNow();
       },
-      /** Hears announcements from now on, as a caller waits. Called once. */
+      /** Subscribes to announcements for a waiting caller. Called once. */
       listen: () => void ending.use(this.#listen()),
       /** Calls `wake` whenever `wakes` has risen. */
       onWake: (wake: () => void): void => {
@@ -194,8 +194,8 @@ class SharedTail {
         ending.defer(() => void this.#onWakes.delete(wake));
       },
       /**
-       * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. `waitsAt` is the place of a
-       * caller that will wait there: it hears of later batches as they come, and the facts may be two seconds old.
+       * Resolves with the facts of the log, once the window has, or can load, every batch up to its end. `waitsAt` is the place
+       * of a caller that will wait: announcements wake the caller, so the facts may be two seconds old.
        */
       reach: async (waitsAt?: Place): Promise<StreamFacts> => this.#factsAt(waitsAt) ?? this.#reach(),
       [Symbol.dispose]: () => ending.dispose(),
@@ -216,7 +216,7 @@ class SharedTail {
     return {
       [Symbol.dispose]: () => {
         this.#listeners -= 1;
-        // No second announcement comes of an event batch that the tail still looks for.
+        // An announced event batch may not be found yet, and is not announced a second time.
         if (this.#listeners === 0 && this.#isLooking) this.close();
       },
     };
@@ -237,7 +237,7 @@ class SharedTail {
     });
     const { madeAt, lastSequence } = facts;
     if (madeAt.getTime() !== this.#madeAtMs) {
-      // Sequences of another making say nothing of this one.
+      // Sequences of the former log say nothing of a log that was created again.
       this.#window = this.#windows.open(this.integration, 1);
       this.#madeAtMs = madeAt.getTime();
       this.#isJoined = false;
@@ -252,7 +252,7 @@ class SharedTail {
     return facts;
   }
 
-  /** Reads the log from the end of the window on. True where it had a batch. */
+  /** Reads the log from the end of the window on. True if the log had a batch. */
   async #readRest(): Promise<boolean> {
     const window = this.#window;
     const subject = storedBatches(this.integration);
@@ -267,7 +267,7 @@ class SharedTail {
     return found;
   }
 
-  /** Reads again and again until the announced batch is stored. */
+  /** Reads the log repeatedly until the announced batch is stored. */
   async #look(): Promise<void> {
     this.#isLooking = true;
     for (let round = 0; round < lookDelaysMs.length && this.hasListeners;) {
@@ -302,9 +302,9 @@ const everyMs = 1_000;
 const integrationsAtOnce = 250;
 
 /**
- * Finds, once a second, the event batches of integrations whose callers wait and whose announcement did not come: a plain
- * message is lost where the way between two servers breaks. While the log does not grow, that is one question a second;
- * otherwise one more for 250 integrations that have heard nothing.
+ * Finds, once a second, event batches whose announcement was lost, for integrations with waiting callers. A core NATS message
+ * gets lost if the route between two servers breaks. The check costs one request a second. If the log has grown, the check
+ * costs one more request for 250 integrations that have heard no announcement.
  */
 export function watchLostWakes(
   bus: Pick<Bus, 'lastOfEach'>,
@@ -312,7 +312,7 @@ export function watchLostWakes(
   onLost: () => void,
   log: Log,
 ): AsyncDisposable {
-  /** Where the log ended at the last two checks. A copy may be behind, so that a check looks at the growth before as well. */
+  /** The ends of the log at the last two checks. A copy of the stream may lag, so a check covers the growth of two checks. */
   let ends: [number, number] = [0, 0];
 
   const check = async (): Promise<void> => {

@@ -1,8 +1,10 @@
-// An event batch as it stands in the log: where, of which integration, and its events, which are decoded once for all
-// endpoints, and only where one of them asks.
+// An event batch as the log stores it. Its events are decoded once for all endpoints, when the first endpoint needs them.
 import { mayAnnounce, readEventBatch, readStoredBatchSubject } from '@integration-sync/contracts';
 import type { FollowedMessage, StoredMessage } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
+
+/** How far the clock of nats-server may be behind the clock of the service where an event occurred. */
+export const clockSkewMs = 60_000;
 
 export interface LoggedBatch {
   readonly sequence: number;
@@ -11,13 +13,13 @@ export interface LoggedBatch {
   readonly storedAt: Date;
   /** Bytes in memory, once decoded. */
   readonly bytes: number;
-  /** How many events it has by its first line. */
+  /** The number of events that the first line of the message names. */
   readonly count: number;
-  /** The endpoint that alone gets it; undefined where it was announced. */
+  /** The only endpoint that gets an addressed batch; undefined for any other batch. */
   readonly endpointId: string | undefined;
-  /** The parent of its deliveries in a trace. */
+  /** The trace parent of the batch's deliveries. */
   traceparent: string | undefined;
-  /** In their order; `LogPoint.index` is an index into them. */
+  /** In the order of the message; `LogPoint.index` is an index into this array. */
   events(): readonly StreamEvent[];
 }
 
@@ -60,12 +62,12 @@ export function logRefused(log: Log, subject: string, refused: readonly { event:
   const kinds = [...new Set(refused.map(({ event }) => event))].slice(0, kindsMax);
   log.error(
     { subject, kinds, events: refused.length },
-    'refused events that their publisher may not announce',
+    'refused events of kinds that their publisher may not announce',
   );
 }
 
 const kindsMax = 10;
-/** Measured: what a batch takes in memory beside its bytes, and each of its events. A small push is mostly that. */
+/** Measured bytes in memory: of a batch beside its message, and of each decoded event. */
 export const bytesBeside = 1_500;
 const bytesOfEvent = 500;
 
@@ -76,9 +78,9 @@ export interface EventHead {
 }
 
 export interface EventFacts extends EventHead {
-  /** Its place in the stream EVENTS. */
+  /** The event's sequence in the stream EVENTS. */
   sequence: number;
-  /** The push that it comes of; of any other event, its own id. */
+  /** The id of the push that caused the event, or the event's own id without a push. */
   origin: string;
   /** The endpoint that a `webhook.disabled` is about. */
   aboutEndpoint: string | undefined;
@@ -116,13 +118,13 @@ function aboutEndpoint(event: string, body: Uint8Array): string | undefined {
   return typeof data.webhookId === 'string' ? data.webhookId : undefined;
 }
 
-/** nats-server holds a publisher to its subjects, so the subject decides which kind the body may name. */
+/** nats-server limits the subjects of a publisher, so the subject decides which kind of event the body may name. */
 export function mayHold(subject: string): (kind: string) => boolean {
   const [, , ...ofEvent] = subject.split('.');
   return (kind) => kind === ofEvent.join('.');
 }
 
-/** The subject of an event batch names the announcer, which may announce some kinds. */
+/** The announcer, which the subject of an event batch names, may announce only some kinds of events. */
 export const mayHoldBatch =
   (announcer: string): ((kind: string) => boolean) =>
   (kind) =>
@@ -130,10 +132,10 @@ export const mayHoldBatch =
 
 const ofPush = /^(sync_[\da-f]+)-/;
 
-/** The push that an event comes of; of any other event, itself. */
+/** The id of the push that caused the event, or the event's own id without a push. */
 export const originOf = (eventId: string): string => ofPush.exec(eventId)?.[1] ?? eventId;
 
-/** How services write an event, so that a delivery need not parse the whole of it. */
+/** The beginning of an event as services write events. A delivery of such an event parses no JSON. */
 const usualHead = /^\{"event":"([\w.]+)","timestamp":"([\w.:+-]+)",/;
 export const usualHeadBytesMax = 128;
 
@@ -142,7 +144,7 @@ function readEventHead(body: Uint8Array): EventHead | undefined {
   return readUsualHead(textOf(body, 0, usualHeadBytesMax)) ?? readEvent(body);
 }
 
-/** Of a body that begins with this text; undefined where it is not written as services write it. */
+/** Reads the head from the first characters of a body. Undefined unless the body begins as services write it. */
 export function readUsualHead(text: string): EventHead | undefined {
   const [, event, timestamp] = usualHead.exec(text) ?? [];
   return event === undefined || timestamp === undefined ? undefined : { event, timestamp };

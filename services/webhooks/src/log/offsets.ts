@@ -1,11 +1,11 @@
-// Offsets of the endpoints that are behind. An endpoint that keeps up has none, as the floor of its partition says enough. The
+// The stored offsets of endpoints that are behind. For an endpoint that keeps up, the floor of its partition suffices. The
 // offsets of an integration are one document, which the owner of its partition writes as a whole.
 //
-// The offset of an endpoint names all of its undelivered events: those from a point of the log on, and open events before it.
+// The offset of an endpoint names its undelivered events: all from a point of the log on, and the open events before that point.
 import { isFirst, type Store } from '@integration-sync/runtime/store';
 import type { LogStream } from './reader.ts';
 
-/** An event in the log: the sequence of its batch, and its index there. */
+/** An event in the log: the sequence of its batch, and its index in the batch. */
 export interface LogPoint {
   sequence: number;
   index: number;
@@ -18,13 +18,13 @@ export const isBefore = (one: LogPoint, other: LogPoint): boolean =>
   one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index);
 
 export interface OpenEvent extends LogPoint {
-  /** How many of its attempts it has used up. */
+  /** How many attempts the event has used up. */
   attempts: number;
   /** Epoch milliseconds. */
   dueAtMs: number;
   /** From the receiver's `Retry-After`. */
   retryAfterMs?: number;
-  /** The replica at which it is in flight, where that is no longer the owner. */
+  /** A former owner of the partition at which the event is still in flight. */
   heldBy?: string;
 }
 
@@ -47,7 +47,7 @@ interface StoredOffsets {
   isBehind: boolean;
 }
 
-/** By integration, and by endpoint. */
+/** Offsets by integration, then by endpoint. */
 export type OffsetsByIntegration = ReadonlyMap<string, ReadonlyMap<string, StoredOffset>>;
 
 export const offsetsCollection = 'webhook_offsets';
@@ -58,7 +58,7 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
   await store.ensureIndexes(offsetsCollection, [{ name: 'behind', key: { isBehind: 1, partition: 1 } }]);
   const collection = store.collection<StoredOffsets>(offsetsCollection);
 
-  /** Leaves out offsets of another making of the log, and those beyond its end, after it was put back to an older copy. */
+  /** Leaves out offsets of a former log, and offsets beyond the end of a log that was restored from an older copy. */
   const read = (found: StoredOffsets): ReadonlyMap<string, StoredOffset> => {
     const { id, lastSequence } = stream.facts;
     const known = found.stream === id ? Object.entries(found.offsets) : [];
@@ -77,12 +77,12 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
       const found = await collection.findOne({ _id: integration });
       return found === null ? new Map() : read(found);
     },
-    /** The replica before has finished this open event. */
+    /** Removes an open event that the former owner has finished. */
     async removeOpen(integration: string, endpointId: string, { sequence, index }: LogPoint): Promise<void> {
       const open = { [`offsets.${endpointId}.open`]: { sequence, index } };
       await collection.updateOne({ _id: integration }, { $pull: open });
     },
-    /** Nothing happens where another replica owns the partition by now. */
+    /** Changes nothing if another replica owns the partition now. */
     async save(
       integration: string,
       { partition, term }: { partition: number; term: number },
@@ -99,7 +99,7 @@ export async function openOffsets(store: Store, stream: Pick<LogStream, 'facts'>
         { _id: integration, term: { $lte: term } },
         { $set: saved },
       );
-      // No document is inserted without offsets: an integration that is being removed must not come back by that.
+      // Without offsets no document is inserted: an integration that is being removed must not come back.
       if (replaced.matchedCount === 0 && offsets.size > 0)
         await isFirst(collection.insertOne({ _id: integration, ...saved }));
     },

@@ -1,5 +1,5 @@
-// Reads the partitions that this replica owns from the log, in order, each from its floor on. Where the partitions change,
-// reading begins anew, and passes over what was read before.
+// Reads the owned partitions of the log in order, each from its floor on. When the set of partitions changes, a new reading begins
+// and skips the messages that were read before.
 import { eventBatchesStream, partitionFilter } from '@integration-sync/contracts';
 import type { Bus, FollowedMessage, Reading } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -7,7 +7,7 @@ import { openPeriodicCheck, type PeriodicCheck } from '@integration-sync/runtime
 import { openSemaphore } from '@integration-sync/runtime/semaphore';
 import { readBatch, type LoggedBatch } from './batch.ts';
 
-/** When the log was made, and where it began and ended when this replica last asked. */
+/** When the log was created, and its first and last sequences when this replica last asked. */
 export class LogStream {
   readonly #bus: Pick<Bus, 'patiently' | 'streamFacts'>;
   #facts = { id: '', firstSequence: 0, lastSequence: 0 };
@@ -39,23 +39,23 @@ export interface LogStreamFacts {
 /** A partition, and how far this replica has read it. */
 export interface ReadPartition {
   partition: number;
-  /** When the log was made that `through` is of. */
+  /** The creation time of the log to which `through` belongs. */
   stream: string;
-  /** All of the partition up to there was read and taken. */
+  /** The sequence up to which the partition's batches were read and taken. */
   through: number;
 }
 
 interface LogReaderOptions {
   bus: Pick<Bus, 'follow' | 'hasAfter'>;
   stream: Pick<LogStream, 'look'>;
-  /** Takes batches that came together, in order. It fails only where the process stops; the next owner reads them then. */
+  /** Takes batches in order. It fails only when the process stops; the next owner then reads the batches. */
   take: (batches: readonly LoggedBatch[]) => Promise<void>;
-  /** Makes the stream again where nats-server has lost it. */
+  /** Creates the stream again if nats-server has lost it. */
   ensure: () => Promise<void>;
   log: Log;
 }
 
-/** So many messages, and bytes of them, may wait to be taken. */
+/** The bounds on messages that wait for `take`, and on their bytes. */
 const ahead = 256;
 const waitingBytesMax = 8 * 1024 * 1024;
 /** How often the floors of idle partitions move to the end of the log. */
@@ -65,12 +65,12 @@ export class LogReader implements AsyncDisposable {
   readonly #options: LogReaderOptions;
   readonly #partitions = new Map<number, ReadPartition>();
   #reading: Reading | undefined;
-  /** The last sequence that the present reading has received; it may not be taken yet. */
+  /** The last sequence that the present reading has received. Its batch may still wait for `take`. */
   #received = 0;
   #waiting: LoggedBatch[] = [];
   #waitingBytes = 0;
   #working: Promise<void> | undefined;
-  /** One change after another. */
+  /** Runs one change of the partitions after another. */
   readonly #inTurn = openSemaphore({ max: 1 }).run;
   #hasFailed = false;
   readonly #ends: PeriodicCheck;
@@ -91,7 +91,7 @@ export class LogReader implements AsyncDisposable {
     });
   }
 
-  /** Resolves once these are read no more. */
+  /** Resolves once the partitions are read no more. */
   remove(partitions: Iterable<ReadPartition>): Promise<void> {
     return this.#change(() => {
       for (const { partition } of partitions) this.#partitions.delete(partition);
@@ -125,7 +125,7 @@ export class LogReader implements AsyncDisposable {
     this.#reading = bus.follow(eventBatchesStream, {
       filters: Array.from(this.#partitions.keys(), partitionFilter),
       from: async () => {
-        if (!this.#isOf(await stream.look())) throw new Error('the log was made again');
+        if (!this.#isOf(await stream.look())) throw new Error('the stream was created again');
         return this.#received + 1;
       },
       ahead,
@@ -139,7 +139,7 @@ export class LogReader implements AsyncDisposable {
     this.#received = message.sequence;
     const batch = readBatch(message, log);
     if (batch === undefined) {
-      log.error({ subject: message.subject, sequence: message.sequence }, 'not an event batch');
+      log.error({ subject: message.subject, sequence: message.sequence }, 'the message is no event batch');
       return undefined;
     }
     const { through = Infinity } = this.#partitions.get(batch.partition) ?? {};
@@ -151,7 +151,7 @@ export class LogReader implements AsyncDisposable {
   }
 
   async #takeWaiting(): Promise<void> {
-    // Messages of one turn of the event loop are looked up together.
+    // One look-up of endpoints serves all messages of a turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && !this.#hasFailed) {
       const batches = this.#waiting;
@@ -171,14 +171,14 @@ export class LogReader implements AsyncDisposable {
     for (const one of this.#partitions.values()) one.through = Math.max(one.through, through);
   }
 
-  /** Whether the partitions are of this making of the log. If not, Ownership claims them anew. */
+  /** Whether the partitions were claimed of this log. If the log was created again, Ownership claims them anew. */
   #isOf({ id }: LogStreamFacts): boolean {
     return this.#partitions.values().every(({ stream }) => stream === id);
   }
 
   /**
-   * Moves `through` to the end of the log where nothing of the partitions is left to read. The stream's leader says that: a
-   * consumer knows one copy, which may lack what the leader has stored.
+   * Moves `through` to the end of the log if the partitions have no unread message. Only the stream's leader knows that: a
+   * consumer reads one copy of the stream, which may lack newer messages.
    */
   async #followEnd(): Promise<void> {
     const { bus, stream } = this.#options;

@@ -1,16 +1,16 @@
-// What a replica has in memory of the log of one integration: its newest event batches, up to 2 MiB, and chunks of older
-// ones for whoever is behind. All readers of an integration share both: each has no more than an offset.
+// The event batches of one integration in a replica's memory. A window has the newest batches, up to 2 MiB; chunks have older
+// batches for endpoints that are behind. All readers of the integration share the batches, and each reader has only an offset.
 //
 //   an offset           is read from
 //   ──────────────────  ──────────────────────────────────────────────────────────────
 //   in the window       memory
-//   before the window   a chunk: in memory if somebody has read it lately, else by direct get
+//   before the window   a chunk: from memory if a reader has loaded it, else by direct get
 import type { Bus, StoredMessage } from '@integration-sync/runtime/bus';
 import { eventBatchesStream, storedBatches } from '@integration-sync/contracts';
 import { LRUCache } from 'lru-cache';
 import type { LoggedBatch } from './batch.ts';
 
-/** What a window needs of an event batch; its readers need more. */
+/** The fields of an event batch that a window needs. */
 interface WindowBatch {
   readonly sequence: number;
   /** Bytes in memory. */
@@ -23,17 +23,17 @@ interface WindowsOptions<Batch> {
   read: (stored: StoredMessage) => Batch | undefined;
   /** The bound on chunks, over all integrations. */
   chunksBytesMax?: number;
-  /** A chunk ends once so many bytes of it were read, before it has `chunkBytesMax` in memory. */
+  /** A chunk ends after this many bytes of messages, even below `chunkBytesMax` in memory. */
   readBytesMax?: number;
 }
 
 const windowBytesMax = 2 * 1024 * 1024;
-/** Where all windows together have more, each has `windowBytesMin` at most. */
+/** While all windows together have more, a window that gets a batch shrinks to `windowBytesMin`. */
 const allBytesMax = 128 * 1024 * 1024;
 const windowBytesMin = 64 * 1024;
 const chunkBytesMax = 2 * 1024 * 1024;
 const allChunksBytesMax = 64 * 1024 * 1024;
-/** What a chunk takes beside its batches. */
+/** The memory of a chunk beside its batches. */
 const chunkBytesMin = 1024;
 
 /** All event batches of the integration with `from <= sequence <= through`. */
@@ -46,7 +46,7 @@ interface Chunk<Batch> {
 
 /** The windows of all integrations, with one bound on their memory. */
 export class Windows<Batch extends WindowBatch = LoggedBatch> {
-  /** Of the event batches in all windows. */
+  /** The memory of the event batches in all windows. */
   bytes = 0;
   readonly #options: WindowsOptions<Batch>;
   readonly #chunks: LRUCache<number, { chunk: Chunk<Batch>; of: Set<Chunk<Batch>> }>;
@@ -61,12 +61,12 @@ export class Windows<Batch extends WindowBatch = LoggedBatch> {
     });
   }
 
-  /** A window that is empty, and begins at this sequence. */
+  /** An empty window that begins at the sequence `from`. */
   open(integration: string, from: number): Window<Batch> {
     return new Window(this, integration, from);
   }
 
-  /** Reads a chunk into `of`, until there is no room for it any more. */
+  /** Reads a chunk into `of`. The chunk leaves `of` when the cache of chunks needs room. */
   async load(of: Set<Chunk<Batch>>, integration: string, from: number, before: number): Promise<void> {
     const { bus, read, readBytesMax = Infinity } = this.#options;
     const batches: Batch[] = [];
@@ -97,7 +97,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   readonly #integration: string;
   #batches: Batch[] = [];
   #bytes = 0;
-  /** The window has all from there on. */
+  /** The window has every batch from this sequence to `#through`. */
   #from: number;
   #through: number;
   readonly #older = new Set<Chunk<Batch>>();
@@ -110,7 +110,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     this.#through = from - 1;
   }
 
-  /** The last sequence that the window knows of. */
+  /** The sequence of the log up to which the window is complete. */
   get through(): number {
     return this.#through;
   }
@@ -129,7 +129,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     if (count > 0) this.#drop(count);
   }
 
-  /** The first batch from there on; `end`: there is none yet; undefined: it must be loaded first. */
+  /** The first batch at or after the sequence; `end` if the log has none yet; undefined if `load` must read it first. */
   at(sequence: number): Batch | 'end' | undefined {
     if (sequence > this.#through) return 'end';
     for (let next = sequence; next < this.#from;) {
@@ -142,7 +142,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
     return firstFrom(this.#batches, Math.max(sequence, this.#from)) ?? 'end';
   }
 
-  /** Resolves when it can be read from there on. */
+  /** Resolves once a chunk with the batches from this sequence on is in memory. */
   load(sequence: number): Promise<void> {
     const underWay = this.#loading.get(sequence);
     if (underWay !== undefined) return underWay;
@@ -155,16 +155,15 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
 
   /** Drops all event batches from memory. */
   clear(): void {
-    this.#drop(this.#batches.length);
-    this.#from = Math.max(this.#from, this.#through + 1);
+    this.jump(this.#through);
   }
 
-  /** Up to this sequence, the log has no more batches of the integration than were added. */
+  /** Notes that the log has no further batches of the integration up to this sequence. */
   advance(through: number): void {
     this.#through = Math.max(this.#through, through);
   }
 
-  /** Moves the window to the end of the log. Batches up to this sequence are to be loaded. */
+  /** Empties the window and moves it to the end of the log. Earlier batches are read in chunks. */
   jump(through: number): void {
     this.#drop(this.#batches.length);
     this.#through = through;
@@ -183,7 +182,7 @@ export class Window<Batch extends WindowBatch = LoggedBatch> {
   }
 }
 
-/** By binary search: a window may have thousands. */
+/** A binary search, as a window may have thousands of batches. */
 function firstFrom<Batch extends WindowBatch>(
   batches: readonly Batch[],
   sequence: number,

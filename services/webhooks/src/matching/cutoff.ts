@@ -1,15 +1,15 @@
-// The cutoff between what has occurred by now and what occurs from now on, exact though events are published after their
-// push is answered, and without asking any clock:
+// A cutoff divides events that have occurred from later events. It uses no clock, and is exact although events are published after
+// their push is answered:
 //
-//   an event occurred before the cutoff if                     because
-//   ─────────────────────────────────────────────────────────  ──────────────────────────────────────────────────────
-//   it stands on the stream up to a place                      it was published before that place was asked for
-//   its push is among those that were to be announced then,    their journal says so before the push is answered, and
-//   or its endpoint among those that were disabled             until its events stand on the stream
+//   an event occurred before the cutoff if                   because
+//   ───────────────────────────────────────────────────────  ────────────────────────────────────────────────────────────
+//   its sequence in EVENTS is at most `through`              the event was published before the end of EVENTS was read
+//   its push, or the disabling that caused the event,        the journal entry or the endpoint says so from before the
+//   was not announced yet when the cutoff was taken          answer until the event is in EVENTS
 //
-// A push that is answered before the cutoff is taken is before it, one that begins afterwards is after it; those
-// between may be either. The pushes are asked for before the place: what is no longer to be announced stands on the
-// stream by then. Where a service that makes events cannot be asked, what it has still to announce is after it.
+// A push that is answered before the cutoff is taken is before the cutoff, and a push that begins afterwards is after it. A push
+// between may be either. Unannounced pushes are read before the end of EVENTS, so a push that is announced in between is not lost.
+// If catalog or batches does not answer, its unannounced pushes count as after the cutoff.
 import { eventsStream, requestHeaders, subjects, UnannouncedRuns } from '@integration-sync/contracts';
 import type { Bus, BusRequest } from '@integration-sync/runtime/bus';
 import type { Log } from '@integration-sync/runtime/log';
@@ -18,20 +18,20 @@ import { disabledEventId } from '../endpoints/disabled-events.ts';
 import type { Endpoints } from '../endpoints/store.ts';
 
 export interface Cutoff {
-  /** Place in the event stream. */
+  /** A sequence in EVENTS. */
   through: number;
-  /** Origins of events that come after that place, and occurred before. */
+  /** Origins of events after `through` that occurred before the cutoff. */
   underWay: string[];
 }
 
-/** For a change after which events go out as before. */
+/** For a change that does not affect which events are delivered. */
 export const noCutoff: Cutoff = { through: 0, underWay: [] };
 
 type Asking = Pick<BusRequest, 'integration' | 'requestId' | 'traceparent'>;
 
 export type TakeCutoff = ReturnType<typeof openCutoff>;
 
-/** The caller who changes an endpoint waits for so long. */
+/** The time-out of each request to catalog or batches, for which the caller who changes an endpoint waits. */
 const timeoutMs = 2_000;
 const sources = [subjects.catalogRunsUnannounced, subjects.batchesRunsUnannounced];
 
@@ -48,10 +48,10 @@ export const openCutoff =
         const { body } = await bus.request(subject, { headers, timeoutMs, repeatable: true });
         const answer: unknown = JSON.parse(Buffer.from(body).toString());
         if (!Check(UnannouncedRuns, answer))
-          throw new Error('the answer of another service is not of its form');
+          throw new Error('the answer does not match the schema of unannounced pushes');
         return answer.syncIds;
       } catch (error) {
-        log.warn({ err: error, subject, requestId }, 'what is still to be announced cannot be asked for');
+        log.warn({ err: error, subject, requestId }, 'a service does not say which pushes are unannounced');
         return [];
       }
     };

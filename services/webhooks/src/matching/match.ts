@@ -1,20 +1,20 @@
-// Which events are for which endpoint.
+// Decides which events an endpoint gets.
 //
 //   the endpoint now        the event                                    it is
 //   ──────────────────────  ───────────────────────────────────────────  ─────────────────────────────────────
 //   active                  occurred after it was registered or enabled  delivered
-//   disabled or re-enabled  occurred before it was disabled, and was     missed: a replay whose span has the
-//                           undelivered then                             moment of disabling sends it
-//   disabled or re-enabled  occurred while it was disabled               left to a replay of the events
+//   disabled or re-enabled  occurred before it was disabled, and was     missed: sent by a replay whose span
+//                           undelivered then                             contains the moment of disabling
+//   disabled or re-enabled  occurred while it was disabled               sent by a replay whose span contains it
 //
-// Most endpoints of an integration subscribe to one of a few sets of kinds, and have done so for long: these share the answer
-// for an event batch.
+// Most endpoints of an integration subscribe to one of a few sets of kinds, and have no cutoff in the event batch. Endpoints with
+// the same set share the match of the batch.
 import type { EarlierEvents, Endpoint, Subscriber } from '../endpoints/endpoint.ts';
 import type { EventFacts, LoggedBatch, StreamEvent } from '../log/batch.ts';
 
 type MatchedBatch = Pick<LoggedBatch, 'endpointId' | 'events'>;
 
-/** Indexes of the events that the endpoint is to get, in their order. */
+/** Indexes of the events that the endpoint gets, in the order of the batch. */
 export type Match = (batch: MatchedBatch, subscriber: Subscriber) => readonly number[];
 
 export function openMatch(): Match {
@@ -56,7 +56,7 @@ const factsOf = (events: readonly StreamEvent[]) => ({
 const indexesWhere = (batch: MatchedBatch, isWanted: (event: StreamEvent) => boolean): number[] =>
   batch.events().flatMap((event, index) => (isWanted(event) ? [index] : []));
 
-/** Kinds are compared, not the integration: the caller has looked the endpoints up by it. */
+/** Compares kinds only: the caller has looked the endpoint up by its integration. */
 export function isMeantFor(
   endpoint: Pick<Endpoint, '_id' | 'events'>,
   { event, aboutEndpoint }: Pick<EventFacts, 'event' | 'aboutEndpoint'>,
@@ -65,23 +65,23 @@ export function isMeantFor(
   return endpoint.events.some((kind) => kind === event) && aboutEndpoint !== endpoint._id;
 }
 
-/** Whether the active endpoint gets the event: it occurred after the endpoint was registered or enabled. */
+/** Whether the active endpoint gets the event, which must have occurred after the endpoint was registered or enabled. */
 export const isDelivered = (endpoint: Subscriber, event: EventFacts): boolean =>
   !isBefore(event, startOf(endpoint)) && isMeantFor({ ...endpoint, events: kindsAt(endpoint, event) }, event);
 
-/** Whether the event is one of those that the endpoint missed by being disabled at that moment. */
+/** Whether the endpoint may have missed the event when it was disabled at `disabledAt`. */
 export const isMissed = (endpoint: Subscriber, event: EventFacts, disabledAt: Date): boolean =>
   Date.parse(event.timestamp) <= disabledAt.getTime() &&
   Date.parse(event.timestamp) >= endpoint.createdAt.getTime() &&
   isMeantFor({ ...endpoint, events: kindsAt(endpoint, event) }, event);
 
-/** A change of kinds holds for the events after it, and not for those before it that are fanned out late. */
+/** The kinds that the endpoint subscribed to when the event occurred. */
 const kindsAt = ({ events, earlierEvents }: Subscriber, event: EventPlace): Endpoint['events'] =>
   earlierEvents.find((earlier) => isBefore(event, earlier))?.events ?? events;
 
 type EventPlace = Pick<EventFacts, 'sequence' | 'origin'>;
 
-/** A cutoff as it is stored; old releases stored none of `underWay`. */
+/** A cutoff as it is stored; old releases stored no `underWay`. */
 type StoredCutoff = Pick<EarlierEvents, 'through' | 'underWay'>;
 
 const isBefore = ({ sequence, origin }: EventPlace, { through, underWay }: StoredCutoff): boolean =>

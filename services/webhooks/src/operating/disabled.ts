@@ -1,5 +1,5 @@
-// Webhooks that an outage of this service has disabled, for an operator who brings them back. The command notes with each
-// endpoint what is to be done; running replicas do it, as they bring back those that recover by themselves.
+// Enables webhooks that an outage of this service has disabled, for an operator. The command stores a recovery step with each
+// endpoint; running replicas do the steps (api/recoveries.ts).
 import type { Collection, Filter, Store } from '@integration-sync/runtime/store';
 import type { Endpoint, Recovery } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/store.ts';
@@ -13,7 +13,7 @@ const writesAtOnce = 16;
 export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
   return {
-    /** By failures, oldest first; what its caller has disabled, or a 410, is not among them. */
+    /** Webhooks that failures have disabled, oldest first; not those that a caller or a 410 has disabled. */
     find: (since: Date, integration: string | undefined) =>
       endpoints
         .find({
@@ -24,7 +24,7 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
         .project<DisabledWebhook>({ integration: 1, disabledAt: 1, failures: 1, epoch: 1 })
         .sort({ disabledAt: 1, _id: 1 })
         .toArray(),
-    /** Those of them that are as they were found. Resolves with how many there are. */
+    /** Stores a step with each webhook that is still as it was found. Resolves with the number of these webhooks. */
     async enable(found: readonly DisabledWebhook[], replays: boolean): Promise<number> {
       let noted = 0;
       for (let from = 0; from < found.length; from += writesAtOnce) {
@@ -34,7 +34,7 @@ export function openDisabledWebhooks(store: Pick<Store, 'collection'>) {
       }
       return noted;
     },
-    /** How many of them replicas have yet to bring back. */
+    /** How many of the webhooks have steps that replicas have yet to do. */
     async countLeft(found: readonly DisabledWebhook[]): Promise<number> {
       const left: Filter<Endpoint> = { 'recovery.step': { $in: ['enable', 'send'] } };
       return endpoints.countDocuments({ $and: [left, { _id: { $in: found.map(({ _id }) => _id) } }] });

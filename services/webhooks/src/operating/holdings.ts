@@ -1,5 +1,5 @@
-// All that webhooks keeps of one integration. Messages of ATTEMPTS name the endpoint, not the integration. So a removal notes the
-// ids of the endpoints before it removes them, in a document that goes last.
+// The documents and messages that webhooks stores for one integration. Messages of ATTEMPTS name the endpoint, not the integration.
+// So a removal notes the ids of the endpoints before it removes them, in a document that it removes last.
 import { endpointChangedSubject, requestHeaders } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { documentHolding, type Holding } from '@integration-sync/runtime/holding';
@@ -52,13 +52,13 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
 
   const ofCallers = documentHolding(store, endpointsCollection, { integration });
   return {
-    /** In the order of their removal: once the endpoints are gone, no replica makes anything for them any more. */
+    /** In the order of their removal: once the endpoints are removed, no replica stores anything for them. */
     documents: [
       {
         ...ofCallers,
         async remove() {
           const removed = await ofCallers.remove();
-          // Each time: a replica may have learnt of one again that was on its way to it.
+          // Broadcast by each removal: a replica may have been reading an endpoint while it was removed.
           for (const id of await noted())
             bus.broadcast(endpointChangedSubject, id, { [requestHeaders.integration]: integration });
           return removed;
@@ -68,11 +68,11 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
       documentHolding(store, revisionsCollection, { _id: integration }),
       documentHolding(store, offsetsCollection, { _id: integration }),
     ],
-    /** Those after them. */
+    /** The messages, which are removed after the documents. */
     messages: [attempts],
-    /** Whether a removal was begun and has not come to its end. */
+    /** Whether a removal has begun and is not finished. */
     isBegun: async (): Promise<boolean> => (await notes.findOne({ _id: integration })) !== null,
-    /** Before each removal of the holdings. */
+    /** Called before each removal of the holdings. */
     async begin(): Promise<void> {
       await notes.updateOne(
         { _id: integration },
@@ -80,7 +80,7 @@ export function openWebhooksHoldings(store: Store, bus: Using, integration: stri
         { upsert: true },
       );
     },
-    /** After the last one, which found nothing any more. */
+    /** Called after a removal that found nothing left. */
     async finish(): Promise<void> {
       await notes.deleteOne({ _id: integration });
     },

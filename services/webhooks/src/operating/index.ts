@@ -1,5 +1,4 @@
-// The door for operators' commands: what they do with what webhooks keeps. No other room enters here but the wiring, by
-// which replicas say which keys they have.
+// The exports for operators' commands. Inside webhooks only service.ts imports from this folder.
 export { openDisabledWebhooks, type DisabledWebhook, type DisabledWebhooks } from './disabled.ts';
 export { openWebhooksHoldings, type WebhooksHoldings } from './holdings.ts';
 export { askKeys, type ReplicaKeys } from './keys.ts';

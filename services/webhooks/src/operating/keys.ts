@@ -1,5 +1,5 @@
-// Which keys the replicas have, and whether they open what is stored. A replica cannot use a secret that is sealed with a key
-// that it lacks, so an operator's command asks all replicas before it seals secrets again.
+// Which keys the replicas have, and whether these keys open the stored secrets. A replica cannot use a secret that is sealed with
+// a key that it lacks, so an operator's command asks all replicas before it seals secrets again.
 import { keysSubject } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
 import { ConfigError } from '@integration-sync/runtime/config';
@@ -8,7 +8,7 @@ import { type Endpoint, headersSealedFor, servingSecrets } from '../endpoints/en
 import { endpointsCollection } from '../endpoints/store.ts';
 import { keyIdOf, type KeyMark, UnknownKey, type Vault } from '../secrets/vault.ts';
 
-/** Of one replica, the key that it seals with first. */
+/** The marks of one replica's keys; the key that seals comes first. */
 export type ReplicaKeys = readonly KeyMark[];
 
 export const tellKeys = (bus: Pick<Bus, 'answerAll'>, { marks }: Pick<Vault, 'marks'>): Disposable =>
@@ -16,16 +16,16 @@ export const tellKeys = (bus: Pick<Bus, 'answerAll'>, { marks }: Pick<Vault, 'ma
 
 const answersMs = 1_000;
 
-/** One entry for each replica that answers. Replicas of an old release do not. */
+/** One entry for each replica that answers. Replicas of an old release do not answer. */
 export async function askKeys(bus: Pick<Bus, 'askAll'>): Promise<ReplicaKeys[]> {
   const answers = await bus.askAll(keysSubject, answersMs);
   return answers.map((answer): ReplicaKeys => JSON.parse(Buffer.from(answer).toString()));
 }
 
-/** Ids of keys are made of letters, digits, `_` and `-`. */
+/** Matches secrets that one of these keys sealed. Ids of keys are made of letters, digits, `_` and `-`. */
 export const sealedWith = (keyIds: readonly string[]): RegExp => new RegExp(`^(${keyIds.join('|')}):`);
 
-/** Endpoints whose secret, headers or one of whose previous secrets is sealed so. */
+/** Endpoints of which the secret, the headers or a previous secret matches `sealed`. */
 export const ofSecrets = (
   sealed: RegExp | { $not: RegExp },
   ofPrevious: { expiresAt?: { $gt: Date } } = {},
@@ -37,10 +37,7 @@ export const ofSecrets = (
   ],
 });
 
-/**
- * Whether the configured keys open the stored secrets: a replica finds out at its start, and not by each delivery that
- * fails.
- */
+/** Throws if the configured keys do not open the stored secrets: a start fails, instead of each delivery. */
 export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>): Promise<void> {
   const endpoints = store.collection<Endpoint>(endpointsCollection);
   const inUse = { expiresAt: { $gt: new Date() } };
@@ -49,7 +46,7 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
     const sealed = await endpoints.findOne(ofSecrets(sealedWith([keyId]), inUse));
     if (sealed === null || inUseOf(sealed).every((secret) => opens(vault, secret))) continue;
     problems.push(
-      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that the stored secrets are sealed with, got another`,
+      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" that sealed the stored secrets, got other bytes under this id`,
     );
   }
   const foreign = await endpoints.findOne(ofSecrets({ $not: sealedWith(vault.keyIds) }, inUse));
@@ -57,13 +54,13 @@ export async function checkKeys(vault: Vault, store: Pick<Store, 'collection'>):
     const keyIds = inUseOf(foreign).map(({ sealed }) => keyIdOf(sealed));
     const keyId = keyIds.find((id) => !vault.keyIds.includes(id)) ?? '';
     problems.push(
-      `WEBHOOK_SECRET_KEY: expected the key "${keyId}" as well, with which stored secrets are sealed, got ${vault.keyIds.join(', ')}`,
+      `WEBHOOK_SECRET_KEY: expected also the key "${keyId}" that sealed stored secrets, got ${vault.keyIds.join(', ')}`,
     );
   }
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-/** All that the vault has sealed of it, and what it has bound that to. */
+/** The endpoint's sealed secrets and headers, each with the text that the vault bound it to. */
 export const secretsOf = ({ _id, secret, previousSecrets = [], headers }: SealedParts) => [
   ...[secret, ...previousSecrets.map(({ sealed }) => sealed)].map((sealed) => ({ sealed, boundTo: _id })),
   ...(headers === undefined ? [] : [{ sealed: headers, boundTo: headersSealedFor(_id) }]),
@@ -71,11 +68,11 @@ export const secretsOf = ({ _id, secret, previousSecrets = [], headers }: Sealed
 
 type SealedParts = Pick<Endpoint, '_id' | 'secret' | 'previousSecrets' | 'headers'>;
 
-/** What may sign at the moment, and its headers. */
+/** The endpoint's secrets that may sign now, and its headers. */
 const inUseOf = (endpoint: Endpoint) =>
   secretsOf({ ...endpoint, previousSecrets: servingSecrets(endpoint, Date.now()) });
 
-/** True also where the key is not configured: that is another problem. */
+/** Whether the vault opens the secret. True for a key that is not configured, which `checkKeys` reports otherwise. */
 function opens(vault: Vault, { sealed, boundTo }: ReturnType<typeof secretsOf>[number]): boolean {
   try {
     vault.open(sealed, boundTo);

@@ -1,9 +1,9 @@
-// Sealing all signing secrets and headers again, under the first of the configured keys, so that the others may go. Safe beside
-// running replicas: an endpoint is changed only if it is as it was read, so that a rotation by its caller in between
-// wins; and it gets another version, so that a rotation that has read it before reads it again, and does not bring back
-// what was sealed with another key. May be cut off anywhere, and done again.
+// Seals all signing secrets and headers again under the first configured key, so that the other keys can be removed. Replicas
+// may run meanwhile: an endpoint is updated only if it is unchanged, so a rotation by its caller in between wins. The update
+// raises the version, so a rotation that has read the endpoint before must read it again. The command may be cut off and
+// repeated.
 //
-// A previous secret that has expired signs nothing any more. Where no key opens it, it is dropped.
+// An expired previous secret that no key opens is dropped.
 import type { Collection, Store } from '@integration-sync/runtime/store';
 import { headersSealedFor, type Endpoint, type PreviousSecret } from '../endpoints/endpoint.ts';
 import { endpointsCollection } from '../endpoints/store.ts';
@@ -11,7 +11,7 @@ import { keyIdOf, type Vault } from '../secrets/vault.ts';
 import { ofSecrets, sealedWith, secretsOf } from './keys.ts';
 
 export interface ResealProgress {
-  /** Endpoints that are sealed with the first key now, and were not. */
+  /** Endpoints whose secrets were sealed again with the first key. */
   resealed: number;
   /** How often an endpoint had changed since it was read, and was read again. */
   changedMeanwhile: number;
@@ -21,7 +21,7 @@ export interface ResealProgress {
 
 export interface SecretsByKey {
   keyId: string;
-  /** Signing secrets, previous ones that still stand beside them, and the headers of each endpoint that has any. */
+  /** The number of signing secrets, stored previous secrets, and sealed headers. */
   secrets: number;
 }
 
@@ -38,7 +38,7 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault) {
   const left = ofSecrets({ $not: sealedWith(vault.keyIds.slice(0, 1)) });
 
   return {
-    /** Of all that is stored. */
+    /** Counts all stored secrets. */
     async countByKey(): Promise<SecretsByKey[]> {
       const counts = new Map<string, number>();
       for await (const endpoint of endpoints.find({}, { projection: sealedOnly })) {
@@ -49,7 +49,7 @@ export function openReseal(store: Pick<Store, 'collection'>, vault: Vault) {
       }
       return Array.from(counts, ([keyId, secrets]) => ({ keyId, secrets }));
     },
-    /** Endpoints with a secret that is sealed with another key than the first. */
+    /** Counts endpoints with a secret that is sealed with another key than the first. */
     countLeft: () => endpoints.countDocuments(left),
     async run(onProgress: (progress: ResealProgress) => void): Promise<ResealProgress> {
       const progress: ResealProgress = { resealed: 0, changedMeanwhile: 0, problems: [] };
@@ -95,7 +95,7 @@ async function resealOne(
       return;
     }
     progress.changedMeanwhile += 1;
-    // It was rotated, changed or deleted meanwhile, or another run of this command was quicker.
+    // A caller has changed or deleted the endpoint meanwhile, or another run of this command has sealed it.
     read = await endpoints.findOne({ _id, integration }, { projection: sealedOnly });
   }
 }
@@ -105,7 +105,7 @@ interface SealedAgain {
   previousSecrets: PreviousSecret[];
   headers?: string;
   changed: boolean;
-  /** What could not be sealed again, and why. */
+  /** Why a secret could not be sealed again, if so. */
   reason: string | undefined;
 }
 
@@ -140,5 +140,5 @@ function sealAgain(vault: Vault, found: Sealed, nowMs: number): SealedAgain {
   return { secret: secretAgain, previousSecrets: previousAgain, ...headersAgain, changed, reason };
 }
 
-/** A replica whose clock is behind may still sign with it. */
+/** A replica whose clock is behind may still sign with a secret that has expired. */
 const clocksDifferMs = 60_000;

@@ -1,13 +1,13 @@
-// Who owns a partition, and how far it was delivered: what replicas leave each other in MongoDB.
+// The claims and floors of partitions in MongoDB, by which a new owner goes on where the former owner ended.
 //
-//   stored                  by whom                         what
-//   ──────────────────────  ──────────────────────────────  ─────────────────────────────────────────────────────
-//   a document a partition  a replica that takes it over    owner, term, floor then; a claim is an update on the
-//                           or gives it back                condition that nobody else has made one
-//   a document a replica    its owner, five times a second  the floors of its partitions, with their terms
+//   a document for each  is written by                      and holds
+//   ───────────────────  ─────────────────────────────────  ──────────────────────────────────────────────────────
+//   partition            a replica that claims the          the owner, the term and a floor; a claim is an update
+//                        partition or gives it back         on the condition that the term is unchanged
+//   replica              the replica, five times a second   the floors of its partitions, with their terms
 //
-// The floor of a partition: what is in the log up to there is delivered, missed, given up, or in the offsets of endpoints
-// that are behind (offsets.ts). It names the stream that it belongs to: made again, a stream counts from one.
+// Each event up to the floor of a partition is delivered, missed, given up, or in the offset of an endpoint that is behind
+// (offsets.ts). A claim names the creation time of the log, as a log that is created again counts from one.
 import { isFirst, type Collection, type Store } from '@integration-sync/runtime/store';
 import type { LogStream, LogStreamFacts } from '../log/reader.ts';
 
@@ -15,9 +15,9 @@ export interface Claim {
   partition: number;
   term: number;
   floor: number;
-  /** When the log was made that the floor is of. */
+  /** The creation time of the log to which the floor belongs. */
   stream: string;
-  /** The owner before did not give the partition back, and may have attempts in flight. */
+  /** The former owner did not give the partition back, and may have attempts in flight. */
   isOfSilent?: boolean;
 }
 
@@ -26,7 +26,7 @@ export type SavedFloor = Pick<Claim, 'partition' | 'term' | 'floor'>;
 interface StoredClaim {
   /** The partition. */
   _id: number;
-  /** Null: given back. */
+  /** Null once the partition is given back. */
   owner: string | null;
   term: number;
   floor: number;
@@ -50,7 +50,7 @@ export class Claims {
   readonly #claims: Collection<StoredClaim>;
   readonly #replicas: Collection<StoredFloors>;
   readonly #self: string;
-  /** A log that was put back from a backup is shorter than some floors say. */
+  /** Says where the log ends: a log that was restored from an older copy may end before a floor. */
   readonly #stream: Pick<LogStream, 'look'>;
 
   constructor(store: Store, self: string, stream: Pick<LogStream, 'look'>) {
@@ -60,7 +60,7 @@ export class Claims {
     this.#stream = stream;
   }
 
-  /** Claims partitions that have no owner, or a dead one. Resolves with the new claims. */
+  /** Claims partitions that have no owner or a dead owner. Resolves with the new claims. */
   async take(partitions: readonly number[], isDead: (owner: string) => boolean): Promise<Claim[]> {
     const found = await this.#claims.find({ _id: { $in: [...partitions] } }).toArray();
     const byId = new Map(found.map((one) => [one._id, one]));
@@ -70,7 +70,7 @@ export class Claims {
     });
     if (free.length === 0) return [];
     const floors = await this.#floorsOf(free.flatMap((partition) => byId.get(partition)?.owner ?? []));
-    // The log may have grown beyond all that this replica has read.
+    // Stored floors may lie beyond the end of the log that this replica last read.
     const log = await this.#stream.look();
     const taken = await Promise.all(
       free.map((partition) => {
@@ -79,7 +79,7 @@ export class Claims {
         return this.#takeOne({ partition, floor, stream: log.id }, one);
       }),
     );
-    // The documents of replicas that ended long ago.
+    // Deletes the floors of replicas that ended long ago.
     await this.#replicas.deleteMany({ at: { $lt: new Date(Date.now() - forgottenAfterMs) } });
     return taken.filter((claim) => claim !== undefined);
   }
@@ -91,7 +91,7 @@ export class Claims {
     return held.filter(({ partition, term }) => terms.get(partition) === term);
   }
 
-  /** Another replica may take them at once. */
+  /** Frees the partitions for other replicas. */
   async giveBack(held: readonly Claim[]): Promise<void> {
     await Promise.all(
       held.map(({ partition, term, floor }) =>

@@ -1,12 +1,11 @@
-// The partitions that this replica owns: it alone reads them and delivers what is in them.
+// The partitions that this replica owns: it alone reads them and delivers their events.
 //
-//   a partition is               this replica
-//   ───────────────────────────  ─────────────────────────────────────────────────────────────────────────
-//   assigned to it, and free     claims it at once
-//   assigned to it, another's    waits until that one gives it back, or has been silent for 2.5 s
-//   its own, assigned to another stops, stores what is undelivered, gives it back
-//   its own, and nobody hears    begins and stores nothing until it has found its claims as they were
-//   this replica
+//   a partition is                          this replica
+//   ──────────────────────────────────────  ───────────────────────────────────────────────────────────────────────
+//   assigned to this replica, and free      claims the partition
+//   assigned to this replica, not free      waits until the owner gives the partition back, or is silent for 2.5 s
+//   its own, assigned to another replica    stops deliveries, stores offsets, gives the partition back
+//   its own, while others do not hear it    begins no attempt and stores nothing until MongoDB shows that its claims stand
 import { hash } from 'node:crypto';
 import { partitionsNumber } from '@integration-sync/contracts';
 import type { Bus } from '@integration-sync/runtime/bus';
@@ -29,7 +28,7 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
     this.#replicas = replicas;
   }
 
-  /** False from the moment the others may not have heard this replica, until MongoDB shows that its claims stand. */
+  /** False from the moment other replicas may not hear this replica, until MongoDB shows that its claims stand. */
   get isSure(): boolean {
     this.#wasHeard &&= this.#replicas.isHeard;
     return this.#wasHeard;
@@ -38,23 +37,19 @@ export class OwnedPartitions extends Map<number, OwnedPartition> {
   areVerified(): void {
     this.#wasHeard = true;
   }
-
-  readThrough(partition: number): number {
-    return this.get(partition)?.through ?? 0;
-  }
 }
 
 export interface OwnershipChanges {
-  /** These are this replica's from now on, with the offsets that are stored of them. */
+  /** This replica owns the partitions from now on. `offsets` are the stored offsets of their endpoints. */
   onTaken(taken: readonly OwnedPartition[], offsets: OffsetsByIntegration): Promise<void>;
   /**
-   * Partitions are to be given back. Resolves once they are read no more and their offsets are stored, with a function to call
-   * when they have left `owned`.
+   * Stops the reading of partitions that are to be given back, and stores their offsets. The resolved function is called when the
+   * partitions have left `owned`.
    */
   onReleased(released: readonly OwnedPartition[]): Promise<() => Promise<void>>;
-  /** Another replica has taken these, or the log is another one. Resolves once they are read no more. */
+  /** Another replica has claimed the partitions, or the log was created again. Resolves once their reading has stopped. */
   onLost(lost: readonly OwnedPartition[]): Promise<void>;
-  /** The replicas that live. Events that one of them has in flight are left to it. */
+  /** `alive` are the living replicas. Events that a dead replica had in flight become due. */
   onAlive(alive: readonly string[]): void;
 }
 
@@ -74,7 +69,7 @@ const givenBackSubject = 'webhooks.partitions.given-back';
 
 export class Ownership implements AsyncDisposable {
   readonly #options: OwnershipOptions;
-  /** Partitions that have left memory, and are this replica's in MongoDB until they are given back. */
+  /** Claims of partitions that have left memory, but are not yet given back in MongoDB. */
   #released: Claim[] = [];
   #isEnding = false;
   #failingSince: number | undefined;
@@ -96,7 +91,7 @@ export class Ownership implements AsyncDisposable {
     return this.#failingSince === undefined ? 0 : performance.now() - this.#failingSince;
   }
 
-  /** Gives everything back. */
+  /** Gives all partitions back. */
   async end(): Promise<void> {
     this.#isEnding = true;
     this.#listening.dispose();
@@ -111,11 +106,11 @@ export class Ownership implements AsyncDisposable {
   async #check(): Promise<void> {
     const { replicas, owned, stream, changes } = this.#options;
     try {
-      // Read in each check: the getter notes that this replica was not heard.
+      // Each check reads `isSure`, as the getter notes that other replicas may not hear this replica.
       const isSure = owned.isSure;
       if (!replicas.isHeard) return;
       if (!isSure) await this.#verify();
-      // Where the log was made again, this replica gives up the partitions that it claimed of the log before, and claims them anew.
+      // If the log was created again, this replica drops its claims of the former log and claims the partitions anew.
       await this.#lose([...owned.values()].filter((claim) => claim.stream !== stream.facts.id));
       const wanted = this.#wanted();
       await this.#release([...owned.values()].filter(({ partition }) => !wanted.has(partition)));
@@ -140,13 +135,13 @@ export class Ownership implements AsyncDisposable {
     const standing = await claims.standing([...owned.values()]);
     const lost = [...owned.values()].filter((claim) => !standing.includes(claim));
     if (lost.length > 0) {
-      log.warn({ partitions: numbersOf(lost) }, 'another replica has taken partitions meanwhile');
+      log.warn({ partitions: numbersOf(lost) }, 'another replica has claimed partitions of this replica');
       await this.#lose(lost);
     }
     owned.areVerified();
   }
 
-  /** Waits for the end of reading: a late message of it would make a partition that is taken again skip what is before. */
+  /** Waits until reading ends: a late message would make a partition that is claimed again skip earlier messages. */
   async #lose(lost: readonly OwnedPartition[]): Promise<void> {
     if (lost.length === 0) return;
     for (const { partition } of lost) this.#options.owned.delete(partition);
@@ -178,7 +173,7 @@ export class Ownership implements AsyncDisposable {
     const claimed = await claims.take(lacking, (owner) => alive?.includes(owner) === false);
     if (claimed.length === 0) return;
     const taken = claimed.map((claim) => Object.assign(claim, { through: claim.floor }));
-    // A failure leaves the claims in the name of this replica, which takes them again.
+    // If this query fails, the next check claims the partitions again: MongoDB names this replica as their owner.
     const stored = await offsets.ofPartitions(numbersOf(taken));
     for (const one of taken) owned.set(one.partition, one);
     try {
@@ -194,9 +189,9 @@ export class Ownership implements AsyncDisposable {
 const numbersOf = (claims: readonly Claim[]): number[] => claims.map(({ partition }) => partition);
 
 /**
- * Which replica is to own each partition; empty where there is no replica. Pure: every replica computes it from the replicas
- * that it hears, and those that hear the same come to the same. No replica has more than its share, and few partitions move
- * when a replica comes or goes. Where two replicas differ for a moment, the claims decide (claims.ts).
+ * The replica to which each partition is assigned; empty without replicas. Replicas that hear the same replicas compute the same
+ * assignment. No replica gets more than its share, and few partitions move when a replica starts or ends. While two replicas
+ * compute different assignments, the claims decide (claims.ts).
  */
 export function assign(replicas: readonly string[], number = partitionsNumber): string[] {
   const shareMax = Math.ceil(number / replicas.length);

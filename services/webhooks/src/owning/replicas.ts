@@ -1,24 +1,23 @@
-// Which replicas live, and which of them share the partitions. Each says so twice a second on the bus; the others take one
-// that has been silent for a while for dead. A replica that does not hear itself hears none, so it judges none, and what
-// it owns may be another's by now.
+// Which replicas live, and which of them share the partitions. Each replica broadcasts both twice a second, and counts as dead
+// after 2.5 s of silence. A replica that does not hear itself judges no other replica, and may have lost its partitions.
 //
-// A replica that stops says at once that it shares no more, long before it is gone: what it has in flight takes seconds.
+// A stopping replica broadcasts that it shares no partitions, and ends seconds later: its attempts in flight take so long.
 import { randomUUID } from 'node:crypto';
 import type { Bus } from '@integration-sync/runtime/bus';
 
 export type Replicas = ReturnType<typeof openReplicas>;
 
 const beatMs = 500;
-/** After so long the others take what a silent replica owns. */
+/** After this silence the other replicas claim a replica's partitions. */
 export const silenceMs = 2_500;
-/** After so long a replica that does not hear itself begins nothing more: sooner than the others take it. */
+/** A replica that has not heard itself for this time begins no attempt: sooner than other replicas claim its partitions. */
 const unheardMs = 2_000;
 const aliveSubject = 'webhooks.replica.alive';
 const goneSubject = 'webhooks.replica.gone';
 const sharesHeader = 'shares';
 
 export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
-  /** Random, and made as the process starts. */
+  /** The id of this process. */
   const self: string = randomUUID();
   const heard = new Map<string, { at: number; shares: boolean }>();
   /** Since when this replica hears itself without a gap. */
@@ -40,7 +39,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
         listeningSince = performance.now();
       return;
     }
-    // A newcomer learns at once who else there is.
+    // A new replica hears this replica before the next regular beat.
     if (before === undefined) beat();
     if (shares !== (before?.shares ?? false)) onChange?.();
   };
@@ -58,7 +57,7 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
 
   return {
     self,
-    /** All that live, this one included; undefined while this replica hears not even itself. */
+    /** The living replicas, with this replica; undefined unless this replica has heard itself for 2.5 s. */
     alive(): readonly string[] | undefined {
       const since = performance.now() - silenceMs;
       if (heardMyselfAt() < since || listeningSince === undefined || listeningSince > since) return undefined;
@@ -73,11 +72,11 @@ export function openReplicas(bus: Pick<Bus, 'broadcast' | 'listen'>) {
       );
       return onChange === undefined ? others : [self, ...others];
     },
-    /** Whether this replica has heard itself within 2 s. Otherwise the others may not hear it, and take its partitions. */
+    /** Whether this replica has heard itself within 2 s. Otherwise other replicas may not hear it, and may claim its partitions. */
     get isHeard(): boolean {
       return performance.now() - heardMyselfAt() < unheardMs;
     },
-    /** Shares from now on. `changed`: another replica has begun or ended to share. */
+    /** This replica shares partitions until disposal. `changed` is called when another replica begins or ends to share. */
     share(changed: () => void): Disposable {
       onChange = changed;
       beat();

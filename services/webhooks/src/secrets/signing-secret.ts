@@ -1,10 +1,10 @@
-// How a signing secret is made and read. Where it is sealed for MongoDB: vault.ts; what it signs: sending/headers.ts.
+// Makes and reads signing secrets. vault.ts seals them for MongoDB; sending/headers.ts signs with them.
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 
 const prefix = 'whsec_';
 const keyBytes = 32;
 
-/** As integrators see it: `whsec_` and the base64 of 32 random bytes. */
+/** A secret as integrators see it: `whsec_` and the base64 of 32 random bytes. */
 export const makeSecret = (): string => prefix + randomBytes(keyBytes).toString('base64');
 
 /** The bytes that Standard Webhooks signs with. */

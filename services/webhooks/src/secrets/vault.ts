@@ -1,8 +1,8 @@
 // Secrets at rest: AES-256-GCM under a key that only the configuration has. A sealed secret names its key, so that an old key
-// still opens what it sealed. The endpoint is bound into the seal. How a secret is made: signing-secret.ts.
+// still opens the secrets that it sealed. A secret that was sealed for one endpoint does not open for another endpoint.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** Another replica may have the key. */
+/** This replica lacks the key of a secret, which another replica may have. */
 export class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
 }
@@ -20,16 +20,16 @@ const ivBytes = 12;
 const tagBytes = 16;
 const keyForm = /^(?<id>[A-Za-z0-9_-]{1,32}):(?<key>[A-Za-z0-9+/]{43}=)$/;
 
-/** `keys` is `id:base64,id:base64`; the first one seals, each opens what it has sealed. */
+/** `keys` is `id:base64,id:base64`. The first key seals; each key opens the secrets that it sealed. */
 export function openVault(keys: string) {
   const byId = parseKeys(keys);
   const [first] = byId ?? [];
-  if (byId === undefined || first === undefined) throw new Error('not a list of keys');
+  if (byId === undefined || first === undefined) throw new Error('WEBHOOK_SECRET_KEY is no list of keys');
   const [currentId, currentKey] = first;
 
   return {
     keyIds: [...byId.keys()],
-    /** Of the same keys, in the same order. */
+    /** The marks of the keys, in the order of `keyIds`. */
     marks: Array.from(byId, ([id, key]): KeyMark => ({ id, fingerprint: fingerprintOf(key) })),
     seal(secret: string, endpointId: string): string {
       const iv = randomBytes(ivBytes);
@@ -54,13 +54,13 @@ export function openVault(keys: string) {
   };
 }
 
-/** The key that it was sealed with. */
+/** The id of the key that sealed the secret. */
 export const keyIdOf = (sealed: string): string => sealed.split(':', 1)[0] ?? '';
 
 const fingerprintOf = (key: Buffer): string =>
   createHmac('sha256', key).update('fingerprint').digest('hex').slice(0, 16);
 
-/** By id, in their order; undefined where one of them is none, or an id stands there twice. */
+/** The keys by id, in their order; undefined if an entry is no key, or an id occurs twice. */
 export function parseKeys(keys: string): Map<string, Buffer> | undefined {
   const byId = new Map<string, Buffer>();
   for (const entry of keys.split(',')) {

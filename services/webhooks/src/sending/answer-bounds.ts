@@ -1,6 +1,6 @@
-// How long an answer may be. The bound is on the bytes of the socket: a receiver can send informational answers, chunk
-// extensions and trailers without end, and the HTTP client hands on none of those bytes. Single bytes cost a read each, so
-// that the number of reads has a bound as well.
+// Bounds the length of an answer, in bytes of the socket. The HTTP client hands on no bytes of informational answers, chunk
+// extensions and trailers, which a receiver can send without end. A read may bring a single byte, so the number of reads is
+// bounded as well.
 import type { Socket } from 'node:net';
 import { AnswerTooLong } from './outcome.ts';
 
@@ -8,15 +8,15 @@ const answerBytesMax = 256 * 1024;
 /** Reads of an ordinary answer have more than 256 bytes on average. */
 const readsMax = 1_024;
 /**
- * The HTTP client parses each chunk to its end. Once headers are too large, each further field in the chunk costs it an error
+ * The HTTP client parses each chunk to its end. Once headers are too large, each further field in the chunk costs an error
  * object: 60 ms for the rest of 64 KiB.
  */
 const chunkBytesMax = 2 * 1024;
 const informationalMax = 10;
 
 /**
- * The same socket; it ends with an error where the receiver sends more than the bound after a request. The next request
- * on a kept socket starts the count again.
+ * Makes the socket fail if the receiver answers a request with more than the bounds. The next request on a kept socket starts
+ * the counts again.
  */
 export function boundAnswers(socket: Socket): Socket {
   const read = socket.read.bind(socket);
@@ -27,7 +27,7 @@ export function boundAnswers(socket: Socket): Socket {
     // The HTTP client reads once more after the answer was refused.
     if (socket.destroyed) return null;
     const { readableLength } = socket;
-    // Where nothing is buffered, `read` asks the system for more.
+    // Without buffered bytes, `read` asks the operating system for more.
     const chunk: Buffer | null = read(size ?? (readableLength > chunkBytesMax ? chunkBytesMax : undefined));
     if (chunk === null) return null;
     // With `pipelining: 1` the HTTP client writes only when it begins a request.
@@ -52,7 +52,7 @@ function refuseLength(bytes: number, reads: number): AnswerTooLong | undefined {
   return reads > readsMax ? new AnswerTooLong(`the answer comes in more than ${readsMax} pieces`) : undefined;
 }
 
-/** The refusal to read on, where too many informational answers came first. */
+/** The error if too many informational answers came before the answer. */
 export const refuseInformational = (count: number): AnswerTooLong | undefined =>
   count > informationalMax
     ? new AnswerTooLong(`more than ${informationalMax} informational answers came before the answer`)

@@ -1,13 +1,12 @@
-// Connections to receivers, kept alive between deliveries. Each set leads to one origin at one checked address, whatever the name
-// resolves to later. Through an egress proxy, the proxy connects to the address.
+// Sets of connections to receivers, kept alive between deliveries. Each set leads to one origin at one checked address, whatever
+// the name resolves to later. An egress proxy, if configured, connects to the address.
 //
 // A set opens as many connections as there are deliveries in flight, so that a request never waits behind another
-// endpoint's hanging one. A set that was not used for a minute is closed.
+// endpoint's hanging request. A set that was not used for a minute is closed.
 //
-// A kept connection is not used for as long as its receiver might keep it, because a request that goes out while the
-// receiver closes it is lost: for two seconds less than its `Keep-Alive: timeout=` says, for a second where it says
-// nothing, and never after ten. Before a kept connection is used, the HTTP client reads what has arrived on it, so one
-// that the receiver has closed by then is passed over.
+// A request is lost if the receiver closes the kept connection meanwhile. So a kept connection is reused for two seconds less
+// than the receiver's `Keep-Alive: timeout=`, for one second without that header, and for ten seconds at most. The HTTP client
+// reads from a kept connection before it sends, and passes over a connection that the receiver has closed.
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { boundAnswers } from './answer-bounds.ts';
 import type { CheckedTarget } from './egress-guard.ts';
@@ -17,9 +16,9 @@ export type Connections = ReturnType<typeof openConnections>;
 
 interface ConnectionSet {
   readonly dispatcher: Dispatcher;
-  /** What a request names as its origin. */
+  /** The origin that a request names. */
   readonly origin: string;
-  /** Set by the sender: no connection could be made. */
+  /** Set by send.ts: the last connection could not be made. */
   isDown: boolean;
   usedAt: number;
 }
@@ -28,11 +27,11 @@ const idleMs = 60_000;
 
 interface ConnectionsOptions {
   proxyUrl?: string | undefined;
-  /** Makes the sockets; tests put in one that connects nowhere. */
+  /** Makes the sockets; tests give a connector that connects nowhere. */
   connector?: buildConnector.connector | undefined;
-  /** The certificates to trust, instead of the well-known ones. */
+  /** The CA certificates to trust instead of the well-known certificates. */
   ca?: string | undefined;
-  /** Sets that are kept; where there are more, the one that was not used for longest is closed. */
+  /** How many sets are kept; beyond that the least recently used set is closed. */
   setsMax?: number;
 }
 
@@ -43,7 +42,7 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
 
   const close = (key: string, { dispatcher }: ConnectionSet): void => {
     entries.delete(key);
-    // Requests that are in flight on it still end.
+    // Requests in flight on the set still end.
     dispatcher.close().catch(() => undefined);
   };
 
@@ -54,7 +53,7 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
   sweep.unref();
 
   return {
-    /** The checked addresses; those that could not be connected to of late come last. */
+    /** The checked addresses; addresses to which the last connection could not be made come last. */
     inOrder(target: CheckedTarget): readonly string[] {
       const { addresses } = target;
       if (addresses.length === 1) return addresses;
@@ -76,7 +75,7 @@ export function openConnections({ setsMax = 2_000, ...options }: ConnectionsOpti
       entries.set(key, made);
       return made;
     },
-    /** Whether the error is of making a connection, so that nothing was sent. */
+    /** Whether the error came while a connection was made, before any byte was sent. */
     isOfConnecting: dispatchers.isOfConnecting,
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(sweep);
@@ -92,7 +91,7 @@ const options = {
   keepAliveTimeout: 1_000,
   keepAliveTimeoutThreshold: 2_000,
   keepAliveMaxTimeout: 10_000,
-  // The attempt's own deadline is the only one: see post.ts.
+  // The attempt's deadline (post.ts) is the only time-out.
   headersTimeout: 0,
   bodyTimeout: 0,
   maxHeaderSize: 16 * 1024,
@@ -103,7 +102,7 @@ const connectTimeoutMs = 10_000;
 const proxyConnectTimeoutMs = 4_000;
 
 /**
- * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy, and remembers which
+ * Makes the undici dispatcher of one origin at one checked address, directly or through an egress proxy. Remembers which
  * errors come from making a connection.
  */
 function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {
@@ -159,7 +158,7 @@ function openDispatchers({ proxyUrl, connector, ca }: ConnectionsOptions) {
 const servernameOf = ({ host, isLiteral }: Pick<CheckedTarget, 'host' | 'isLiteral'>) =>
   isLiteral ? {} : { servername: host };
 
-/** Connections to the proxy fail with an error of their own, so that a proxy that is away is no silent receiver. */
+/** Connections to the proxy fail with `ProxyAway`, so that an outage of the proxy is not taken for a silent receiver. */
 const toProxy: NonNullable<ProxyAgent.Options['clientFactory']> = (origin) => {
   const connect = buildConnector({ timeout: proxyConnectTimeoutMs });
   return new Pool(origin, {

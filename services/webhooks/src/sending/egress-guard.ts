@@ -1,5 +1,5 @@
-// The egress guard: before anything is sent, it judges every address that a url leads to, and the HTTP client
-// may connect only to the addresses that it returns. Nothing resolves the name a second time.
+// The egress guard judges every address of a url before a request is sent. The HTTP client connects only to the addresses that
+// the guard returns, and does not resolve the name again.
 //
 //   a cloud's metadata service       refused, even if allow-listed
 //   allow-listed (CIDR)              taken, with any port, http or https
@@ -14,25 +14,25 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
 export interface CheckedTarget extends Target {
-  /** At least one. All are judged, and no other is connected to. */
+  /** At least one address. The guard has judged them all. */
   addresses: readonly string[];
 }
 
-/** Its message is for the integrator. */
+/** The integrator sees the message. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
 
 export type EgressGuard = (url: string) => Promise<CheckedTarget>;
 
-/** How many parsed urls are cached. Addresses of names are not among them. */
+/** How many parsed urls are cached, without the addresses of their names. */
 const urlsMax = 10_000;
 
 export function openEgressGuard({ allowed, resolve }: { allowed: AllowList; resolve: Resolve }): EgressGuard {
-  /** With the verdict where the url contains an address: neither the address nor the rules ever change. */
+  /** Parsed urls. A url that contains an address is cached with its verdict, which never changes. */
   const known = new LRUCache<string, Target | CheckedTarget>({ max: urlsMax });
 
-  /** One bad address among several is enough. */
+  /** Throws if one of the addresses is refused. */
   const check = (target: Target, addresses: readonly string[]): CheckedTarget => {
     for (const address of addresses) {
       const verdict = judgeAddress(address, allowed);
@@ -68,15 +68,15 @@ async function addressesOf(name: string, resolve: Resolve): Promise<readonly str
 }
 
 /**
- * What a webhook's url names, read by the rules of WHATWG URL, so that 2130706433, 0x7f.1 and 0177.0.0.1 are all seen as the
- * 127.0.0.1 that they are.
+ * The parts of a webhook's url, read by the rules of WHATWG URL. So 2130706433, 0x7f.1 and 0177.0.0.1 all are the host
+ * 127.0.0.1.
  */
 interface Target {
-  /** Scheme and host, and the port where it is not the one of the scheme. */
+  /** Scheme and host, and the port if it is not the scheme's default. */
   origin: string;
-  /** What the Host header says. */
+  /** The value of the Host header. */
   authority: string;
-  /** With the query. */
+  /** The path with the query. */
   path: string;
   /** A name in lower case without its final dot, or an address without brackets. */
   host: string;
@@ -86,9 +86,9 @@ interface Target {
 }
 
 function readTarget(text: string): Target {
-  // The parser drops tabs and line breaks silently; no caller means them.
+  // The url parser silently drops tabs and line breaks, which no caller intends.
   if (/[\s\p{Cc}]/u.test(text)) throw new TargetRefused('the url has spaces or control characters');
-  // Other parsers read these otherwise.
+  // Other url parsers read backslashes and lone surrogates differently.
   if (text.includes('\\') || !text.isWellFormed())
     throw new TargetRefused('the url has backslashes or lone surrogates');
   if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) throw new TargetRefused('not an absolute url');
@@ -122,7 +122,7 @@ function readTarget(text: string): Target {
 }
 
 /**
- * A caller who gives a name learns nothing of the addresses behind it, which may belong to this service's
+ * The error does not tell the caller the addresses behind a name, as they may belong to this service's
  * network.
  */
 const named = ({ host, isLiteral }: Target, address: string, reason: string): string =>
@@ -167,7 +167,7 @@ function judgeAddress(text: string, allowed: AllowList): AddressVerdict {
   return range === 'unicast' ? 'public' : { refused: inWords(range) };
 }
 
-/** The IPv4 address that a translator or tunnel would make of it, wherever there is one. */
+/** The IPv4 address that a translator or tunnel may make of an IPv6 address. */
 function embeddedIn(address: Address): Address {
   if (!(address instanceof ipaddr.IPv6)) return address;
   const [first, second = 0, third = 0] = address.parts;
@@ -180,13 +180,13 @@ function judgeIPv6(address: ipaddr.IPv6): AddressVerdict {
   if (range !== 'unicast') return { refused: inWords(range) };
   if (!address.match(globalUnicast)) return { refused: 'an address that is not globally routable' };
   if (isIn(address, specialPurpose)) return { refused: 'a reserved address' };
-  // ISATAP: an IPv4 address behind 0:5efe or 200:5efe, wherever the prefix comes from.
+  // ISATAP: an IPv4 address behind 0:5efe or 200:5efe, under any prefix.
   const [, , , , high = 0, low = 0] = address.parts;
   if ((high === 0 || high === 0x200) && low === 0x5efe) return { refused: 'a tunnelled address' };
   return 'public';
 }
 
-/** CIDRs separated by commas; a bare address stands for itself. Undefined where one of them is neither. */
+/** Reads CIDRs and bare addresses that are separated by commas. Undefined if an entry is neither. */
 export function parseAllowList(text: string): AllowList | undefined {
   const allowed: Network[] = [];
   for (const entry of text.split(',').map((one) => one.trim())) {
@@ -219,15 +219,15 @@ const words: Readonly<Record<string, string>> = {
 const inWords = (range: string): string => words[range] ?? 'a reserved address';
 
 /**
- * All addresses of a name. Rejects if it has none or no name server answers in time. Not through the operating system's own
- * resolver: that one runs on a few threads of the process and cannot be called off, so that a handful of dead name servers
- * would make every other delivery wait. Its hosts file is honoured all the same.
+ * All addresses of a name. Rejects if the name has none, or if no name server answers in time. The operating system's resolver
+ * is not used: its queries block a few threads and cannot be cancelled, so some dead name servers would delay every
+ * delivery. The hosts file is still read.
  */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** Twice this long at most, as a query is sent once more. */
+/** A query is sent twice, so a name takes at most twice this time. */
 const queryTimeoutMs = 1_500;
-/** How long resolved addresses serve. */
+/** How long resolved addresses are cached. */
 const keptMs = 1_000;
 const namesMax = 10_000;
 const hostsPath = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts';
@@ -243,7 +243,7 @@ export function openResolver(resolve: Resolve = resolveName): Resolve {
     if (found !== undefined) return found;
     const addresses = resolve(name);
     recent.set(name, addresses);
-    // The lifetime begins when the answer has come.
+    // The lifetime in the cache begins when the addresses are known.
     addresses.then(
       () => recent.set(name, addresses),
       () => recent.delete(name),

@@ -1,19 +1,19 @@
-// The headers of an attempt. Its two signatures are over the bytes that are sent:
+// The headers of an attempt, with two signatures:
 //
 //   X-Webhook-Signature   hex HMAC-SHA256 of the body, keyed with the secret as text
 //   webhook-signature     Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the bytes
-//                         that the secret stands for; during a rotation's grace period by both secrets
+//                         that the secret encodes; during a rotation's grace period one signature for each secret
 import { createHmac } from 'node:crypto';
 import type { SigningKey } from '../secrets/signing-secret.ts';
 
-/** The newest one first. */
+/** The newest key comes first. */
 type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
-/** X-Webhook-Signature. */
+/** The value of X-Webhook-Signature. */
 const signatureOf = ([key]: SigningKeys, body: Uint8Array): string =>
   createHmac('sha256', key.text).update(body).digest('hex');
 
-/** webhook-signature; `prefix` is `id.timestamp.` */
+/** The value of webhook-signature; `prefix` is `id.timestamp.` */
 const standardSignaturesOf = (keys: SigningKeys, prefix: string, body: Uint8Array): string =>
   keys
     .map((key) => `v1,${createHmac('sha256', key.bytes).update(prefix).update(body).digest('base64')}`)
@@ -31,7 +31,7 @@ export interface Signable {
 interface AttemptToSign {
   sending: Signable;
   endpointId: string;
-  /** With its port, unless that goes without saying. */
+  /** The value of the Host header. */
   host: string;
   keys: SigningKeys;
   at: Date;
@@ -39,9 +39,8 @@ interface AttemptToSign {
 }
 
 /**
- * Flat name-value pairs, as the HTTP client takes them with the least work. X-Webhook-Timestamp is the time of the event and
- * the same on every attempt; webhook-timestamp, which Standard Webhooks has receivers compare with their clock, is the time of
- * the attempt.
+ * Flat name-value pairs, which cost the HTTP client the least work. X-Webhook-Timestamp is the time of the event, the same on
+ * every attempt. webhook-timestamp is the time of the attempt: by Standard Webhooks, receivers compare it with their clock.
  */
 export function signedHeaders({ sending, endpointId, host, keys, at, userAgent }: AttemptToSign): string[] {
   const { eventId, event, timestamp, body } = sending;

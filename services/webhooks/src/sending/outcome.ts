@@ -1,22 +1,22 @@
-// How an attempt ended, in the words of the attempt log. They say what the receiver's operator can act on,
-// and leave out what only the operator of this service can. Nothing here sends.
+// How an attempt ended, in the words of the attempt log. The words name causes that the receiver's operator can mend, and leave
+// out causes that only the operator of this service can mend.
 import { Failure, limits } from '@integration-sync/contracts';
 
 export type Verdict = 'succeeded' | 'failed' | 'gone';
 
 export interface Outcome {
   verdict: Verdict;
-  /** Null where no answer came. */
+  /** Null without an answer. */
   responseStatus: number | null;
   /** Null after a success. */
   error: string | null;
-  /** Of an answer that is no success. */
+  /** Set if an answer came that is no success. */
   answer?: FailedAnswer;
 }
 
 const timedOut = `timeout: no complete answer within ${limits.deliveryDeadlineMs / 1_000} s`;
 
-/** `broken` says why the answer could not be read to its end, if so. */
+/** `broken` is the error that ended the answer early, if any. */
 export function outcomeOfAnswer(responseStatus: number, broken?: unknown): Outcome {
   if (responseStatus === 410)
     return { verdict: 'gone', responseStatus, error: 'the receiver answered 410 Gone' };
@@ -40,31 +40,31 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** No connection within an address's share of the deadline; other addresses are left. */
+/** No connection within an address's share of the deadline; the name has further addresses. */
 export class ConnectingTooLong extends Error {
   override readonly name = 'ConnectingTooLong';
 }
 
-/** Not even the egress proxy was reached. */
+/** The egress proxy was not reached. */
 export class ProxyAway extends Error {
   override readonly name = 'ProxyAway';
 }
 
-/** The receiver sent more than a replica reads. The message is for the integrator. */
+/** The answer exceeds a bound. The integrator sees the message. */
 export class AnswerTooLong extends Error {
   override readonly name = 'AnswerTooLong';
 }
 
-/** The failure of this service or its proxy that kept an attempt from leaving, if so. Such an attempt does not count. */
+/** The fault of this service or its proxy that kept an attempt from being sent, if any. Such an attempt does not count. */
 export function faultOfOurs(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined;
-  // The cause may be that the name could not be resolved.
+  // A shortage at this service may have kept the name from being resolved.
   if (error.name === 'TargetRefused') return faultOfOurs(error.cause);
   const why =
     error instanceof ProxyAway
       ? 'the egress proxy cannot be reached'
       : proxyAnswerOf(error) === proxyWantsCredentials
-        ? 'the egress proxy does not let us through'
+        ? 'the egress proxy asks for credentials'
         : shortages.get(codeOf(error));
   if (why === undefined) return undefined;
   return new Failure('unavailable', `Nothing can be delivered at the moment: ${why}.`, {
@@ -82,7 +82,7 @@ const shortages: ReadonlyMap<string, string> = new Map([
   ['ENOMEM', 'there is no room for another connection'],
 ]);
 
-/** The status with which a proxy refused to connect; the HTTP client has it in the message only. */
+/** The status with which a proxy refused to connect, which only the message of the HTTP client's error has. */
 const proxyAnswerOf = ({ message }: Error): number | undefined => {
   const [, status] = /^Proxy response \((\d{3})\)/.exec(message) ?? [];
   return status === undefined ? undefined : Number(status);
@@ -97,7 +97,7 @@ function describeBreak(error: unknown): string {
   const proxyAnswer = proxyAnswerOf(error);
   if (proxyAnswer !== undefined) return `no connection (the egress proxy answered ${proxyAnswer})`;
   const code = codeOf(error);
-  // The HTTP client's own words for it.
+  // The HTTP client's message for a 100 Continue that the request did not ask for.
   if (error.message === 'bad response') return 'the answer began with 100 Continue, not asked for';
   const words = breaks.get(code);
   if (words !== undefined) return words;
@@ -109,7 +109,7 @@ function describeBreak(error: unknown): string {
   return code === '' ? 'the connection failed' : `the connection failed (${code})`;
 }
 
-/** The other side has closed the connection, or does not know it any more. */
+/** Whether the receiver has closed the connection, or no longer knows it. */
 export const isHangUp = (error: Error): boolean =>
   error.message === 'other side closed' || ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 
@@ -133,13 +133,13 @@ const breaks: ReadonlyMap<string, string> = new Map([
 ]);
 
 interface FailedAnswer {
-  /** From `Retry-After`; 0 without it. */
+  /** From `Retry-After`; 0 without that header. */
   retryAfterMs: number;
   /** The first bytes of the body as text. */
   body: string;
 }
 
-/** A header value that an answer repeats may begin at the last byte that is kept. */
+/** A header value, which is masked, may begin at the last byte that is shown. */
 const bytesMax = limits.responseBodyBytesMax + limits.webhookHeaderBytesMax;
 
 export type BodyStart = ReturnType<typeof openBodyStart>;
@@ -151,7 +151,7 @@ export function openBodyStart() {
   return {
     add(chunk: Uint8Array): void {
       if (left === 0) return;
-      // A copy: the HTTP client uses the memory of the chunk again.
+      // A copy: the HTTP client reuses the memory of the chunk.
       const some = Buffer.from(chunk.subarray(0, left));
       chunks.push(some);
       left -= some.length;
@@ -160,12 +160,12 @@ export function openBodyStart() {
   };
 }
 
-/** Shorter values are no secrets, and occur in any text. */
+/** Shorter header values are not masked: they are no secrets, and occur in any text. */
 const secretCharactersMin = 6;
 
 /**
- * The first 1 KiB as text, without half a character at its end. Receivers may repeat what was sent to them: the values of
- * these headers, and the words in them, are masked.
+ * The first 1 KiB of a body as text, without half a character at its end. Receivers may repeat a request: the values of
+ * `headers`, and the words in these values, are masked.
  */
 export function textOfBody(bytes: Uint8Array, headers: readonly string[] = []): string {
   const kept = Buffer.from(bytes.subarray(0, bytesMax));

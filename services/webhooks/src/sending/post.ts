@@ -1,16 +1,14 @@
-// One POST: sent, answered, and read to its end, all within one deadline and one bound on its bytes (answer-bounds.ts).
-// The HTTP client's own time-outs start afresh with every byte of a slow answer; this one does not.
+// One POST, from its sending to the end of its answer, within one deadline and one bound on bytes (answer-bounds.ts).
+// The HTTP client's own time-outs start afresh with every byte of a slow answer; this deadline does not.
 //
-//   the connection breaks                              then
-//   ─────────────────────────────────────────────────  ────────────────────────────────────────────────────────
-//   while it is made                                   nothing was sent: the name's next address may be tried
-//   kept open, before a byte of the request is         the receiver had closed it: the request goes out on another
-//   written to it
-//   afterwards                                         the attempt has failed, for the receiver may have the request
+//   a connection breaks                               then
+//   ────────────────────────────────────────────────  ─────────────────────────────────────────────────────────
+//   before it is open                                 no byte was sent: the name's next address may be tried
+//   kept open, before a byte of the request is        the receiver has closed it: the request goes out on another
+//   written                                           connection
+//   later                                             the attempt fails, as the receiver may have the request
 //
-// A receiver that closes a kept connection while the request is written may have got it, so that is a failed attempt too.
-//
-// One watch looks after all that are in flight: a timer for each of them would cost more than signing it does.
+// One watch checks the deadlines of all POSTs in flight: a timer for each POST would cost more than signing it.
 import { openWatch } from '@integration-sync/runtime/watch';
 import type { Dispatcher } from 'undici';
 import { refuseInformational } from './answer-bounds.ts';
@@ -35,17 +33,17 @@ export interface Post {
   path: string;
   headers: string[];
   body: Uint8Array;
-  /** Of the caller, as flat name-value pairs: an answer may repeat them. */
+  /** The caller's headers, as flat name-value pairs: an answer may repeat their values. */
   secretHeaders: readonly string[];
   /** By `performance.now()`. */
   endsBy: number;
-  /** When the POST is given up if there is no connection by then. */
+  /** When a POST without a connection is given up, by `performance.now()`. */
   connectBy: number;
 }
 
 interface Posted {
   outcome: Outcome;
-  /** Where there was no connection, nothing was sent. */
+  /** Without a connection no byte was sent. */
   connected: boolean;
 }
 
@@ -60,7 +58,7 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
     for (const posting of inFlight) posting.look(now);
   };
   const watch = openWatch(watchMs, () => {
-    // After the sockets: where this process stood still, answers came meanwhile that are not read yet.
+    // Sockets are read before this check: after a standstill of the process, answers may wait in them.
     setImmediate(look);
     return inFlight.size > 0;
   });
@@ -70,7 +68,7 @@ export function openPoster(stop: AbortSignal, connections: Pick<Connections, 'is
   stop.addEventListener('abort', onStop);
 
   return {
-    /** Every failure is an outcome, unless this service causes it or the process stops: then it rejects. */
+    /** Rejects if this service causes a failure, or the process stops. Every other failure is an outcome. */
     post(post: Post): Promise<Posted> {
       const posting = new Posting(post, connections, inFlight);
       // The process may have stopped while it looked up the receiver's name.
@@ -146,7 +144,7 @@ class Posting implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The deadline passed while it waited for its connection.
+    // The deadline passed while the POST waited for its connection.
     if (!this.#inFlight.has(this)) controller.abort(new DeadlinePassed());
   }
 
@@ -182,7 +180,7 @@ class Posting implements Dispatcher.DispatchHandler {
     if (fault !== undefined) this.#reject(fault);
     if (this.#controller !== undefined) this.end(error);
     else if (fault !== undefined || this.#connections.isOfConnecting(error)) this.#unconnected(error);
-    // The kept connection broke before the request was written. The HTTP client has to finish with it first.
+    // The kept connection broke before the request was written. The HTTP client drops that connection before the next dispatch.
     else if (isHangUp(error)) queueMicrotask(() => this.begin());
     else this.end(error);
   }
@@ -211,7 +209,7 @@ class Posting implements Dispatcher.DispatchHandler {
     this.#resolve({ outcome: outcomeOfSilence(error), connected: false });
   }
 
-  /** Only the first call matters. */
+  /** Only the first call settles the promise. */
   #settle(outcome: Outcome): void {
     this.#inFlight.delete(this);
     this.#resolve({ outcome, connected: this.#controller !== undefined });

@@ -1,6 +1,6 @@
-// One attempt, from the url to its outcome: checked, signed, posted, timed, traced. What it means is decided in policy.ts.
+// Makes one attempt: checks the url, signs, posts, measures and traces. policy.ts decides what the outcome means.
 //
-// The addresses of a name are tried in order until one can be connected to. Nothing is sent before that, so the outcome there is
+// The addresses of a name are tried in order until a connection is made. Only that address gets the request, so its outcome is
 // the outcome of the attempt.
 import { limits, requestHeaders } from '@integration-sync/contracts';
 import { type Span, type SpanStart, traceIdOf, type Tracing } from '@integration-sync/runtime/tracing';
@@ -25,9 +25,7 @@ export interface Sending extends Signable {
   traceparent?: string | undefined;
 }
 
-/**
- * Rejects where a fault of this service kept the attempt from leaving, or the process stops: then there was no attempt.
- */
+/** Rejects if a fault of this service kept the attempt from being sent, or the process stops. Then no attempt counts. */
 export type Send = (known: KnownEndpoint, sending: Sending) => Promise<Attempted>;
 
 interface SendOptions {
@@ -35,12 +33,12 @@ interface SendOptions {
   connections: Connections;
   poster: Poster;
   userAgent: string;
-  /** Whether receivers are told to which trace an attempt belongs. */
+  /** Whether attempts carry `traceparent`. */
   sendsTraceparent?: boolean;
   tracing?: Tracing | undefined;
 }
 
-/** While other addresses are left, which need their share of the deadline. */
+/** The bound on connecting to an address while further addresses need their share of the deadline. */
 const connectMsMax = 2_500;
 
 export function openSend(options: SendOptions): Send {
@@ -147,7 +145,7 @@ async function traced(span: Span, work: () => Promise<Attempted>): Promise<Attem
   return attempted;
 }
 
-/** The reasons why no address could be connected to, each once, without the addresses. */
+/** Lists why no address could be connected to: each reason once, without the addresses. */
 function summaryOf(failed: readonly Outcome[]): Outcome {
   const error = [...new Set(failed.map((outcome) => outcome.error))].join('; ');
   return { verdict: 'failed', responseStatus: null, error };
